@@ -8,31 +8,37 @@
 #include "index/segment/segment_keys.h"
 #include "read/query/query.h"
 
+/*
+ * The kinds of nodes of a query, and of iterators.  BITMAP and KEYS are
+ * kinds of iterators only.
+ */
 typedef enum SkxNodeKind
 {
 	SKX_NODE_NONE,				/* matches nothing */
-	SKX_NODE_ALL,				/* every document */
-	SKX_NODE_TERM,
+	SKX_NODE_ALL,				/* matches every document */
+	SKX_NODE_TERM,				/* a lexeme, a prefix or a range of values */
 	SKX_NODE_AND,
 	SKX_NODE_OR,
 	SKX_NODE_NOT,
 	SKX_NODE_PHRASE,
-	SKX_NODE_BITMAP,			/* iterators only: many terms or clauses; */
-	SKX_NODE_KEYS				/* and documents by their keys */
+	SKX_NODE_BITMAP,			/* bits made of many terms or clauses */
+	SKX_NODE_KEYS				/* documents whose keys are in a range */
 } SkxNodeKind;
 
+/* A phrase operator of a tsquery, with its operands. */
 typedef struct SkxQueryPhrase
 {
-	TSQuery		query;
-	QueryItem  *item;			/* the operator */
-	int			nlinks;			/* > 0: plain lexemes a <d1> b <d2> c ... */
-	QueryOperand **links;
+	TSQuery		query;			/* the tsquery that has the phrase */
+	QueryItem  *item;			/* the phrase operator */
+	int			nlinks;			/* number of links if the phrase is a chain of
+								 * plain lexemes a <d1> b <d2> c ..., else 0 */
+	QueryOperand **links;		/* these lexemes, from left to right */
 	int		   *distances;		/* distances[i] from link i - 1 to link i */
 } SkxQueryPhrase;
 
 /*
- * Compiled, independent of any segment.  A query may have as many as its
- * tsquery has operands: they are small.
+ * A node of a compiled query, independent of any segment.  A query may have
+ * as many of them as its tsquery has operands, so they are small.
  */
 typedef struct SkxQueryNode
 {
@@ -40,132 +46,156 @@ typedef struct SkxQueryNode
 	int			nchildren;
 	int			max_children;
 	uint8		labels;			/* TERM: set, 1 << label; 0: any */
-	bool		prefix;			/* TERM: all lexemes with the prefix, or from
-								 * the lexeme on and below `to` */
+	bool		prefix;			/* TERM: all lexemes with the prefix, or those
+								 * in [lexeme, to) if `to` is not NULL */
 	struct SkxQueryNode **children;
-	const char *lexeme;			/* TERM */
-	int			len;
+	const char *lexeme;			/* TERM: lexeme, prefix or start of a range */
+	int			len;			/* TERM: bytes of the lexeme */
 	const SkxLexeme *to;		/* TERM: the end of a range, or NULL */
-	int			slot;			/* TERM: among the query's lexemes, without
-								 * prefix */
+	int			slot;			/* TERM: number among the query's lexemes,
+								 * unless `prefix` */
 	SkxQueryPhrase *phrase;		/* PHRASE: children[0] admits a superset of
 								 * the matches */
 } SkxQueryNode;
 
+/* A compiled query. */
 struct SkxQuery
 {
 	SkxQueryNode *root;
-	bool		may_match_null; /* tsqueries do not ask for any lexeme, so
-								 * texts that are NULL have to be weeded out */
-	bool		has_any_word;	/* a prefix of no letters */
+	bool		may_match_null; /* no tsquery requires a lexeme, so documents
+								 * whose text is NULL have to be weeded out */
+	bool		has_any_word;	/* a tsquery has a prefix of no letters */
 	int			nqueries;
 	TSQuery    *queries;
 	int			nconditions;
 	const SkxCondition *conditions;
-	int			nlexemes;		/* of all operands that are no prefixes */
-	SkxLexeme  *lexemes;		/* ascending, distinct */
+	int			nlexemes;		/* distinct operands that are no prefixes */
+	SkxLexeme  *lexemes;		/* these, ascending */
 };
 
-/* query_compile.c : the number of a lexeme of the query */
+/*
+ * query_compile.c : returns the number of a lexeme among query->lexemes,
+ * which must contain it
+ */
 extern int	skx_query_lexeme(const SkxQuery *query, const char *lexeme,
 							 int len);
 
-/* Adds lexemes; those that the query had get other numbers. */
+/*
+ * Adds n lexemes to query->lexemes, in a new array.  Those that the query
+ * had may get other numbers, so the slots of its nodes have to be set anew.
+ */
 extern void skx_query_join_lexemes(SkxQuery *query, const SkxLexeme *more,
 								   int n);
 
-/* A query that is being put on a segment. */
+/* What is known while iterators of a query are opened on a segment. */
 typedef struct SkxOpening
 {
 	SkxSegment *seg;
 	const SkxQuery *query;
-	SkxTerm    *terms;			/* one a lexeme; df 0: not in the segment */
+	SkxTerm    *terms;			/* one for each of query->lexemes; df is 0 if
+								 * the segment lacks it */
 	bool		wants_all;		/* the whole answer will be fetched */
 	uint64		reads;			/* skx_segment_reads when the scan began */
-	uint32		span;			/* what a bitmap has room for: documents, */
-	uint32		nnext;			/* and lexemes whose next ones it knows */
-	int			most_clauses;	/* SKX_OPEN_CLAUSES, or _FEW */
-	int			gather_clauses; /* SKX_GATHER_CLAUSES, or _ASKED */
-	uint32		nphrases;		/* of the query */
-	uint32	   *nopened;		/* lists of prefixes that were opened */
-	bool		rest;			/* only asked about documents, some of them */
-	bool		admits;			/* what a phrase is asked about */
-	bool		reopens;		/* `terms` stay as long as the iterators */
-	bool	   *unsettled;		/* NULL, or for an estimate only: set if keys
-								 * may give way to lists of values */
+	uint32		span;			/* capacity of a bitmap in documents */
+	uint32		nnext;			/* number of lexemes of prefixes for which a
+								 * bitmap stores their next document */
+	int			most_clauses;	/* SKX_OPEN_CLAUSES or SKX_OPEN_FEW */
+	int			gather_clauses; /* SKX_GATHER_CLAUSES or SKX_GATHER_ASKED */
+	uint32		nphrases;		/* number of phrases in the query */
+	uint32	   *nopened;		/* number of open lists of prefixes */
+	bool		rest;			/* iterators filter some documents that are
+								 * found by other means */
+	bool		admits;			/* the node is children[0] of a phrase */
+	bool		reopens;		/* `terms` are needed as long as the iterators
+								 * are open */
+	bool	   *unsettled;		/* not NULL for an estimate: set to true if
+								 * lists of values may replace keys */
 } SkxOpening;
 
 /*
- * A disjunction of more clauses is gathered into a bitmap, one after the
- * other: window by window they would need more pins than one backend should
- * hold, and read their pages anew in each window.
+ * A disjunction of more clauses than this is gathered into a bitmap, one
+ * clause after the other.  Window by window they would need more pins than
+ * one backend should hold, and read their pages anew in each window.
  */
 #define SKX_GATHER_CLAUSES	128
 
 /*
- * A rest, which is asked about documents, gathers disjunctions of more than this
- * as soon as asking its clauses one by one has cost as much: to ask one about a
- * document takes the time of so many postings that are gathered, and to open a
- * list the time of so many.
+ * A rest filters documents.  It gathers a disjunction of more clauses than
+ * SKX_GATHER_ASKED as soon as filtering by one clause after the other has
+ * cost as much as gathering.  To test one document on one clause takes the
+ * time of gathering SKX_GATHER_ASK postings, and to open a list that of
+ * SKX_GATHER_OPEN postings.
  */
 #define SKX_GATHER_ASKED	16
 #define SKX_GATHER_ASK		8
 #define SKX_GATHER_OPEN		256
 
 /*
- * Clauses of a conjunction or disjunction of more are not even opened together:
- * each list takes some kilobytes.  They are made a bitmap one after the other
- * when the query is put on the segment.
+ * The clauses of a conjunction or disjunction of more clauses than this are
+ * not opened at the same time, since each list takes some kilobytes.  They
+ * are put into a bitmap one after the other when the query is opened on the
+ * segment.
  */
 #define SKX_OPEN_CLAUSES	1024
 
-/* The same, in a query that has more lexemes than that, with repetitions. */
+/*
+ * SKX_OPEN_FEW replaces SKX_OPEN_CLAUSES in a query that has more lexemes
+ * than SKX_OPEN_LEXEMES, repetitions included.
+ */
 #define SKX_OPEN_FEW		32
 #define SKX_OPEN_LEXEMES	4096
 
 /*
- * Prefixes with more terms than this are gathered into a bitmap, and all
- * further ones when so many lists of a query's prefixes are open.
+ * A prefix with more terms than SKX_PREFIX_TERMS is gathered into a bitmap.
+ * So are all further prefixes when more than SKX_PREFIX_LISTS lists of a
+ * query's prefixes are open.
  */
 #define SKX_PREFIX_TERMS	16
 #define SKX_PREFIX_LISTS	1024
 
+/* What many lists match in a range of documents, as bits (query_range.c). */
 typedef struct SkxRange SkxRange;
+
+/* Clauses that are opened one after the other (query_turns.c). */
 typedef struct SkxTurns SkxTurns;
 
-/* Runs one node on one segment. */
+/* An iterator: runs one node of a query on one segment. */
 typedef struct SkxIter
 {
 	SkxNodeKind kind;
 	SkxSegment *seg;
-	uint32		cost;			/* documents it may yield, at most */
+	uint32		cost;			/* upper bound of the number of documents it
+								 * yields */
 	uint32		steps;			/* postings that it goes through to yield
-								 * these, or what takes as long */
+								 * them, or what takes as long */
 	bool		cheap;			/* reads no positions */
 	int			nchildren;
 	struct SkxIter **children;	/* AND: positive ones first, of these the one
 								 * that generates, then cheapest first */
-	int			npositive;		/* AND: children that are not NOT */
+	int			npositive;		/* AND: number of children that are not NOT */
 	bool		windows;		/* AND: works on windows of bits */
 	bool		by_phrase;		/* AND: the words of the first child, a
 								 * phrase, generate */
-	SkxCursor  *list;			/* TERM */
-	SkxRange   *range;			/* BITMAP, and OR that was gathered */
-	SkxKeyReader *keys;			/* KEYS: of a column, */
-	SkxKeyRange key_range;		/* in this range; */
-	uint32		met;			/* keys to look at for all of them, about, */
-	const SkxQueryNode *node;	/* and what it was opened for */
-	struct SkxRangeEnds *ends;	/* OR of a range of coarse keys */
-	uint32		span;			/* OR: what its bitmap has room for; */
-	int			most_asked;		/* clauses that are asked one by one, */
-	uint64		asked;			/* and how often they were */
-	struct SkxPhrase *phrase;
-	uint32	   *scratch;		/* SKX_QUERY_BATCH documents, for OR, NOT */
-	struct SkxHeld *held;		/* not cheap: candidates for reading positions */
+	SkxCursor  *list;			/* TERM: its posting list */
+	SkxRange   *range;			/* BITMAP, and OR that is gathered */
+	SkxKeyReader *keys;			/* KEYS: reads the keys of a column */
+	SkxKeyRange key_range;		/* KEYS: the range they are to be in */
+	uint32		met;			/* KEYS: estimate of the number of keys to
+								 * test to find all documents */
+	const SkxQueryNode *node;	/* KEYS: the node it was opened for */
+	struct SkxRangeEnds *ends;	/* OR of a range of coarse keys, else NULL */
+	uint32		span;			/* OR: capacity of its bitmap in documents */
+	int			most_asked;		/* OR: with more clauses than this, filtering
+								 * may gather them; 0: it never does */
+	uint64		asked;			/* OR: tests of documents on clauses so far */
+	struct SkxPhrase *phrase;	/* PHRASE */
+	uint32	   *scratch;		/* capacity of SKX_QUERY_BATCH, or NULL */
+	struct SkxHeld *held;		/* candidates whose positions are still to be
+								 * read, or NULL; only if not cheap */
 	SkxCursorShare share;		/* of the root: what its lists share */
 } SkxIter;
 
-/* Are documents asked by their keys, at least most of them? */
+/* Returns true if all or most documents are tested by their keys. */
 static inline bool
 skx_query_is_by_keys(const SkxIter *it)
 {
@@ -173,176 +203,345 @@ skx_query_is_by_keys(const SkxIter *it)
 }
 
 /*
- * query_iter.c
+ * query_iter.c : generates and filters documents
  *
- * generate yields matches in [from, limit), ascending, at most
- * SKX_QUERY_BATCH, and returns where to go on: limit or more when there are no
- * further ones below it.  filter keeps those of n ascending documents that
- * match.  fill sets the window's bits (bit of document window + i is i) of
- * all matches; the window has SKX_QUERY_BATCH bits.  bound is at most the
- * first match >= from.  All move forward only.
- *
- * next_window fills the next window for matches in [from, limit), none of which
- * is below *start; false: there are none.  Of a conjunction of dense clauses
- * (`dense`) without those that read positions.
- *
- * collect is generate for the root of a query: what its driving clause yields is
- * collected until it is at least `goal` (SKX_QUERY_BATCH at most) candidates, at
- * most SKX_QUERY_DOCS, before the other clauses see it.  The more they know of
- * what they will be asked, the more they read at once.
+ * Iterators move forward only: from call to call, documents and windows
+ * ascend.  Documents are at most SKX_QUERY_BATCH in a call, unless a comment
+ * says otherwise.  A window is SKX_QUERY_BATCH bits; bit i is document
+ * window + i.
  */
+
+/* 64-bit words of a window. */
 #define SKX_WINDOW_WORDS	(SKX_QUERY_BATCH / 64)
 
+/*
+ * Generates: sets docs to the next matches in [from, limit), ascending, and
+ * *n to their number, which may be 0 before the end.  Returns the document
+ * to go on from; if it is limit or above, there are no further matches below
+ * limit.
+ */
 extern uint32 skx_query_generate(SkxIter *it, uint32 from, uint32 limit,
 								 uint32 *docs, int *n);
+
+/*
+ * Generates for the root of a query, like skx_query_generate(), but in
+ * larger batches.  The clause that generates yields candidates until there
+ * are at least `goal`; only then do the other clauses filter them.  The more
+ * documents these know in advance, the more they read at once.  goal is at
+ * most SKX_QUERY_BATCH; docs has a capacity of SKX_QUERY_DOCS.
+ */
 extern uint32 skx_query_collect(SkxIter *it, uint32 from, uint32 to, int goal,
 								uint32 *docs, int *n);
+
+/* Keeps those of n ascending documents that match; returns how many. */
 extern int	skx_query_filter(SkxIter *it, uint32 *docs, int n);
+
+/*
+ * Sets the bits of all matches in the window, which begins at a multiple of
+ * 64.  Leaves the other bits as they are.
+ */
 extern void skx_query_fill(SkxIter *it, uint32 window, uint64 *bits);
+
+/*
+ * Returns a lower bound of the first match >= from, without decoding
+ * postings.  Returns SKX_NO_DOC if there is no such match.
+ */
 extern uint32 skx_query_bound(SkxIter *it, uint32 from);
+
+/*
+ * Fills the next window that may have matches in [from, limit): sets *window
+ * to its first document, and *start to a lower bound of these matches.
+ * Returns false if there are none.  With `dense`, the iterator is a
+ * conjunction, and the bits are those of its clauses that read no positions.
+ */
 extern bool skx_query_next_window(SkxIter *it, uint32 from, uint32 limit,
 								  bool dense, uint32 *start, uint32 *window,
 								  uint64 *bits);
 
 /*
- * query_count.c : the number of matches in [from, to); it starts the iterator,
- * and ends it
+ * query_count.c : returns the number of matches in [from, to), deleted ones
+ * included.  The iterator must not have moved past `from`; afterwards it
+ * yields nothing below `to`.
  */
 extern uint64 skx_query_count(SkxIter *it, uint32 from, uint32 to);
 
 /*
- * query_lead.c
- *
- * order: the clauses of a conjunction by what they leave to the others.  lead:
- * that which generates comes first.  weigh: whether it works on windows, which
- * takes less where the documents that generate are in most sub-blocks of the
- * other lists.
+ * query_lead.c : decides which clause of a conjunction generates, and
+ * estimates work
+ */
+
+/*
+ * Sorts the clauses of a conjunction: negations last, before them what reads
+ * positions, and else by how few documents they leave to the others.  Sets
+ * it->npositive.
  */
 extern void skx_query_order(SkxIter *it);
+
+/*
+ * Moves the clause that is to generate to the front.  Sets it->by_phrase if
+ * the words of a phrase generate.
+ */
 extern void skx_query_lead(SkxIter *it);
+
+/*
+ * Sets it->windows: whether the conjunction works on windows.  That takes
+ * less time if the documents that the first clause generates lie in most
+ * sub-blocks of the other lists.
+ */
 extern void skx_query_weigh(SkxIter *it);
 
 /*
- * How many documents match, if the clauses of a conjunction are independent, and
- * phrases rare.
+ * Returns the expected number of matches, if the clauses of a conjunction
+ * are independent, and phrases rare.
  */
 extern double skx_query_likely(const SkxIter *it);
 
-/*
- * Work: to find all matches; to ask a clause about documents, and to fill all
- * windows with it.
- * is_less_asked: is it less to ask the largest clause of a disjunction about the
- * others' documents, `docs` at most, than to fill windows with all of them?
- */
+/* Returns an estimate of the time to find all matches, in ns. */
 extern double skx_query_work(const SkxIter *it);
+
+/* Returns an estimate of the time to filter that many documents, in ns. */
 extern double skx_query_work_asked(const SkxIter *it, double docs);
+
+/* Returns an estimate of the time to fill all windows with it, in ns. */
 extern double skx_query_work_filled(const SkxIter *it);
+
+/*
+ * Returns true if a disjunction is counted in less time without windows of
+ * its largest clause.  That clause then filters the documents of the other
+ * clauses, which are at most `docs`.
+ */
 extern bool skx_query_is_less_asked(const SkxIter *it,
 									const SkxIter *largest, double docs);
 
 /*
  * query_range.c : what many lists match, as bits of a range of documents
  *
- * plan shares the room out among what a query may need.  A walk puts a prefix
- * into a range, which it makes if there is none yet, and is its first one: begin
- * takes over the terms that the walk has already, add each further one.
- * reserve, term, turns and any are for many lexemes and other clauses that are
- * put into a range, which takes the turns over; or all for those that make one.
- * Both return how many documents match at most.  clauses makes one of iterators
- * that stay the caller's.  reach makes the range
- * that has the document; false: it is the last one, and clauses are not needed
- * any more.  filter and fill are those of an iterator.
+ * A bitmap covers the whole segment, or if the memory budget does not
+ * suffice, one range of documents after the other.  It is made of prefixes,
+ * of terms and clauses that take turns (query_turns.c), or of iterators.
+ */
+
+/*
+ * A walk through the terms of a prefix, or of a range of values, which puts
+ * their documents into a bitmap.
  */
 typedef struct SkxRangeWalk
 {
-	SkxRange   *range;
-	uint8		labels;
-	SkxCursor  *cursor;
-	SkxTermBits bits;			/* the range's, while terms are visited for it */
-	int			n;				/* terms at hand, and their numbers among
-								 * those that are visited */
-	SkxTerm		terms[SKX_PREFIX_TERMS];
-	uint32		numbers[SKX_PREFIX_TERMS];
+	SkxRange   *range;			/* NULL before skx_query_walk_begin() */
+	uint8		labels;			/* set of labels; 0 for any */
+	SkxCursor  *cursor;			/* of one list after the other */
+	SkxTermBits bits;			/* the bits of `range`, for terms whose
+								 * documents stand in the dictionary */
+	int			n;				/* number of terms to be put in next */
+	SkxTerm		terms[SKX_PREFIX_TERMS];	/* these terms */
+	uint32		numbers[SKX_PREFIX_TERMS];	/* their numbers among the terms
+											 * that are visited */
 } SkxRangeWalk;
 
+/*
+ * Shares the memory budget out among the bitmaps that o->query may need.
+ * Sets span, nnext, most_clauses, gather_clauses, nphrases and reopens of
+ * the opening.
+ */
 extern void skx_query_range_plan(SkxOpening *o);
+
+/*
+ * Begins to put the terms of a prefix into the bitmap *in, which is made if
+ * it is NULL and must still be at its first range.  Takes over the terms
+ * that the walk has already.  The caller sets walk->labels, terms and n, and
+ * zeroes walk->bits.
+ */
 extern void skx_query_walk_begin(SkxRangeWalk *walk, const SkxOpening *o,
 								 SkxRange **in, const SkxQueryNode *prefix);
+
+/* Adds a term of the prefix to the walk. */
 extern void skx_query_walk_add(SkxRangeWalk *walk, const SkxTerm *term);
+
+/* Puts the terms that are left into the bitmap, and ends the walk. */
 extern void skx_query_walk_end(SkxRangeWalk *walk);
+
+/*
+ * Makes the bitmap *in if it is NULL, and gives it a capacity of nterms
+ * terms for skx_query_range_term().
+ */
 extern void skx_query_range_reserve(const SkxOpening *o, SkxRange **in,
 									int nterms);
+
+/*
+ * Adds a term to the bitmap; its list is not read yet.  The term must stay
+ * valid until skx_query_range_any() or skx_query_range_all() is called.
+ */
 extern void skx_query_range_term(SkxRange *r, const SkxTerm *term,
 								 uint8 labels);
+
+/*
+ * Makes the bitmap *in if it is NULL, and adds clauses that take turns.  The
+ * bitmap takes them over, and closes them.
+ */
 extern void skx_query_range_turns(const SkxOpening *o, SkxRange **in,
 								  SkxTurns *turns);
+
+/*
+ * Puts the documents that match any of the added terms and clauses into the
+ * bitmap.  Returns an upper bound of the number of matches in the segment.
+ */
 extern uint64 skx_query_range_any(SkxRange *r);
+
+/*
+ * Makes the bitmap that of documents that match all of the added terms and
+ * clauses.  Its bits are made at once if it covers the segment, else when
+ * they are needed.  Returns an upper bound of the number of matches in the
+ * segment.
+ */
 extern uint32 skx_query_range_all(SkxRange *r);
+
+/*
+ * Makes a bitmap with a capacity of `span` documents, of what any of n
+ * iterators matches.  They stay the caller's.  No bits are made before
+ * skx_query_range_reach().
+ */
 extern SkxRange *skx_query_range_clauses(SkxSegment *seg, uint32 span,
 										 SkxIter **clauses, int n);
+
+/* Returns true if the document is in the range that the bits are made of. */
 extern bool skx_query_range_has(const SkxRange *r, uint32 doc);
+
+/*
+ * Moves the range forward to the document if that lies behind its end, and
+ * makes the bits.  Returns false if the range ends with the segment, so that
+ * the iterators of skx_query_range_clauses() are not needed any more.
+ */
 extern bool skx_query_range_reach(SkxRange *r, uint32 doc);
+
+/*
+ * Keeps those of n ascending documents whose bits are set; returns how many.
+ * Raises an error if a document lies before the range.
+ */
 extern int	skx_query_range_filter(SkxRange *r, uint32 *docs, int n);
+
+/*
+ * Sets the bits of a window (see query_iter.c) that are set in the bitmap.
+ * Documents before the range are left out.
+ */
 extern void skx_query_range_fill(SkxRange *r, uint32 window, uint64 *bits);
+
+/*
+ * Frees the bitmap, and closes the clauses that take turns.  Iterators of
+ * skx_query_range_clauses() stay open.
+ */
 extern void skx_query_range_close(SkxRange *r);
 
 /*
  * query_turns.c : clauses that are opened one after the other
  *
- * Each is opened, asked about the documents [from, to), whose bits these are,
- * and closed.  any adds the documents of all clauses, all leaves those that
- * every clause has (fresh: of all, no bit is set yet), as do fill and keep with
- * an open one.  Returned are the documents that there may be of all clauses, at
- * most, or that are left.
+ * Each clause is opened, run on the documents in [from, to), and closed
+ * again.  Bit i of bits is document from + i, and from is a multiple of 64.
+ * Bits have a capacity of whole windows.
+ */
+
+/*
+ * Makes a list of clauses with a capacity of `most`.  Copies the opening,
+ * with which the clauses will be opened; its terms must stay valid.
  */
 extern SkxTurns *skx_query_turns_create(const SkxOpening *o, int most);
+
+/* Adds a clause, which must stay valid. */
 extern void skx_query_turns_add(SkxTurns *turns, const SkxQueryNode *clause);
+
+/*
+ * Sets the bits of documents that match any of the clauses.  Returns an
+ * upper bound of the number of matches in the segment.
+ */
 extern uint64 skx_query_turns_any(SkxTurns *turns, uint32 from, uint32 to,
 								  uint64 *bits);
+
+/*
+ * Leaves the bits of documents that match all clauses.  With `fresh` all
+ * bits are 0 and stand for all documents: the bits of matches are set.
+ * Returns the number of documents left.
+ */
 extern uint32 skx_query_turns_all(SkxTurns *turns, bool fresh, uint32 from,
 								  uint32 to, uint64 *bits);
+
+/* Frees the list of clauses. */
 extern void skx_query_turns_close(SkxTurns *turns);
+
+/* Sets the bits of the matches of an open iterator. */
 extern void skx_query_turn_fill(SkxIter *it, uint32 from, uint32 to,
 								uint64 *bits);
+
+/*
+ * Clears the bits of documents that do not match an open iterator; returns
+ * the number of documents left.
+ */
 extern uint32 skx_query_turn_keep(SkxIter *it, uint32 from, uint32 to,
 								  uint64 *bits);
 
 /*
- * query_open.c; asked: only to filter so many documents; one: of a clause, alone,
- * which generates, or is asked about `candidates` documents at most;
- * visit_terms: those of a prefix or range
+ * query_open.c : opens the iterators of a compiled query on one segment, in
+ * the current memory context
+ */
+
+/*
+ * Opens the whole query, to generate its matches.  Plans the memory budget
+ * of the opening (skx_query_range_plan()).
  */
 extern SkxIter *skx_query_open(SkxOpening *o);
+
+/*
+ * Opens the whole query, to filter at most `candidates` documents in all.
+ * Works on a copy of the opening.
+ */
 extern SkxIter *skx_query_open_asked(const SkxOpening *opening,
 									 uint32 candidates);
+
+/*
+ * Opens one node alone, with an opening that is planned.  It is to generate,
+ * or else to filter at most `candidates` documents in all.
+ */
 extern SkxIter *skx_query_open_one(const SkxOpening *o,
 								   const SkxQueryNode *node, bool generates,
 								   uint32 candidates);
+
+/*
+ * Opens an iterator of one term's documents that have one of the labels (a
+ * set; 0 for any).  It is of kind SKX_NODE_NONE if skx_query_has_term() is
+ * false.
+ */
 extern SkxIter *skx_query_open_term(SkxSegment *seg, const SkxTerm *term,
 									uint8 labels, SkxCursorRole role);
+
+/*
+ * Calls `visit` for each term of a node that is a prefix or a range of
+ * values.  bits is as in skx_segment_prefix().
+ */
 extern void skx_query_visit_terms(SkxSegment *seg, const SkxQueryNode *node,
 								  SkxTermBits *bits, SkxTermVisit visit,
 								  void *arg);
+
+/* Closes an iterator and those below it, and frees them. */
 extern void skx_query_close(SkxIter *it);
 
 /*
- * query_ahead.c : asks for where the lists of all lexemes that matter begin,
- * before any of them is opened; `alone`: and then these are, without other
- * segments' in between.
+ * query_ahead.c : prefetches where the lists of all lexemes that matter
+ * begin, before any list is opened.  `alone` means that these lists are
+ * opened next, without those of other segments in between; a single read is
+ * then not prefetched.
  */
 extern void skx_query_ahead_first(const SkxOpening *o, bool alone);
 
 /*
- * Whether a query that works in batches reads anything, or finds all of it in
- * the cache: in the batch before this one, and in this one so far; in the first
- * one, since the scan began.
+ * Counts of page loads, for a query that works in batches.  They tell
+ * whether it has read anything since the batch before this one began.  For
+ * the first batch, that is since the scan began.
  */
 typedef struct SkxReads
 {
-	uint64		now;			/* skx_segment_reads when the batch began, */
-	uint64		before;			/* and when the one before it did */
+	uint64		now;			/* skx_segment_reads when the batch began */
+	uint64		before;			/* the same of the batch before it */
 } SkxReads;
 
+/* Begins a batch. */
 static inline void
 skx_query_reads_begin(SkxReads *reads)
 {
@@ -350,68 +549,51 @@ skx_query_reads_begin(SkxReads *reads)
 	reads->now = skx_segment_reads();
 }
 
+/*
+ * Returns true if anything has been read since the batch before this one
+ * began, and false if all was found in the cache.
+ */
 static inline bool
 skx_query_reads_cold(const SkxReads *reads)
 {
 	return skx_segment_reads() != reads->before;
 }
 
-/* Documents of a batch after which a phrase looks whether anything was read. */
+/* A phrase checks after this many documents whether anything was read. */
 #define SKX_PHRASE_LOOK		16
 
-/*
- * query_places.c : a phrase with prefixes
- *
- * What lists of prefixes, very many maybe, tell of documents is read for many of
- * these at once.  open makes room for the words of the phrase, which word and use
- * add, `term` NULL for a prefix; `room` is in bytes.  filter keeps those of
- * the first of *some ascending documents that may match; *some becomes how
- * many were looked at, which are 1 at least.  of: the places of a prefix in one
- * that was kept, those that matter, *n; valid until the next filter.
- *
- * prefix_postings: of all lexemes with a prefix, about, and how many these are.
- */
-typedef struct SkxOccurrence
-{
-	uint32		doc;
-	uint16		position;		/* WordEntryPos */
-	bool		bare;			/* the lexeme is there without positions */
-} SkxOccurrence;
+/* query_phrase.c : which documents match a phrase */
 
-typedef struct SkxPlaces SkxPlaces;
-typedef struct SkxPlaceUse SkxPlaceUse;
-
-extern SkxPlaces *skx_query_places_open(SkxSegment *seg, const SkxReads *reads,
-										int nwords, Size room, bool wants_all);
-extern int	skx_query_places_word(SkxPlaces *p, const char *lexeme, int len,
-								  const SkxTerm *term);
-extern void skx_query_places_use(SkxPlaces *p, int word,
-								 const SkxPlaceUse *use);
-extern int	skx_query_places_filter(SkxPlaces *p, uint32 *docs, int *some);
-extern const SkxOccurrence *skx_query_places_of(SkxPlaces *p, int word,
-												uint32 doc,
-												int64 *n);
-extern void skx_query_places_close(SkxPlaces *p);
-extern uint64 skx_query_prefix_postings(SkxSegment *seg, const char *lexeme,
-										int len, uint32 *nterms);
-
-/* query_phrase.c */
+/* A phrase that is opened on one segment. */
 typedef struct SkxPhrase SkxPhrase;
+
+/* Opens the phrase of a node of kind SKX_NODE_PHRASE. */
 extern SkxPhrase *skx_query_phrase_open(const SkxOpening *o,
 										const SkxQueryNode *node);
-extern int	skx_query_phrase_filter(SkxPhrase *phrase, uint32 *docs, int n);
-extern void skx_query_phrase_close(SkxPhrase *phrase);
 
 /*
- * query_chain.c : phrases that are chains of plain lexemes
- *
- * batch keeps the documents that match; `reads` are those of its batches.
+ * Keeps those of n ascending documents that match the phrase; returns how
+ * many.  The documents must be admitted by the node's child.
+ */
+extern int	skx_query_phrase_filter(SkxPhrase *phrase, uint32 *docs, int n);
+
+/* Closes the phrase and frees it. */
+extern void skx_query_phrase_close(SkxPhrase *phrase);
+
+/* query_chain.c : phrases that are chains of plain lexemes */
+
+/*
+ * Opens a chain, with cursors of its own.  reads are those of the batches of
+ * its caller.  Raises an error if the segment lacks a lexeme of the phrase.
  */
 extern SkxChain *skx_query_chain_open(const SkxOpening *o,
 									  const SkxQueryNode *node,
 									  const SkxReads *reads);
+
+/* Keeps those of n ascending documents that match; returns how many. */
 extern int	skx_query_chain_batch(SkxChain *chain, uint32 *docs, int n);
 
+/* The position, and the bit of the label, of a WordEntryPos. */
 #define SKX_POSITION(p)		((p) & 0x3FFF)
 #define SKX_LABEL_BIT(p)	(1 << ((p) >> 14))
 

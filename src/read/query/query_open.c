@@ -10,7 +10,7 @@
 
 #include "format/disk/disk_dict.h"
 #include "miscadmin.h"
-#include "read/query/query_internal.h"
+#include "read/query/query_places.h"
 #include "utils/memutils.h"
 
 /*

@@ -18,7 +18,7 @@
 #include "optimizer/paths.h"
 #include "optimizer/restrictinfo.h"
 #include "sql/am/am.h"
-#include "sql/plan/plan_internal.h"
+#include "sql/plan/plan_condition.h"
 #include "support/compat/compat.h"
 #include "utils/lsyscache.h"
 

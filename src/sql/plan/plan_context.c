@@ -24,7 +24,7 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "sql/cost/cost.h"
-#include "sql/plan/plan_internal.h"
+#include "sql/plan/plan_condition.h"
 #include "utils/lsyscache.h"
 
 /* In the place of where a call stands in the statement: it was seen. */

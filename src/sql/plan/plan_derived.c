@@ -24,7 +24,7 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/restrictinfo.h"
 #include "sql/am/am.h"
-#include "sql/plan/plan_internal.h"
+#include "sql/plan/plan_condition.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 

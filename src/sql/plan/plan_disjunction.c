@@ -28,7 +28,7 @@
 #include "sql/am/am.h"
 #include "sql/cost/cost.h"
 #include "sql/plan/plan_guard.h"
-#include "sql/plan/plan_internal.h"
+#include "sql/plan/plan_condition.h"
 #include "utils/builtins.h"
 #include "utils/catcache.h"
 #include "utils/lsyscache.h"

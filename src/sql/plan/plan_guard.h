@@ -1,7 +1,7 @@
 /*
  * plan_guard.h
- *	  Values that are computed only where the condition would compute them
- *	  (plan_guard.c).
+ *	  Values of scan keys that are computed only if the condition itself would
+ *	  compute them (plan_guard.c).
  */
 #ifndef SKX_PLAN_GUARD_H
 #define SKX_PLAN_GUARD_H
@@ -9,13 +9,22 @@
 #include "sql/plan/plan_internal.h"
 
 /*
- * may_fail: can computing it raise an error, or run a subquery?  has_failing: has
- * it a part without columns of the index's table that can?  guarded: the value,
- * or, if it may fail and one of the conditions in `met` is true, or one of the
- * gates is not, NULL.
+ * Returns true if evaluating the expression may raise an error or run a
+ * subquery.
  */
 extern bool skx_plan_may_fail(Node *expr);
+
+/*
+ * Returns true if the expression has a part that may raise an error or run a
+ * subquery, and that is not volatile and has no column of the index's table.
+ */
 extern bool skx_plan_has_failing(const SkxIndexColumn *key, Node *expr);
+
+/*
+ * Returns an expression that is evaluated as `value` only if no condition in
+ * `met` is true and all conditions in `gates` are, and else is NULL.  Returns
+ * `value` itself if it cannot fail, or if both lists are empty.
+ */
 extern Node *skx_plan_guarded(Node *value, List *met, List *gates);
 
 #endif							/* SKX_PLAN_GUARD_H */

@@ -1,6 +1,7 @@
 /*
  * plan_node.h
- *	  What all custom scans do alike at run time, and what each of them adds.
+ *	  The run-time state that all custom scans share, and the kinds of custom
+ *	  scan.
  */
 #ifndef SKX_PLAN_NODE_H
 #define SKX_PLAN_NODE_H
@@ -14,219 +15,260 @@ struct ExplainState;
 typedef struct SkxPlanNode SkxPlanNode;
 
 /*
- * A kind of custom scan.  Methods that it has no use for are NULL, but never
- * `explain_work`, nor both `fetch` and `next`.
+ * A kind of custom scan and its methods.  A method may be NULL, but not
+ * `explain_work`; and `fetch` and `next` may not both be.
  */
 typedef struct SkxPlanKind
 {
 	CustomScanMethods scan;		/* first: its name, and skx_plan_node_create */
-	Size		size;			/* of its state, which begins with SkxPlanNode */
+	Size		size;			/* of its state, in bytes; that begins with
+								 * SkxPlanNode */
 
-	/* after its children were begun */
+	/* Initializes the kind's state, after the children were initialized. */
 	void		(*begin) (SkxPlanNode *node);
 
 	/*
-	 * Puts the next row into the scan slot, which is empty; at the end, or if
-	 * it is another process that has the rows, it stays so.
+	 * Puts the next row into the scan slot, which is empty.  The slot stays
+	 * empty at the end, or if another process returns the rows.
 	 */
 	void		(*fetch) (SkxPlanNode *node, TupleTableSlot *slot);
 
 	/*
-	 * The next row that is left by the quals; an empty slot or NULL at the
-	 * end. No method: those fetched are tested.
+	 * Returns the next row that meets the quals; an empty slot or NULL at the
+	 * end.  If it is NULL, skx_plan_node_passing() does that.
 	 */
 	TupleTableSlot *(*next) (SkxPlanNode *node);
 
-	/* before the children are told to begin anew */
+	/* Resets the kind's state, before the children are rescanned. */
 	void		(*rescan) (SkxPlanNode *node);
 
-	/* before the children are ended */
+	/* Frees what the kind holds, before the children are ended. */
 	void		(*end) (SkxPlanNode *node);
 
 	/*
-	 * What EXPLAIN tells in any case, and of work that was done; the latter
-	 * returns false if there was none.
+	 * `explain` adds properties to every EXPLAIN, `explain_work` those of the
+	 * work done to EXPLAIN ANALYZE.  The latter returns false if the reads of
+	 * the children are not to be shown, as where there were none.
 	 */
 	void		(*explain) (SkxPlanNode *node, struct ExplainState *es);
 	bool		(*explain_work) (SkxPlanNode *node, struct ExplainState *es);
 
 	/*
-	 * With other processes, in each of which the node runs: bytes that they
-	 * share, in node->share; made by the leader for so many, itself included,
-	 * and made ready for another scan.  No share_size: it is never run by
-	 * several.
+	 * Shared memory of a parallel scan, at node->share in each process.
+	 * share_size returns its size in bytes for nprocesses, leader included;
+	 * NULL: the kind never runs in several processes.  The leader calls
+	 * share_init to fill it, and share_restart before a rescan.
 	 */
 	Size		(*share_size) (SkxPlanNode *node, int nprocesses);
 	void		(*share_init) (SkxPlanNode *node, int nprocesses);
 	void		(*share_restart) (SkxPlanNode *node);
 
 	/*
-	 * The process has done its part: a worker leaves what it did, the leader
-	 * takes what the others have left.
+	 * Ends the part of this process, before the shared memory goes away.  A
+	 * worker adds its counts of work to it; the leader reads those of the
+	 * workers.
 	 */
 	void		(*share_leave) (SkxPlanNode *node);
 
-	/* The share is gone, and there may be further rows to be fetched. */
+	/*
+	 * Drops references to the shared memory, which is gone; more rows may
+	 * still be fetched.
+	 */
 	void		(*share_gone) (SkxPlanNode *node);
 } SkxPlanKind;
 
 /*
- * How many rows a scan is asked for: LIMIT and OFFSET, where they apply, as the
- * first two members of custom_exprs.
+ * The number of rows that a scan is asked for: (count + offset + extra) *
+ * times.  LIMIT and OFFSET are the first two members of custom_exprs, if they
+ * apply to the scan.
  */
 typedef struct SkxPlanLimit
 {
-	ExprState  *count;			/* NULL: there is none */
-	ExprState  *offset;
-	int			extra;			/* rows fetched beyond them */
-	double		times;			/* rows fetched for each that is left */
+	ExprState  *count;			/* LIMIT; NULL: there is none */
+	ExprState  *offset;			/* OFFSET; NULL: there is none */
+	int			extra;			/* rows fetched beyond LIMIT and OFFSET */
+	double		times;			/* rows fetched for each that passes the
+								 * filter */
 } SkxPlanLimit;
 
-enum
-{
-	SKX_EXPR_COUNT,
-	SKX_EXPR_OFFSET,
-	SKX_EXPR_FIRST				/* of the kind's own */
-};
-
 /*
- * The first member of custom_private, see skx_plan_estimate(); but of nodes that
- * have no scan of an index below them.
+ * Numbers of the members of custom_exprs that kinds have in common.  Kinds
+ * without a limit have no custom_exprs.
  */
 enum
 {
-	SKX_PRIVATE_BLOCKS,
-	SKX_PRIVATE_FIRST			/* of the kind's own */
+	SKX_EXPR_COUNT,				/* LIMIT, or NULL */
+	SKX_EXPR_OFFSET,			/* OFFSET, or NULL */
+	SKX_EXPR_FIRST				/* first member that belongs to the kind */
 };
 
+/*
+ * Numbers of the members of custom_private that all kinds have in common.  A
+ * node without an Index Scan directly below it has no custom_private.
+ */
+enum
+{
+	SKX_PRIVATE_BLOCKS,			/* result of skx_plan_estimate() */
+	SKX_PRIVATE_FIRST			/* first member that belongs to the kind */
+};
+
+/* The run-time state of a custom scan; a kind's own state begins with it. */
 struct SkxPlanNode
 {
-	CustomScanState css;		/* custom_ps: of IndexScanState, for a table
-								 * or partition each */
+	CustomScanState css;		/* custom_ps: an IndexScanState for each table
+								 * or partition; of skx_plan_best the
+								 * MergeAppend */
 	const SkxPlanKind *kind;
 	SkxPlanLimit limit;
-	bool		ready;			/* the kind has done what it does before the
-								 * first row; false after a rescan */
-	struct SkxPlanShare *shared;	/* with other processes, as long as these
-									 * run; else NULL */
+	bool		ready;			/* the kind has prepared its first row; false
+								 * after a rescan */
+	struct SkxPlanShare *shared;	/* shared memory while a parallel scan
+									 * runs; else NULL */
 	void	   *share;			/* the kind's part of it */
-	SkxScanReads others;		/* what other processes have read */
+	SkxScanReads others;		/* reads of other processes */
 };
 
-/* The only function for CreateCustomScanState: `scan` has a kind's methods. */
+/*
+ * Creates the state of a custom scan, for CreateCustomScanState of every
+ * kind.  scan->methods must be the first field of a SkxPlanKind.
+ */
 extern Node *skx_plan_node_create(CustomScan *scan);
 
-/* Does a custom scan of ours that reads indexes have such methods? */
+/*
+ * Returns true if the methods belong to a kind of custom scan that reads
+ * indexes itself: to any kind but skx_plan_best.
+ */
 extern bool skx_plan_node_reads(const CustomScanMethods *methods);
 
-/* The state if it is of that kind; else NULL. */
+/* Returns the state if the custom scan is of the given kind, else NULL. */
 extern SkxPlanNode *skx_plan_node_of(CustomScanState *css,
 									 const SkxPlanKind *kind);
 
-/* Child i, and the only one. */
+/* Returns child i (from 0), which must be an Index Scan. */
 extern IndexScanState *skx_plan_node_child(const SkxPlanNode *node, int i);
 
-/* A member of custom_exprs, begun, and of custom_private. */
+/*
+ * Initializes member `number` of custom_exprs for evaluation, and returns its
+ * state; NULL if the member is NULL.
+ */
 extern ExprState *skx_plan_node_expr(SkxPlanNode *node, int number);
+
+/* Returns member `number` of custom_private. */
 extern Node *skx_plan_node_private(const SkxPlanNode *node, int number);
 
-/* The next row that `fetch` gives and the quals leave; an empty slot at the end. */
+/*
+ * Returns the next row of the kind's `fetch` that meets the quals; an empty
+ * slot at the end.
+ */
 extern TupleTableSlot *skx_plan_node_passing(SkxPlanNode *node);
 
 /*
- * Puts a row of the only child, which has the slot's first `natts` columns, into
- * the slot; `place`: where it is in the table, for WHERE CURRENT OF.  Other
- * columns are NULL.
+ * Copies the first natts columns of a row of the only child into the slot,
+ * and sets its other columns to NULL.  `place` is the tid of the row, which
+ * WHERE CURRENT OF needs.
  */
 extern void skx_plan_node_copy(const SkxPlanNode *node, TupleTableSlot *slot,
 							   TupleTableSlot *row, int natts,
 							   const ItemPointerData *place);
 
 /*
- * Rows that are asked for, of LIMIT and OFFSET as they are now; 0: that is not
- * known.  False: there is no limit, or it is NULL.  A negative one is an error,
- * but not here.
+ * Evaluates LIMIT and OFFSET, and sets *rows to the number of rows that the
+ * scan is asked for; 0 if it is not known.  Returns false if LIMIT is
+ * missing or NULL.  A negative LIMIT gives true and 0: the server raises the
+ * error.
  */
 extern bool skx_plan_node_asked(SkxPlanNode *node, uint64 *rows);
 
 /*
- * Tells EXPLAIN the number; where the scan was not run, if LIMIT and OFFSET are
- * constants.
+ * Shows in EXPLAIN (VERBOSE) how many rows the scan is asked for: `rows`, or
+ * nothing if that is 0.  Without ANALYZE the number is computed, if LIMIT and
+ * OFFSET are constants.
  */
 extern void skx_plan_node_explain_asked(SkxPlanNode *node, uint64 rows,
 										struct ExplainState *es);
 
 /*
- * What a child would do before its first fetch, as it is then that it begins the
- * scan of the index.  is_rechecked: the child returns a row that EvalPlanQual
- * has, and does not scan the index.
+ * Evaluates the scan keys of a child and begins its scan of the index, unless
+ * that is done.  The child itself would do so only with its first fetch.
  */
 extern void skx_plan_open_child(IndexScanState *child);
+
+/*
+ * Returns true if the child returns the row that EvalPlanQual rechecks, and
+ * so does not scan the index.
+ */
 extern bool skx_plan_is_rechecked(const IndexScanState *child);
 
 /*
- * plan_scan.c : rows by their distance.  Quals are those of the child, if
- * `document @@ query` is one of them: should the query be the ranking query, the
- * scan ends with the last row that has a score.  So they are if one of them
- * bounds the distance.
+ * plan_scan.c : rows in the order of their distance.  The quals of the child
+ * become those of the custom scan if one of them is `document @@ query`, or
+ * bounds the distance.  If that query is the ranking query, the scan ends
+ * with the last row that has a score.
  */
 extern const SkxPlanKind skx_plan_ranked;
 
+/* Members of custom_exprs of skx_plan_ranked. */
 enum
 {
-	SKX_EXPR_DOCUMENT = SKX_EXPR_FIRST, /* operands of `<@>` */
-	SKX_EXPR_REF,
-	SKX_EXPR_FILTER,			/* query that all rows have to match, or NULL */
+	SKX_EXPR_DOCUMENT = SKX_EXPR_FIRST, /* left operand of `<@>` */
+	SKX_EXPR_REF,				/* right operand of `<@>` */
+	SKX_EXPR_FILTER,			/* query that all rows must match, or NULL */
 	SKX_EXPR_BOUNDS				/* list of conditions that end the scan once
 								 * they are not true */
 };
 
+/* Members of custom_private of skx_plan_ranked. */
 enum
 {
-	SKX_RANKED_DISTANCE = SKX_PRIVATE_FIRST,	/* a list of the function
-												 * under `<@>` */
-	SKX_RANKED_EXTRA,			/* see SkxPlanLimit, */
-	SKX_RANKED_PERCENT,			/* its `times` */
-	SKX_RANKED_UNLIMITED		/* 1 if nothing tells that not all rows will
-								 * be fetched, else 0 */
+	SKX_RANKED_DISTANCE = SKX_PRIVATE_FIRST,	/* list of one OID: function
+												 * of `<@>` */
+	SKX_RANKED_EXTRA,			/* `extra` of SkxPlanLimit */
+	SKX_RANKED_PERCENT,			/* `times` of SkxPlanLimit, in percent */
+	SKX_RANKED_UNLIMITED		/* 1: all rows will be fetched, as far as is
+								 * known; else 0 */
 };
 
 /* plan_ordered_scan.c : rows in the order of a column beside the text */
 extern const SkxPlanKind skx_plan_ordered;
 
+/* Members of custom_private of skx_plan_ordered; all are integers. */
 enum
 {
-	SKX_ORDERED_COLUMN = SKX_PRIVATE_FIRST, /* integers, as all that follow */
-	SKX_ORDERED_DESCENDING,
-	SKX_ORDERED_NULLS,			/* 1: they come first */
-	SKX_ORDERED_DIVIDED,		/* parts for several processes */
-	SKX_ORDERED_EXTRA,
-	SKX_ORDERED_PERCENT,
-	SKX_ORDERED_TIED			/* number of the child's column by which rows
-								 * of one key are sorted; 0: they need not be */
+	SKX_ORDERED_COLUMN = SKX_PRIVATE_FIRST, /* column of the index, from 0 */
+	SKX_ORDERED_DESCENDING,		/* 1: descending, 0: ascending */
+	SKX_ORDERED_NULLS,			/* 1: NULLs come first, 0: last */
+	SKX_ORDERED_DIVIDED,		/* number of parts for several processes */
+	SKX_ORDERED_EXTRA,			/* `extra` of SkxPlanLimit */
+	SKX_ORDERED_PERCENT,		/* `times` of SkxPlanLimit, in percent */
+	SKX_ORDERED_TIED			/* child's column (from 1) that sorts rows of
+								 * equal key; 0: no sort is needed */
 };
 
-/* plan_count_scan.c : one row, their number in each column */
+/* plan_count_scan.c : one row, with the number of matches in each column */
 extern const SkxPlanKind skx_plan_counted;
 
 /* plan_facets_scan.c : a row for each value of a column */
 extern const SkxPlanKind skx_plan_faceted;
 
+/*
+ * Members of custom_private of skx_plan_faceted; both are lists of integers.
+ */
 enum
 {
-	SKX_FACETS_COLUMNS = SKX_PRIVATE_FIRST, /* integers, for each scan below
-											 * the column of its index, from 0 */
-	SKX_FACETS_OUTPUTS			/* integers, for each column that is returned
-								 * a SkxFacetOutput */
+	SKX_FACETS_COLUMNS = SKX_PRIVATE_FIRST, /* for each child the column of
+											 * its index, from 0 */
+	SKX_FACETS_OUTPUTS			/* for each column of the result a
+								 * SkxFacetOutput */
 };
 
-/* plan_columns_scan.c : rows of columns that the index has the values of */
+/* plan_columns_scan.c : rows of columns whose values the index has */
 extern const SkxPlanKind skx_plan_columned;
 
+/* Members of custom_private of skx_plan_columned. */
 enum
 {
-	SKX_COLUMNS_NUMBERS = SKX_PRIVATE_FIRST,	/* integers, of the index's
-												 * columns, from 0, ascending */
+	SKX_COLUMNS_NUMBERS = SKX_PRIVATE_FIRST,	/* integers: columns of the
+												 * index, from 0, ascending */
 	SKX_COLUMNS_ALL				/* 1: all rows will be fetched, as far as is
 								 * known; else 0 */
 };

@@ -18,7 +18,7 @@
 #include "parser/parse_relation.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
-#include "sql/plan/plan_internal.h"
+#include "sql/plan/plan_condition.h"
 #include "support/compat/compat_planner.h"
 #include "utils/memutils.h"
 

@@ -1,43 +1,71 @@
 /*
  * plan_reading.h
- *	  What reading the table is charged for, where it is not read.
+ *	  Charges for plans that save reading the table, since a table in memory
+ *	  costs little to read.
  */
 #ifndef SKX_PLAN_READING_H
 #define SKX_PLAN_READING_H
 
 #include "nodes/pathnodes.h"
 
-/* What a path costs, and how much of that for reading the table. */
+/* The cost of a path, and the part of it that pays for reading the table. */
 typedef struct SkxReading
 {
 	Cost		cost;
 	Cost		reading;
 } SkxReading;
 
+/* plan_reading.c : charges for pages of a table that a path does not read */
+
 /*
- * plan_reading.c
- *
- * reading: what a scan that fetches such a share of the rows pays for reading,
- * of what it pays for fetching.  scan_reading: such a share of an index scan,
- * whose cost has `charged` beyond the server's.  unsaved: what a path is
- * charged that reads less than another one, where that costs less if the table
- * is in memory. bitmap_cost: what a bitmap scan costs beyond what the server
- * charges.  fewest: of a scan by a bitmap that several have to agree on, the
- * one that finds the fewest rows, needs these other tables and can do without
- * a bitmap; NULL: there is none.  bitmap_unsaved: what such a scan that is run
- * so often is charged each time, as against one run of a scan; charged: what
- * the costs of both have beyond the server's.
+ * Returns the part of a fetching cost that pays for reading pages.
+ * `fetching` is what a scan pays for fetching `share` (0 to 1) of the table's
+ * rows.  The result is that less the CPU cost of these rows, at least 0.
  */
 extern Cost skx_plan_reading(const RelOptInfo *rel, Cost fetching,
 							 Selectivity share);
+
+/*
+ * Returns the cost of fetching `share` (0 to 1) of the rows of an index
+ * scan, and how much of it pays for reading the table.  `charged` is the
+ * part of the path's total cost that was added to the server's own cost.
+ */
 extern SkxReading skx_plan_scan_reading(const RelOptInfo *rel,
 										const IndexPath *scan,
 										Cost charged, double share);
+
+/*
+ * Returns the charge for a path that reads less of the table than another
+ * one.  The charge is 0 unless the other path would cost less with the table
+ * in memory.  It is the price of the pages that the path saves, but for
+ * fetching a row from each.  It falls to 0 as the table grows from half of
+ * effective_cache_size to all of it.
+ */
 extern Cost skx_plan_unsaved(const RelOptInfo *rel, const SkxReading *path,
 							 const SkxReading *other);
+
+/*
+ * Returns what a bitmap scan costs beyond the server's estimate: an entry
+ * for each page in each part of the bitmap, and work for each page that is
+ * fetched.  Returns 0 for any other path.
+ */
 extern Cost skx_plan_bitmap_cost(PlannerInfo *root, const RelOptInfo *rel,
 								 const Path *path);
+
+/*
+ * Returns the part that finds the fewest rows of a bitmap scan whose bitmap
+ * is a BitmapAnd.  Only index scans count that need exactly the outer tables
+ * `outer`, and that can also run without a bitmap.  Returns NULL if the path
+ * is no such bitmap scan, or has no such part.
+ */
 extern IndexPath *skx_plan_fewest(const Path *path, Relids outer);
+
+/*
+ * Returns the charge for each of `loops` runs of a bitmap scan, compared by
+ * skx_plan_unsaved() with one run of an index scan.  `path` must be a
+ * BitmapHeapPath.  `charged` and `charged_scan` are the parts of both total
+ * costs that were added to the server's own cost.
+ */
 extern Cost skx_plan_bitmap_unsaved(const RelOptInfo *rel, const Path *path,
 									Cost charged, const IndexPath *scan,
 									Cost charged_scan, double loops);

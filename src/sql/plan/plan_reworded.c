@@ -24,7 +24,7 @@
 #include "read/condition/condition_disjunction.h"
 #include "sql/am/am.h"
 #include "sql/plan/plan_guard.h"
-#include "sql/plan/plan_internal.h"
+#include "sql/plan/plan_condition.h"
 #include "tsearch/ts_type.h"
 #include "tsearch/ts_utils.h"
 #include "utils/array.h"
