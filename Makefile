@@ -98,6 +98,15 @@ assertions: $(SKX_ASSERTED)
 $(SKX_ASSERTED): %.asserted: %.c
 	@$(CC) $(filter-out -MMD -MP,$(CFLAGS)) $(CPPFLAGS) -DUSE_ASSERT_CHECKING=1 -Werror -fsyntax-only $<
 
+# Does each header name what it needs?
+SKX_ALONE := $(SKX_HEADERS:.h=.alone)
+.PHONY: headers $(SKX_ALONE)
+headers: $(SKX_ALONE)
+	@echo "headers: $(words $^) checks ok"
+$(SKX_ALONE): %.alone: %.h
+	@printf '#include "postgres.h"\n#include "%s"\n' $(<:src/%=%) | \
+		$(CC) $(filter-out -MMD -MP,$(CFLAGS)) $(CPPFLAGS) -Werror -fsyntax-only -x c -
+
 # A library that TAP tests load; it is not installed.
 .PHONY: test-module
 installcheck: test-module

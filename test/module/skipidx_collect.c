@@ -4,8 +4,8 @@
  *	  behave, and sees whether what exec/ promises to collectors is kept.
  *
  * CREATE FUNCTION skipidx_collect(index regclass, query tsquery, ways int,
- * room int, again int, turns int, fails int, step int, enough int, own int)
- * RETURNS text AS '...' LANGUAGE c:
+ * room int, again int, turns int, fails int, step int, enough int, own int,
+ * breaks int) RETURNS text AS '...' LANGUAGE c:
  * collects the rows that match, and returns their number, the sum of their
  * places as numbers, and how many were the last: of `ways` answers that take
  * turns, as processes do that share one, or, if that is negative, as cursors
@@ -13,7 +13,9 @@
  * than 0 it makes room itself.  Each wants `again` ranges twice.  After so many
  * `turns` all are ended, and at document number `fails` comes an error; 0:
  * never.  Segments are wanted in ranges of `step` documents, as a whole where
- * that is 0; and of each segment `enough` rows, or all.  What is not as promised is an error that begins with "exec:".
+ * that is 0; and of each segment `enough` rows, or all.  What is not as promised is an error
+ * that begins with "exec:".  With `breaks` (SkxToyBreaks) the collector itself does what the
+ * contract forbids, which assertions of exec/ find.
  */
 #include "postgres.h"
 
@@ -28,6 +30,16 @@
 PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(skipidx_collect);
+
+/* What a collector does that it must not do. */
+typedef enum SkxToyBreaks
+{
+	SKX_TOY_KEEPS,
+	SKX_TOY_RANGE_BACK,			/* a range begins before the last one ends */
+	SKX_TOY_RANGE_EMPTY,
+	SKX_TOY_RANGE_PAST,			/* a range ends behind its segment */
+	SKX_TOY_ORDER_TWICE			/* one segment comes twice */
+} SkxToyBreaks;
 
 typedef struct SkxToy
 {
@@ -51,6 +63,7 @@ typedef struct SkxToy
 	bool		was_full;		/* and could not make room */
 	bool		pending;		/* these have begun */
 	int			own;
+	int			breaks;			/* SkxToyBreaks */
 	const SkxQuery *query;
 	SkxSegment *const *segments;	/* NULL: not all are open */
 	int			nsegments;
@@ -77,7 +90,13 @@ skx_toy_range(SkxCollector *c, SkxSegment *segment, uint32 *from, uint32 *to)
 	skx_toy_expect(!toy->in_range, "a range ends before the next one is asked for");
 	*from = *to;
 	*to = (uint32) Min((uint64) *from + toy->step, segment->header.ndocs);
-	return *from < *to;
+	if (toy->breaks == SKX_TOY_RANGE_BACK && *from > 0)
+		(*from)--;
+	if (toy->breaks == SKX_TOY_RANGE_EMPTY)
+		*to = *from;
+	if (toy->breaks == SKX_TOY_RANGE_PAST)
+		*to = segment->header.ndocs + 1;
+	return *from < *to || toy->breaks == SKX_TOY_RANGE_EMPTY;
 }
 
 static bool
@@ -210,6 +229,8 @@ skx_toy_order(SkxCollector *c, SkxSegment *const *segments, int n, int *order)
 	toy->nsegments = n;
 	for (i = 0; i < n; i++)
 		order[i] = n - 1 - i;
+	if (toy->breaks == SKX_TOY_ORDER_TWICE)
+		order[n - 1] = order[0];
 }
 
 static bool
@@ -327,13 +348,14 @@ skx_toy_again(SkxToy *toy, uint64 rows)
 
 static SkxToy *
 skx_toy_open(const SkxRequest *request, int room, int again, int fails,
-			 int step, int enough, int own)
+			 int step, int enough, int own, int breaks)
 {
 	SkxToy	   *toy = palloc0(sizeof(SkxToy));
 
 	toy->collector.methods = own > 0 ? &skx_toy_own_methods :
 		step == 0 ? &skx_toy_whole_methods : &skx_toy_methods;
 	toy->own = own;
+	toy->breaks = breaks;
 	toy->query = request->query;
 	toy->step = step;
 	toy->enough = enough;
@@ -374,7 +396,7 @@ skipidx_collect(PG_FUNCTION_ARGS)
 		toys[i] = skx_toy_open(&request, PG_GETARG_INT32(3),
 							   PG_GETARG_INT32(4), PG_GETARG_INT32(6),
 							   PG_GETARG_INT32(7), PG_GETARG_INT32(8),
-							   PG_GETARG_INT32(9));
+							   PG_GETARG_INT32(9), PG_GETARG_INT32(10));
 	for (i = 0; open > 0 && (turns == 0 || turns-- > 0); i = (i + 1) % ways)
 	{
 		if (toys[i] == NULL || skx_toy_turn(toys[i]))

@@ -54,6 +54,7 @@ by_program() {
 }
 
 wanted assertions && report_step "assertions" by_program assertions
+wanted assertions && report_step "headers" by_program headers
 wanted unit && report_step "unit" by_program -C test/unit
 wanted asan && report_step "unit, sanitized" by_program -C test/unit asan
 wanted fuzz && report_step "fuzz" by_program -C test/fuzz

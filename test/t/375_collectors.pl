@@ -39,7 +39,7 @@ SET enable_bitmapscan = off;
 SQL
 my $segments = $s->value("SELECT count(*) FROM skipidx_segments('docs_v')");
 cmp_ok($segments, '>=', 3, 'segments');
-$s->value('CREATE FUNCTION skipidx_collect(index regclass, query tsquery, ways int, room int, again int, turns int, fails int, step int DEFAULT 0, enough int DEFAULT 0, own int DEFAULT 0) RETURNS text LANGUAGE c AS $$' . skx_module('skipidx_collect') . '$$');
+$s->value('CREATE FUNCTION skipidx_collect(index regclass, query tsquery, ways int, room int, again int, turns int, fails int, step int DEFAULT 0, enough int DEFAULT 0, own int DEFAULT 0, breaks int DEFAULT 0) RETURNS text LANGUAGE c AS $$' . skx_module('skipidx_collect') . '$$');
 
 # Rows and the sum of their places, by a sequential scan.
 sub wanted

@@ -56,6 +56,24 @@ skx_exec_view(Relation index, SkxShare *share)
 	return skx_manifest_view_bound(index);
 }
 
+/* What a collector must do: its order has each of the n segments once. */
+static void
+skx_exec_check_order(const int *order, int n)
+{
+#ifdef USE_ASSERT_CHECKING
+	Bitmapset  *seen = NULL;
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		Assert(order[i] >= 0 && order[i] < n &&
+			   !bms_is_member(order[i], seen));
+		seen = bms_add_member(seen, order[i]);
+	}
+	bms_free(seen);
+#endif
+}
+
 /* All segments, in the order that the collector wants. */
 static void
 skx_exec_order(SkxExec *exec)
@@ -66,6 +84,7 @@ skx_exec_order(SkxExec *exec)
 	exec->order = palloc(sizeof(int) * ((Size) n + 1));
 	exec->collector->methods->order(exec->collector, source->segments, n,
 									exec->order);
+	skx_exec_check_order(exec->order, n);
 }
 
 /* The documents of all segments, by their numbers. */
