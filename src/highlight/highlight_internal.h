@@ -9,119 +9,142 @@
 #include "tsearch/ts_type.h"
 #include "utils/hsearch.h"
 
-/* Of a longer text only so many bytes are looked at for a passage. */
+/* Most bytes of a text that are searched for passages. */
 #define SKX_HIGHLIGHT_BYTES		(1024 * 1024)
 
-/* What remembered pieces may take, and how long they are. */
+/* Most bytes of memory of kept pieces, and most bytes of text of one. */
 #define SKX_HIGHLIGHT_KEPT		(12 * 1024 * 1024)
 #define SKX_HIGHLIGHT_PIECE		64
 
-/* Phrases of a query that are looked for, and the work that is spent on it. */
+/* Most phrases of a query that are searched, and most steps of that work. */
 #define SKX_HIGHLIGHT_PHRASES	64
 #define SKX_HIGHLIGHT_WORK		(20 * 1000 * 1000)
 
-/* Words of a query that one token may be, as far as they count. */
+/* Most words of the query that one token counts as. */
 #define SKX_HIGHLIGHT_IDS		16
 
-/* Words of a text that are marked, at most: half a gigabyte. */
+/* Bound of the number of matches in a text: half a gigabyte of memory. */
 #define SKX_HIGHLIGHT_MATCHES	(16 * 1024 * 1024)
 
+/* Largest values of the arguments max_words and max_passages. */
 #define SKX_HIGHLIGHT_WORDS_MAX		10000
 #define SKX_HIGHLIGHT_PASSAGES_MAX	100
 
 /*
- * highlight_query.c : the words of a query: its operands that are not negated,
- * each lexeme or prefix once, whatever its weights; and its phrases, the
- * outermost ones
+ * highlight_query.c : the words and phrases of a query
+ *
+ * The words are the operands that are not negated, each lexeme or prefix once,
+ * whatever its weights.  The phrases are the outermost ones that are not
+ * negated.
  */
 typedef struct SkxHighlightQuery
 {
 	TSQuery		query;
 	int			nwords;
-	int		   *ids;			/* of words, by item; -1: none */
-	HTAB	   *words;
-	uint64		seconds[36];	/* second characters of words, as bits, by the
-								 * first one, both by their numbers; all: the
-								 * word ends before, or it is another one */
-	int			nlengths;		/* of prefixes, distinct, ascending */
-	int		   *lengths;
+	int		   *ids;			/* by item of the query: number of its word;
+								 * -1: none */
+	HTAB	   *words;			/* hash table of the words */
+	uint64		seconds[36];	/* by skx_highlight_number() of a first
+								 * character: bits of the numbers of second
+								 * characters of words; all bits if such a
+								 * word has no numbered second character */
+	int			nlengths;		/* number of `lengths` */
+	int		   *lengths;		/* distinct lengths of prefixes, ascending */
 	int			nphrases;
-	int			phrases[SKX_HIGHLIGHT_PHRASES]; /* items */
+	int			phrases[SKX_HIGHLIGHT_PHRASES]; /* items of the query */
 } SkxHighlightQuery;
 
-/* In the current memory context, of a copy of the query. */
+/*
+ * Returns the words and phrases of a copy of the query, in the current memory
+ * context.
+ */
 extern SkxHighlightQuery *skx_highlight_query(TSQuery query);
 
-/* Adds to ids the words that a lexeme is, SKX_HIGHLIGHT_IDS in all at most. */
+/*
+ * Adds the numbers of the words that the lexeme equals or begins with to ids,
+ * which has nids of them.  Returns the new number, at most SKX_HIGHLIGHT_IDS.
+ */
 extern int	skx_highlight_lookup(const SkxHighlightQuery *query,
 								 const char *lexeme, int len, int *ids,
 								 int nids);
 
 /*
- * highlight_pieces.c : what the tokens of a piece of text are
+ * highlight_pieces.c : the tokens of a piece of text
  *
- * A piece is a token as a parser gave it, or, of the default parser, what
- * stands between blanks, of which it makes the same tokens wherever it stands.
- * Pieces are remembered.
+ * A piece is one token that a parser gave.  With the default parser it is also
+ * the text between two blanks, of which that parser makes the same tokens
+ * wherever it stands.  Pieces are kept, to be found again.
+ *
+ * The following is a token of a piece.
  */
 typedef struct SkxHighlightToken
 {
-	uint32		start;			/* bytes in the piece */
+	uint32		start;			/* offsets in the piece, in bytes */
 	uint32		end;
-	uint32		position;		/* counts as in a tsvector; from 1 on */
-	int			nids;
-	int		   *ids;			/* words of the query */
+	uint32		position;		/* as in a tsvector, from 1 in the piece */
+	int			nids;			/* number of `ids` */
+	int		   *ids;			/* words of the query that it is */
 } SkxHighlightToken;
 
-/* A piece's kind is the type of its token, or: */
-#define SKX_HIGHLIGHT_ASCIIWORD	1	/* of the default parser (wparser_def.c) */
+/*
+ * Kinds of pieces: a token type of the parser (wparser_def.c has those of the
+ * default parser), or one of the negative values.
+ */
+#define SKX_HIGHLIGHT_ASCIIWORD	1	/* token types of the default parser */
 #define SKX_HIGHLIGHT_UINT		22
-#define SKX_HIGHLIGHT_TYPES		24
-#define SKX_HIGHLIGHT_CHUNK		(-1)	/* and then comes a blank */
-#define SKX_HIGHLIGHT_LAST		(-2)	/* and then comes nothing */
+#define SKX_HIGHLIGHT_TYPES		24	/* bound of token types in bit sets */
+#define SKX_HIGHLIGHT_CHUNK		(-1)	/* text that a blank follows */
+#define SKX_HIGHLIGHT_LAST		(-2)	/* text at the end of the whole */
 
+/* A piece and its tokens. */
 typedef struct SkxHighlightPiece
 {
 	uint32		hash;
 	int			kind;
-	int			len;
-	uint32		npositions;
-	bool		kept;			/* it is remembered */
-	bool		whole;			/* one token, not of the query */
-	int			ntokens;		/* else, of types that have dictionaries */
+	int			len;			/* bytes of text */
+	uint32		npositions;		/* positions that its tokens take */
+	bool		kept;			/* its memory is that of kept pieces */
+	bool		whole;			/* it is one token, no word of the query;
+								 * ntokens is 0 */
+	int			ntokens;		/* tokens of types that have dictionaries */
 	SkxHighlightToken *tokens;
-	/* one that is kept has its bytes here */
+	/* the text of a kept piece follows */
 } SkxHighlightPiece;
 
+/* Slot of the hash table of kept pieces. */
 typedef struct SkxHighlightSlot
 {
 	uint32		hash;
 	SkxHighlightPiece *piece;	/* NULL: empty */
 } SkxHighlightSlot;
 
-/* What is kept from one call to the next, for one configuration and query. */
+/* State for one configuration and query, kept from one call to the next. */
 typedef struct SkxHighlight
 {
-	MemoryContext context;
+	MemoryContext context;		/* has all of it */
 	Oid			config;
 	SkxHighlightQuery *query;
 	uint64		generation;		/* of dictionaries and configurations */
-	uint32		keeping;		/* types of tokens (highlight_keeping.c) */
-	MemoryContext pieces;
-	MemoryContext scratch;		/* while a piece is made, and for phrases */
-	MemoryContext token;		/* what dictionaries make of one token */
-	int			npieces;
-	uint32		mask;			/* slots, less one */
+	uint32		keeping;		/* result of skx_highlight_keeping() */
+	MemoryContext pieces;		/* has the kept pieces */
+	MemoryContext scratch;		/* reset after each piece and each search of
+								 * phrases */
+	MemoryContext token;		/* reset after the look-up of each token */
+	int			npieces;		/* kept pieces */
+	uint32		mask;			/* number of slots, minus one */
 	SkxHighlightSlot *slots;
-	TSConfigCacheEntry *entry;	/* these four for one call */
+	TSConfigCacheEntry *entry;	/* this and the next three are set by each
+								 * call */
 	TSParserCacheEntry *parser;
-	bool		plain;			/* the default parser */
-	bool		marks_only;		/* only matches are asked for, not words */
+	bool		plain;			/* the parser is the default one */
+	bool		marks_only;		/* the caller needs matches, but no other
+								 * words */
 } SkxHighlight;
 
 /*
- * The number of an ASCII letter or digit, also of a large letter whose small one
- * is the same in all locales; -1: another character.
+ * Returns the number, 0 to 35, of an ASCII letter or digit, -1 for another
+ * character.  A large letter has the number of its small one, except 'I',
+ * whose small letter differs between locales.
  */
 static inline int
 skx_highlight_number(char c)
@@ -133,7 +156,10 @@ skx_highlight_number(char c)
 	return c >= '0' && c <= '9' ? 26 + c - '0' : -1;
 }
 
-/* Do the first characters of a token tell that it is a lexeme, and no word? */
+/*
+ * Returns true if the first characters of a token of this type tell that it is
+ * a lexeme, but no word of the query.  len must not be 0.
+ */
 static inline bool
 skx_highlight_is_other(const SkxHighlight *h, int type, const char *bytes,
 					   int len)
@@ -153,86 +179,127 @@ skx_highlight_is_other(const SkxHighlight *h, int type, const char *bytes,
 		(h->query->seconds[first] >> second & 1) == 0;
 }
 
-/* Makes it ready for a call; *kept is NULL or what the last call used. */
+/*
+ * Returns the state for a call with this configuration and query.  `kept` is
+ * the state of the last call, or NULL; it is used again if it fits, and
+ * deleted if not.  A new state is made below the memory context `parent`.
+ */
 extern SkxHighlight *skx_highlight_begin(SkxHighlight *kept,
 										 MemoryContext parent, Oid config,
 										 TSQuery query);
+
+/*
+ * Returns the piece with this kind and these len bytes of text: a kept one, or
+ * a new one.  A new piece is kept if it is short and the memory budget of kept
+ * pieces allows it; else it is in the current memory context.  If kind is
+ * SKX_HIGHLIGHT_CHUNK, the byte after the text must be a blank.  The caller
+ * passes the piece to skx_highlight_drop() before the next call of
+ * skx_highlight_begin().
+ */
 extern const SkxHighlightPiece *skx_highlight_piece(SkxHighlight *h, int kind,
 													const char *bytes,
 													int len);
 
 /*
- * highlight_keeping.c : the types of tokens that dictionaries know all of, and
- * make what begins with their first two ASCII letters or digits of, or the first
- * one if the second is 'y', as bits
+ * highlight_keeping.c : returns the set, as bits, of token types whose
+ * dictionaries know all tokens and keep their first characters.  That means: a
+ * token that begins with two ASCII letters or digits becomes lexemes that
+ * begin with the same two, or, if the second is 'y', with the same first one.
+ * Case is ignored.
  */
 extern uint32 skx_highlight_keeping(const TSConfigCacheEntry *config);
 
-/* Forgets a piece that is not kept; the ids of its tokens stay. */
+/*
+ * highlight_pieces.c : frees a piece, unless it is kept.  The ids of its
+ * tokens stay allocated.
+ */
 extern void skx_highlight_drop(const SkxHighlightPiece *piece);
 
-/* highlight_text.c : a text that is being read */
+/*
+ * highlight_text.c : the words of a text, and its matches with the query
+ *
+ * The following is a word: a token of a type that has dictionaries, except
+ * tokens within the one before.
+ */
 typedef struct SkxHighlightWord
 {
-	uint32		start;
+	uint32		start;			/* offsets in the text, in bytes */
 	uint32		end;
 } SkxHighlightWord;
 
+/* A token that is a word of the query. */
 typedef struct SkxHighlightMatch
 {
-	uint32		start;
+	uint32		start;			/* offsets in the text, in bytes */
 	uint32		end;
-	uint32		word;			/* the number of its word */
-	uint32		position;
-	int			nids;
-	const int  *ids;
+	uint32		word;			/* index of its word of the text */
+	uint32		position;		/* as in a tsvector */
+	int			nids;			/* number of `ids` */
+	const int  *ids;			/* words of the query that it is */
 } SkxHighlightMatch;
 
-/* Matches that are near each other. */
+/* A window: consecutive matches, near each other. */
 typedef struct SkxHighlightWindow
 {
-	int			first;
-	int			last;			/* -1: there is none */
-	int			nphrases;
-	int			nwords;			/* of the query */
-	uint32		span;			/* words of the text, less one */
+	int			first;			/* index of its first match */
+	int			last;			/* index of its last match; -1: there is no
+								 * window */
+	int			nphrases;		/* phrases of the query in it */
+	int			nwords;			/* words of the query in it */
+	uint32		span;			/* words of the text in it, minus one */
 } SkxHighlightWindow;
 
+/* A text while it is read. */
 typedef struct SkxHighlightText
 {
 	SkxHighlight *h;
 	const char *bytes;
-	uint32		len;			/* of what has been read, in the end */
-	SkxHighlightWord *words;	/* tokens that have dictionaries, but those
-								 * inside of the one before */
+	uint32		len;			/* bytes; after reading, those that were read */
+	SkxHighlightWord *words;	/* of the text; only the last one if `most` is
+								 * 0 */
 	uint32		nwords;
-	uint32		room;
+	uint32		room;			/* capacity of words */
 	SkxHighlightMatch *matches;
 	int			nmatches;
-	int			match_room;
-	uint32		position;
+	int			match_room;		/* capacity of matches */
+	uint32		position;		/* of the last token read */
 
-	/* the window, and the best that it was on */
+	/* the window at present, and the best one so far */
 	uint32		most;			/* words of a passage; 0: the whole text */
-	bool		stops;			/* when there can be nothing better */
-	uint32		enough;			/* words to be read; 0: all */
-	int			first;			/* match */
-	int			distinct;		/* words of the query in it */
-	int		   *counts;			/* by word of the query */
-	int64		work;
+	bool		stops;			/* stop reading when no better window can
+								 * follow */
+	uint32		enough;			/* words to read; 0: all */
+	int			first;			/* index of the window's first match */
+	int			distinct;		/* words of the query in the window */
+	int		   *counts;			/* by word of the query: matches in the window */
+	int64		work;			/* steps of searches for phrases */
 	SkxHighlightWindow best;
 } SkxHighlightText;
 
+/*
+ * Reads the text: sets words, matches, the best window and len.  The caller
+ * has set h, bytes, len, most, stops and counts (zeroed), and best.last to -1.
+ * Raises an error if the text has too many matches.
+ */
 extern void skx_highlight_read(SkxHighlightText *t);
 
 /*
- * highlight_window.c : the best window of matches, `most` words long at most
+ * highlight_window.c : the best window of matches, at most `most` words long
  *
- * The one with most phrases of the query, then most words of it, then, where
- * it has no phrases, the shortest, then the first.  add moves the window on to
- * a match; clear empties it, before match `next`, and leaves the best.
+ * The best window has most phrases of the query, then most words of it.  Of
+ * several without phrases it is the shortest, else the first one.
+ */
+
+/*
+ * Moves the window forward, so that it ends with a match, and compares it with
+ * the best one.
  */
 extern void skx_highlight_window_add(SkxHighlightText *t, int match);
+
+/*
+ * Empties the window; the next one begins at match `next` or later.  Leaves
+ * the best window alone.
+ */
 extern void skx_highlight_window_clear(SkxHighlightText *t, int next);
 
 #endif							/* SKX_HIGHLIGHT_INTERNAL_H */

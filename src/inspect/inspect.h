@@ -1,13 +1,13 @@
 /*
  * inspect.h
- *	  Opening an index for a look at it.
+ *	  Opening an index for SQL functions that inspect it.
  */
 #ifndef SKX_INSPECT_H
 #define SKX_INSPECT_H
 
 #include "utils/relcache.h"
 
-/* The right that a function needs. */
+/* The roles that may call a function for an index. */
 typedef enum SkxInspectRight
 {
 	SKX_INSPECT_OWNER,			/* the owner of the index */
@@ -16,20 +16,23 @@ typedef enum SkxInspectRight
 								 * table */
 } SkxInspectRight;
 
+/* inspect_open.c */
+
 /*
- * inspect_open.c
- *
- * open opens table and index under AccessShareLock; errors out for what is not
- * a valid skipidx index that can be read here and now, or that the user may not
- * look at.  close gives the locks up.
+ * Opens an index and its table under AccessShareLock.  Raises an error if
+ * oid is not a valid skipidx index that can be read in this session, or if
+ * the user lacks the right.  A role without it does not get the locks.
  */
 extern void skx_inspect_open(Oid oid, SkxInspectRight right, Relation *heap,
 							 Relation *index);
+
+/* Closes both and releases their locks. */
 extern void skx_inspect_close(Relation heap, Relation index);
 
 /*
- * May the user see what the server has counted for an index?  Of one of this
- * database the owner may; of any, members of pg_read_all_stats.
+ * Returns true if the user may see what the server has counted for an index.
+ * Members of pg_read_all_stats may for every index, and others for an index
+ * of this database if they have the privileges of its owner.
  */
 extern bool skx_inspect_shows(Oid database, Oid index);
 

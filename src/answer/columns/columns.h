@@ -8,35 +8,43 @@
 #include "answer/count/count_share.h"
 #include "index/column/column_key.h"
 
-/* Rows whose keys are looked up together, at most. */
+/* Number of rows in a batch at most. */
 #define SKX_COLUMNS_BATCH	SKX_QUERY_BATCH
 
-/* What the request points to stays as long as the answer. */
+/*
+ * A request for the keys of columns.  What it points to must stay valid until
+ * skx_columns_end().
+ */
 typedef struct SkxColumnsRequest
 {
-	SkxRequest	rows;			/* which looks rows up; its conditions are
-								 * exact */
+	SkxRequest	rows;			/* with heap and snapshot; no recheck */
 	SkxCountShare *share;		/* with other processes; NULL: alone */
 	bool		all;			/* every row will be asked for */
-	SkxKeyColumns columns;		/* whose keys tell their values; at least one */
+	SkxKeyColumns columns;		/* at least one; each key tells the value */
 } SkxColumnsRequest;
 
 typedef struct SkxColumnsScan SkxColumnsScan;
 
-/* In the current memory context.  Adds to `work` at the end. */
+/*
+ * Begins a scan in the current memory context.  Its work is added to *work by
+ * skx_columns_end().
+ */
 extern SkxColumnsScan *skx_columns_begin(const SkxColumnsRequest *request,
 										 SkxCountWork *work);
 
 /*
- * The next rows that the snapshot sees, in no order, SKX_COLUMNS_BATCH at most;
- * 0: there are no more.
+ * Reads the next batch of rows that the snapshot sees, in no order.  Returns
+ * their number, at most SKX_COLUMNS_BATCH, or 0 if there are no more.
  */
 extern int	skx_columns_next(SkxColumnsScan *scan);
 
-/* The keys of column i in these rows; valid until then. */
+/*
+ * Returns the keys in column i of the request, one for each row of the batch.
+ * They are valid until the next call of skx_columns_next().
+ */
 extern const SkxKey *skx_columns_keys(const SkxColumnsScan *scan, int i);
 
-/* At any time. */
+/* Ends a scan and frees it.  May be called at any time. */
 extern void skx_columns_end(SkxColumnsScan *scan);
 
 #endif							/* SKX_COLUMNS_H */

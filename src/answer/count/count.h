@@ -1,7 +1,7 @@
 /*
  * count.h
- *	  How many rows match, without fetching those that the visibility map
- *	  knows to be visible.
+ *	  Counts the rows that match, without fetching those that are visible
+ *	  according to the visibility map.
  */
 #ifndef SKX_COUNT_H
 #define SKX_COUNT_H
@@ -9,66 +9,82 @@
 #include "answer/exec/exec.h"
 
 /*
- * What is told of the rows that are counted, for more than their number: of a
- * segment its documents, each once and ascending, and that it is done; then
- * pending ones.  Of a segment of `most` documents at most those told so far may
- * be taken back, all together; they are told again.  With other processes, all
- * that is of parts of segments, each of which is told before.
+ * Callbacks that receive the rows that are counted, for callers that need
+ * more than their number.  They receive the documents of a segment, each once
+ * and ascending, then the end of the segment; pending documents come last.
+ * The documents of a segment with at most `most` documents may be taken back,
+ * all together, and are then passed again.  With other processes the same
+ * holds for parts of segments, and each part is announced first.
  *
- * A taker that pauses is told of at most SKX_QUERY_DOCS documents, or
- * SKX_QUERY_BATCH pending ones, and then the count goes on with its next call;
- * nothing is taken back, and the segment is open meanwhile.
+ * If `pauses` is set, each call of skx_count_next() passes at most
+ * SKX_QUERY_DOCS documents or SKX_QUERY_BATCH pending ones, then returns.  No
+ * document is taken back, and the segment stays open in between.
  */
 typedef struct SkxCountTaker
 {
 	bool		pauses;
-	bool		all;			/* and yet every row will be asked for */
-	uint32		most;			/* 0 where it pauses */
-	void		(*part) (SkxSegment *seg, uint32 from, uint32 to, void *arg);	/* NULL: not asked for */
+	bool		all;			/* with `pauses`: all rows will be wanted */
+	uint32		most;			/* 0 if it pauses */
+	void		(*part) (SkxSegment *seg, uint32 from, uint32 to, void *arg);	/* NULL: not wanted */
 	void		(*documents) (SkxSegment *seg, const uint32 *docs, int n,
 							  void *arg);
-	void		(*forget) (SkxSegment *seg, void *arg); /* unless it pauses */
-	void		(*done) (SkxSegment *seg, void *arg);	/* NULL: not asked for */
+	void		(*forget) (SkxSegment *seg, void *arg); /* NULL if it pauses */
+	void		(*done) (SkxSegment *seg, void *arg);	/* NULL: not wanted */
 	void		(*pending) (TSVector document, const ItemPointerData *tid,
 							void *arg);
-	void	   *arg;
+	void	   *arg;			/* passed to all callbacks */
 } SkxCountTaker;
 
 typedef struct SkxCountShare SkxCountShare;
 
-/* Rows by what told that they are visible, and if they were, of those fetched. */
+/*
+ * Number of rows by the way in which their visibility was determined.  Only
+ * `fetched` includes rows that turned out to be invisible.
+ */
 typedef struct SkxCountWork
 {
 	uint64		fetched;		/* looked up in the table */
-	uint64		mapped;			/* the bit of the row's page */
-	uint64		whole;			/* the bits of all pages */
-	uint64		totals;			/* likewise, and no match was looked at: it is
-								 * the df of a word */
+	uint64		mapped;			/* by the map's bit for the page of the row */
+	uint64		whole;			/* by the map's bits for all pages */
+	uint64		totals;			/* by all bits, too, and taken from the df of
+								 * a word: no match was read */
 } SkxCountWork;
 
 /*
- * Counts the rows of a request that looks rows up, and adds to `work`.  taker:
- * NULL, the number is enough.  With other processes the request's share is that
- * of `share` (count_share.h), and *rows is what this process has counted.  True:
- * all has been counted now, by this process alone, or as the last of several
- * (then skx_count_share_total() has the sum).
+ * Counts the rows of a request, whose heap and snapshot must be set.  Sets
+ * *rows to the number that this process has counted, and adds to *work.  With
+ * a taker that is not NULL, passes it the rows; it must not pause.  share is
+ * NULL if this process is alone; otherwise request->share is that of `share`.
+ * Returns true if all rows have been counted with this call: by this process
+ * alone, or as the last of several.  In the latter case
+ * skx_count_share_total() returns their sum.
  */
 extern bool skx_count_rows(const SkxRequest *request,
 						   const SkxCountTaker *taker, SkxCountShare *share,
 						   SkxCountWork *work, uint64 *rows);
 
-/*
- * The same a batch at a time, for a taker that pauses.  open: in the current
- * memory context; what it is given must stay.  next: true, the taker was told of
- * some rows; false: there are no more.  close, at any time: adds to `work`, and to
- * `share` what this process has counted.
- */
+/* A count that is executed a batch at a time. */
 typedef struct SkxCount SkxCount;
 
+/*
+ * Begins a count that passes its rows to a taker that pauses, in the current
+ * memory context.  All arguments must stay valid until skx_count_close();
+ * those that skx_count_rows() has, too, have the same meaning.
+ */
 extern SkxCount *skx_count_open(const SkxRequest *request,
 								const SkxCountTaker *taker,
 								SkxCountShare *share, SkxCountWork *work);
+
+/*
+ * Counts until the taker was passed some rows.  Returns false if there are no
+ * more.
+ */
 extern bool skx_count_next(SkxCount *count);
+
+/*
+ * Frees a count, at any time.  Adds to *work of skx_count_open(), and adds
+ * what this process has counted to its share, unless that is NULL.
+ */
 extern void skx_count_close(SkxCount *count);
 
 #endif							/* SKX_COUNT_H */

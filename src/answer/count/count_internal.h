@@ -1,6 +1,6 @@
 /*
  * count_internal.h
- *	  Between the files of count/.
+ *	  Declarations that the files of count/ share.
  */
 #ifndef SKX_COUNT_INTERNAL_H
 #define SKX_COUNT_INTERNAL_H
@@ -9,77 +9,97 @@
 #include "answer/count/count.h"
 #include "index/snapshot/snapshot.h"
 
-/* What becomes of the matches of a range. */
+/* How the matches of a range are counted. */
 typedef enum SkxCountMode
 {
-	SKX_COUNT_MATCHES,			/* of each it is asked whether its row is
-								 * visible */
-	SKX_COUNT_LIVE				/* all are counted if, at the end of the
-								 * range, its segment is still one of the
-								 * index */
+	SKX_COUNT_MATCHES,			/* the visibility of the row of each match is
+								 * determined */
+	SKX_COUNT_LIVE				/* all are counted if the index still has the
+								 * segment at the end of the range */
 } SkxCountMode;
 
-/* One count. */
+/* One count, and the collector that carries it out. */
 struct SkxCount
 {
 	SkxCollector collector;		/* first */
 	SkxExec    *exec;
 	const SkxRequest *request;
 	const SkxCountTaker *taker; /* or NULL */
-	bool		told;			/* since it went on, the taker was */
+	bool		told;			/* the taker was passed rows since the last
+								 * skx_count_next() began */
 	SkxCountShare *share;		/* or NULL */
 	SkxCountWork work;
-	SkxCountWork *sum;			/* to which that is added at the end */
+	SkxCountWork *sum;			/* `work` is added to it at the end */
 	SkxCountMode mode;
-	uint64		live;			/* matches of a range that are all to be
-								 * counted */
-	uint64		rows;			/* so far */
-	const SkxView *latest;		/* the last one that was read */
-	bool		retired;		/* marks are not set any more in the segment
-								 * of the range, which is given again */
-	MemoryContext context;		/* of all that follows */
-	uint32	   *batch;			/* a batch of matches as it came, for `taker`, */
-	ItemPointerData *tids;		/* their rows, */
-	ItemPointerData *others;	/* and those of them that are to be fetched, */
-	uint32	   *other_docs;		/* with their documents */
-	bool	   *seen;			/* is a fetched row counted? */
-	int			npending;		/* rows of a batch of pending documents, */
-	TSVector   *pending;		/* and these, if they are to be told */
-	MemoryContext documents;
+	uint64		live;			/* matches of a range in SKX_COUNT_LIVE */
+	uint64		rows;			/* counted so far */
+	const SkxView *latest;		/* view that was read last */
+	bool		retired;		/* the index has replaced the segment of the
+								 * range, which gets no more deleted bits */
+	MemoryContext context;		/* owns all that follows */
+	uint32	   *batch;			/* unchanged copy of a batch of matches, for
+								 * `taker` */
+	ItemPointerData *tids;		/* tids of the batch */
+	ItemPointerData *others;	/* those of them that are to be fetched */
+	uint32	   *other_docs;		/* documents of `others` */
+	bool	   *seen;			/* whether each fetched row is counted */
+	int			npending;		/* pending documents in the batch */
+	TSVector   *pending;		/* copies of them, for `taker` */
+	MemoryContext documents;	/* owns these copies */
 
 	/* count_map.c */
-	bool		has_map;		/* may it be asked at all? */
-	bool		has_whole;		/* and for all pages at once? */
-	bool		asked_whole;	/* it was, */
-	bool		is_whole;		/* and all pages were visible */
-	Buffer		map;			/* pinned page of it */
-	BlockNumber block;			/* the page of the table asked for last, */
-	bool		visible;		/* and the answer */
+	bool		has_map;		/* the visibility map may be used */
+	bool		has_whole;		/* and for all pages at once, too */
+	bool		asked_whole;	/* all pages have been checked */
+	bool		is_whole;		/* all pages were visible to all */
+	Buffer		map;			/* pinned page of the map, or invalid */
+	BlockNumber block;			/* page of the table checked last */
+	bool		visible;		/* whether that page is visible to all */
 
 	/* count_fetch.c */
-	IndexFetchTableData *fetch; /* NULL: nothing was fetched */
+	IndexFetchTableData *fetch; /* NULL: no row has been fetched */
 	TupleTableSlot *row;
 	SkxHeapAhead ahead;
 };
 
-/*
- * count_map.c
- *
- * is_whole: are all pages of the table visible to all?  Asked once, if so many
- * matches are worth it.  is_visible: is the page, and may that be relied on?
- */
-extern void skx_count_map_begin(SkxCount *c);
-extern bool skx_count_is_whole(SkxCount *c, double matches);
-extern bool skx_count_is_visible(SkxCount *c, BlockNumber block);
-extern void skx_count_map_end(SkxCount *c);
+/* count_map.c : the visibility map of the table */
 
 /*
- * count_fetch.c : adds those of the rows that the snapshot sees; seen[i] tells
- * whether row i is among them.  Documents of a segment whose rows are dead are
- * noted; NULL: it is not known which they are.
+ * Decides whether the map can be used.  It cannot with a recheck, without an
+ * MVCC snapshot, or with a table access method other than heap.
+ */
+extern void skx_count_map_begin(SkxCount *c);
+
+/*
+ * Returns true if all pages of the table are visible to all.  They are
+ * checked at most once, and only if `matches`, an estimate, justifies the
+ * cost.
+ */
+extern bool skx_count_is_whole(SkxCount *c, double matches);
+
+/*
+ * Returns true if the page is visible to all according to the map, and takes
+ * its predicate lock then.  Returns false if the map cannot be relied on: it
+ * is not used at all, or c->retired is set.
+ */
+extern bool skx_count_is_visible(SkxCount *c, BlockNumber block);
+
+/* Releases the pin on the page of the map. */
+extern void skx_count_map_end(SkxCount *c);
+
+/* count_fetch.c : rows that have to be looked up in the table */
+
+/*
+ * Looks n rows up in the table and adds those that the snapshot sees, and
+ * that pass the recheck, to c->rows.  Sets c->seen[i] to whether row i is one
+ * of them.  docs are the documents of the rows in seg, or NULL if these are
+ * not known.  Notes those whose rows are dead, unless the snapshot was taken
+ * during recovery.
  */
 extern void skx_count_fetch(SkxCount *c, const ItemPointerData *tids, int n,
 							const SkxSegment *seg, const uint32 *docs);
+
+/* Frees what skx_count_fetch() has opened, if anything. */
 extern void skx_count_fetch_end(SkxCount *c);
 
 #endif							/* SKX_COUNT_INTERNAL_H */

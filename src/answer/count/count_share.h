@@ -8,37 +8,46 @@
 #include "answer/count/count.h"
 #include "answer/exec/exec_share.h"
 
-/* Numbers of SkxCountWork. */
+/* Number of counters in SkxCountWork. */
 #define SKX_COUNT_COUNTERS	4
 
-/* In dynamic shared memory, aligned to 8 bytes. */
+/*
+ * The state that the processes of a count share.  It lies in dynamic shared
+ * memory, aligned to 8 bytes.
+ */
 struct SkxCountShare
 {
 	SkxShare	parts;
-	pg_atomic_uint64 rows;		/* of the processes that have ended */
-	pg_atomic_uint64 work[SKX_COUNT_COUNTERS];	/* of those but the leader */
+	pg_atomic_uint64 rows;		/* counted by processes that have ended */
+	pg_atomic_uint64 work[SKX_COUNT_COUNTERS];	/* SkxCountWork of workers */
 };
 
-/* Prepares the memory. */
+/* Initializes the shared memory. */
 extern void skx_count_share_init(SkxCountShare *share);
 
-/* Lets the same count begin again, when no process is in it. */
+/*
+ * Resets the shared memory to repeat the same count, except for the counters
+ * of work.  No process may be using it.
+ */
 extern void skx_count_share_restart(SkxCountShare *share);
 
-/* Adds what this process has counted, and what that took. */
+/*
+ * Adds the number of rows that this process has counted.  Adds its work, too,
+ * if the process is a worker.
+ */
 extern void skx_count_share_add(SkxCountShare *share, uint64 rows,
 								const SkxCountWork *work);
 
 /*
- * In place of skx_count_rows() for a query that no row matches; true: this is
- * the last process.
+ * Replaces skx_count_rows() for a query that no row matches.  Returns true in
+ * exactly one process.
  */
 extern bool skx_count_share_none(SkxCountShare *share);
 
-/* The number of all processes, when all are done. */
+/* Returns the sum over all processes, provided that all of them are done. */
 extern uint64 skx_count_share_total(SkxCountShare *share);
 
-/* Adds to `work` what processes other than the leader have done. */
+/* Adds the work of the workers to *work. */
 extern void skx_count_share_work(SkxCountShare *share, SkxCountWork *work);
 
 #endif							/* SKX_COUNT_SHARE_H */

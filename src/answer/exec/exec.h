@@ -1,7 +1,7 @@
 /*
  * exec.h
- *	  The one loop that answers: it goes through all matches of an index and
- *	  hands them to a collector, which does with them what is wanted.
+ *	  The one loop that executes all kinds of queries: it finds all matches in
+ *	  an index and hands them to a collector, which processes them.
  */
 #ifndef SKX_EXEC_H
 #define SKX_EXEC_H
@@ -13,140 +13,150 @@
 #include "read/query/query.h"
 #include "utils/snapshot.h"
 
-/* A question to an index.  All of it stays as long as it is answered. */
+/*
+ * A request to an index.  The struct and what it points to must stay valid
+ * and unchanged while it is executed.
+ */
 typedef struct SkxRequest
 {
 	Relation	index;
 	const SkxView *view;		/* skx_exec_view(), taken after the snapshot */
-	const SkxQuery *query;		/* NULL: every document matches of which the
-								 * collector does not know better */
-	SkxShare   *share;			/* with other processes; NULL: alone */
-	const uint64 *last;			/* pending documents that count, as for
-								 * skx_pending_begin(); NULL: all */
+	const SkxQuery *query;		/* NULL: every document matches, unless the
+								 * collector excludes it */
+	SkxShare   *share;			/* shared with other processes; NULL: this
+								 * process is alone */
+	const uint64 *last;			/* end of the pending documents to read, as
+								 * for skx_pending_begin(); NULL: all */
 
-	/* for collectors that look rows up in the table; else unset */
+	/* set only for collectors that look rows up in the table */
 	Relation	heap;
 	Snapshot	snapshot;
 	bool		(*recheck) (TupleTableSlot *row, void *arg);	/* NULL: the index is
 																 * exact */
-	void	   *arg;
+	void	   *arg;			/* passed to recheck */
 } SkxRequest;
 
-/* Documents [from, to) of a segment. */
+/* A range of documents of one segment: [from, to). */
 typedef struct SkxExecRange
 {
 	SkxSegment *segment;
 	int			number;			/* of the segment: they come as 0, 1, ... */
 	uint32		from;
 	uint32		to;
-	SkxQueryScan *matches;		/* those among these documents; NULL where the
-								 * collector chooses its ranges */
-	SkxQueryVisit *visit;		/* the same for such a collector; else NULL */
-	uint32		next;			/* the document where `visit` goes on */
+	SkxQueryScan *matches;		/* scan of the matches in the range; NULL if
+								 * the collector chooses ranges */
+	SkxQueryVisit *visit;		/* the same for a collector that chooses
+								 * ranges; else NULL */
+	uint32		next;			/* document at which `visit` continues */
 } SkxExecRange;
 
 typedef struct SkxCollector SkxCollector;
 
-/* What a collector says of the matches that it was given. */
+/* Result of a collector after it was given matches. */
 typedef enum SkxCollected
 {
-	SKX_COLLECT_MORE,			/* it takes the next ones, too */
-	SKX_COLLECT_FULL,			/* it has no room for the next ones */
+	SKX_COLLECT_MORE,			/* it accepts the next matches */
+	SKX_COLLECT_FULL,			/* it has no capacity for more matches */
 	SKX_COLLECT_ENOUGH			/* it wants no more of this segment; with
 								 * other processes, of this range */
 } SkxCollected;
 
 /*
- * What a collector does.  Methods that it has no use for are NULL, but never
- * `pending`, nor `collect` unless it answers all ranges by itself.  They are
- * called in the memory context of
- * skx_exec_begin(), except where another one is named.
+ * Methods of a collector.  Optional methods are NULL if the collector does
+ * not need them.  `pending` is required, and so is `collect`, unless the
+ * collector answers all ranges itself.  Methods are called in the memory
+ * context of skx_exec_begin(), unless their comment names another one.
  *
- * A segment comes as one range, or as those that the collector wants, or, with
- * other processes, as those that this process has taken.  Ranges of a segment
- * ascend, and follow each other; pending documents come last.  An error may
- * end it all between any two calls, and so may skx_exec_end(): no method is
- * called then.
+ * A segment is handed over as one range, or as the ranges that the collector
+ * chooses.  With other processes, it is handed over as the ranges that this
+ * process has taken.  Ranges of a segment ascend and do not overlap; pending
+ * documents come last.  An error or skx_exec_end() may end the execution
+ * between any two calls, and no method is called after that.
  */
 typedef struct SkxCollectorMethods
 {
 	/*
-	 * Called in skx_exec_begin(), with all segments of the view, which stay
-	 * open up to the end then.  Puts their places in `segments` into `order`:
-	 * segment order[0] comes first.  With other processes the order is the
-	 * same in all. No method: segments come as the view has them, and are
-	 * opened when they are due.
+	 * Chooses the order of the segments.  Called in skx_exec_begin() with all
+	 * n segments of the view, which then stay open until the end.  Puts the
+	 * indexes of `segments` into `order`: segment order[0] comes first.  All
+	 * processes must choose the same order.  NULL: segments come in the order
+	 * of the view, and each is opened when it is due.
 	 */
 	void		(*order) (SkxCollector *c, SkxSegment *const *segments, int n,
 						  int *order);
 
 	/*
-	 * Answers a range by itself, if it can, without `matches` and `visit`,
-	 * which are not open yet.  True: it has done so, and no other method is
-	 * called for the range.  A collector with this method has no method
-	 * `range`.
+	 * Tries to answer a range itself, without range->matches and
+	 * range->visit, which are not open yet.  Returns true if it did; then no
+	 * other method is called for the range.  A collector with this method
+	 * must not have the method `range`.
 	 */
 	bool		(*answer) (SkxCollector *c, const SkxExecRange *range);
 
 	/*
-	 * The next range of a segment that is wanted: from *to on, which is 0 at
-	 * first.  False: there is none any more.  No method: the segment as a
-	 * whole.  Not called with other processes.
+	 * Sets [*from, *to) to the next range of a segment that is wanted, which
+	 * begins at the old *to or later.  *to is 0 at first.  Returns false if
+	 * no further range is wanted.  NULL: the whole segment is one range.  Not
+	 * called with other processes.
 	 */
 	bool		(*range) (SkxCollector *c, SkxSegment *segment, uint32 *from,
 						  uint32 *to);
 
 	/*
-	 * Before the matches of a range.  False: the collector has taken them all
-	 * by itself, through range->matches.
+	 * Called before the matches of a range.  Returns false if the collector
+	 * has taken all of them itself, through range->matches.
 	 */
 	bool		(*begin) (SkxCollector *c, const SkxExecRange *range);
 
 	/*
-	 * The next n live matches, SKX_QUERY_DOCS at most, ascending.  `docs` may
-	 * be overwritten, and stays until skx_exec_next() is called again.
+	 * Takes the next n live matches, at most SKX_QUERY_DOCS, in ascending
+	 * order.  The method may overwrite `docs`, which stays valid until the
+	 * next call of skx_exec_next().
 	 */
 	SkxCollected (*collect) (SkxCollector *c, const SkxExecRange *range,
 							 uint32 *docs, int n);
 
 	/*
-	 * After the last match of a range.  False: the collector has forgotten
-	 * what it had of the range, and wants it again, from `begin` on.
+	 * Called after the last match of a range.  Returns false if the collector
+	 * has discarded the matches of the range and wants them again, starting
+	 * with `begin`.
 	 */
 	bool		(*end) (SkxCollector *c, const SkxExecRange *range);
 
-	/* Nothing of the segment comes any more; it is still open. */
+	/* Called after the last range of a segment, which is still open. */
 	void		(*leave) (SkxCollector *c, SkxSegment *segment);
 
 	/*
-	 * Before the pending documents.  False: none of them is wanted; else the
-	 * collector may set *bounds, which tell those that are not
-	 * (skx_snapshot_only).
+	 * Called before the pending documents.  Returns false if none of them is
+	 * wanted.  Otherwise it may set *bounds, by which documents that are not
+	 * wanted are skipped unread (skx_snapshot_only()).
 	 */
 	bool		(*enter) (SkxCollector *c, const SkxPendingBounds **bounds);
 
 	/*
-	 * Is a pending document wanted, if it matches?  Asked before that is
-	 * found out; `pending` or `wants` of another document is called next.  No
-	 * method: all are.
+	 * Returns true if a pending document is wanted, provided that it matches.
+	 * Called before the document is matched.  The next call after it is
+	 * `pending` for the same document, or `wants` for another one.  NULL: all
+	 * documents are wanted.
 	 */
 	bool		(*wants) (SkxCollector *c, const SkxPendingDoc *doc);
 
 	/*
-	 * A pending document that matches, in a memory context that is reset
-	 * after it.  False: the collector is full.
+	 * Takes a pending document that matches.  Called in a memory context that
+	 * is reset after the document.  Returns false if the collector is full.
 	 */
 	bool		(*pending) (SkxCollector *c, const SkxPendingDoc *doc);
 
 	/*
-	 * The collector is full, or there are no more pending documents.  True:
-	 * it has made room.  False, or no method: the caller has to take out
-	 * first what it holds.
+	 * Called when the collector is full, or after the last pending document.
+	 * Returns true if the collector has freed capacity.  If it returns false
+	 * or is NULL, skx_exec_next() returns, and its caller has to take out
+	 * what the collector holds.
 	 */
 	bool		(*drain) (SkxCollector *c);
 } SkxCollectorMethods;
 
-/* The first member of each collector. */
+/* A collector.  The struct of each kind of collector begins with it. */
 struct SkxCollector
 {
 	const SkxCollectorMethods *methods;
@@ -159,40 +169,51 @@ struct SkxCollector
 typedef struct SkxExec SkxExec;
 
 /*
- * The view of the index to read, in the current memory context: that of all
- * processes where there are others (share is not NULL), else one taken now.
+ * Returns the view of the index to read.  If share is NULL, it is taken now;
+ * otherwise it is the one view of all processes (skx_exec_share_view()).  It
+ * is allocated in the current memory context.
  */
 extern const SkxView *skx_exec_view(Relation index, SkxShare *share);
 
-/* Begins an answer, in the current memory context; nothing is read yet. */
+/*
+ * Begins to execute a request, in the current memory context.  Reads no
+ * matches yet.  Without the method `order`, no segment is opened yet either.
+ */
 extern SkxExec *skx_exec_begin(const SkxRequest *request,
 							   SkxCollector *collector);
 
 /*
- * Goes on until the collector is full (true), or nothing is left (false): then
- * the collector may still hold something, and further calls do nothing.
+ * Hands matches to the collector until it is full (returns true) or no match
+ * is left (returns false).  After false the collector may still hold matches,
+ * and further calls do nothing.
  */
 extern bool skx_exec_next(SkxExec *exec);
 
 /*
- * After the end, and after the collector has put what it found where the other
- * processes see it: are all ranges of all processes done now?  True in one of
- * them, or alone.
+ * Reports that this process is done.  Returns true if all ranges of all
+ * processes are done, which holds in exactly one process, or if this process
+ * is alone.  To be called once, after skx_exec_next() has returned false.  By
+ * then the collector must have put its results where other processes see
+ * them.
  */
 extern bool skx_exec_is_last(SkxExec *exec);
 
-/* After that: waits until they are, if this process is not that one. */
+/*
+ * Waits until the ranges of all processes are done.  To be called after
+ * skx_exec_is_last().  Returns at once if this process is alone.
+ */
 extern void skx_exec_wait(SkxExec *exec);
 
 /*
- * After the end: the same again from the first segment on, alone.  For collectors
- * with `order`, whose segments are still open.
+ * Restarts the execution at the first segment, by this process alone.  To be
+ * called before the first skx_exec_next(), or after it has returned false.
+ * Only for collectors with the method `order`, whose segments are still open.
  */
 extern void skx_exec_again(SkxExec *exec);
 
 /*
- * Frees it and closes what it has open, at any time.  Does not touch the memory
- * that is shared, which may be gone.
+ * Frees the execution and closes all that it has open.  May be called at any
+ * time.  Does not access the shared memory, which may be gone.
  */
 extern void skx_exec_end(SkxExec *exec);
 

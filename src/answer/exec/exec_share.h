@@ -1,7 +1,7 @@
 /*
  * exec_share.h
- *	  What the processes of one parallel scan have in common: the view that
- *	  they read, and which documents are taken.
+ *	  State that the processes of one parallel scan share: the view that they
+ *	  read, and which documents are taken.
  */
 #ifndef SKX_EXEC_SHARE_H
 #define SKX_EXEC_SHARE_H
@@ -11,63 +11,93 @@
 #include "storage/condition_variable.h"
 #include "storage/spin.h"
 
-/* In dynamic shared memory, aligned to 8 bytes. */
+/*
+ * The shared state of a parallel scan.  It lies in dynamic shared memory,
+ * aligned to 8 bytes.
+ */
 typedef struct SkxShare
 {
-	slock_t		mutex;			/* of `has_view` and `view` */
-	bool		has_view;
-	SkxView		view;			/* meta, bound and ends of it */
-	pg_atomic_uint64 next;		/* the part that is taken next */
-	pg_atomic_uint64 done;		/* parts that are done */
-	ConditionVariable all_done; /* all are */
+	slock_t		mutex;			/* protects has_view and view */
+	bool		has_view;		/* a process has set the view */
+	SkxView		view;			/* only its meta, bound and ends are used */
+	pg_atomic_uint64 next;		/* number of the part that is taken next */
+	pg_atomic_uint64 done;		/* number of parts that are done */
+	ConditionVariable all_done; /* signalled when all parts are done */
 } SkxShare;
 
 /*
- * Parts of a segment have at least so many documents.  They are a whole number
- * of the windows that queries go by.
+ * Least number of documents of a part of a segment, except its last part.  It
+ * is a multiple of the windows in which queries are evaluated.
  */
 #define SKX_SHARE_STEP		(1 << 15)
 
-/* Documents [from, to) of a segment, or (segment -1) what is pending. */
+/*
+ * A part of the scan that one process takes: documents [from, to) of a
+ * segment, or all pending documents.
+ */
 typedef struct SkxSharePart
 {
-	int			segment;
+	int			segment;		/* -1: the pending documents */
 	uint32		from;
 	uint32		to;
 } SkxSharePart;
 
-/* One process's way through the parts. */
+/* The position of one process in the sequence of parts. */
 typedef struct SkxShareReader
 {
 	SkxShare   *share;
 	int			nsegments;
-	const uint32 *ndocs;		/* of the segments */
-	uint32		parts;			/* of a segment, at most */
-	int			segment;		/* where it is, */
-	uint64		first;			/* and that segment's first part */
+	const uint32 *ndocs;		/* number of documents of each segment */
+	uint32		parts;			/* parts of a segment at most */
+	int			segment;		/* segment of the part taken last */
+	uint64		first;			/* number of the first part of that segment */
 } SkxShareReader;
 
-/*
- * exec_share.c
- *
- * init prepares the memory; restart lets a further scan begin, when no process
- * uses it.  view is the one view of all processes, in the current memory
- * context: of a process that asks first it becomes `own`, or, where that is
- * NULL, one taken now.  begin keeps `ndocs`, which is the same in every process,
- * as is `parts`.  take gives the next part; false: there is none left.  The
- * parts of a process ascend, and what is pending is the last of all.  done tells
- * that n parts that were taken are done; true: now all are, which one process
- * is told.  wait returns when all are.
- */
+/* exec_share.c : divides a view and its documents among processes */
+
+/* Initializes the shared memory.  One process calls it before all others. */
 extern void skx_exec_share_init(SkxShare *share);
+
+/*
+ * Discards the view and resets the counters for a further scan.  No process
+ * may be using the shared memory.
+ */
 extern void skx_exec_share_restart(SkxShare *share);
+
+/*
+ * Returns the one view that all processes of the scan read.  The process that
+ * calls first sets it: to `own`, or to a view taken now if `own` is NULL.
+ * The result is `own` if that is the shared view, or else is allocated in the
+ * current memory context.
+ */
 extern const SkxView *skx_exec_share_view(SkxShare *share, Relation index,
 										  const SkxView *own);
+
+/*
+ * Initializes the reader of this process.  ndocs has the number of documents
+ * of each of the nsegments segments and is kept by reference.  ndocs and
+ * parts, the largest number of parts of a segment, must be the same in all
+ * processes.
+ */
 extern void skx_exec_share_begin(SkxShareReader *reader, SkxShare *share,
 								 const uint32 *ndocs, int nsegments,
 								 uint32 parts);
+
+/*
+ * Takes the next part that no process has taken.  Returns false if none is
+ * left.  The parts that one process takes ascend, and the pending documents
+ * are the last part of all.
+ */
 extern bool skx_exec_share_take(SkxShareReader *reader, SkxSharePart *part);
+
+/*
+ * Reports that n further parts are done.  Returns true if all parts of the
+ * scan are done with these, which holds in exactly one process.  It then
+ * wakes the processes in skx_exec_share_wait().
+ */
 extern bool skx_exec_share_done(SkxShareReader *reader, uint64 n);
+
+/* Waits until all parts of the scan are done, in all processes. */
 extern void skx_exec_share_wait(const SkxShareReader *reader);
 
 #endif							/* SKX_EXEC_SHARE_H */

@@ -1,108 +1,161 @@
 /*
  * facets.h
- *	  How many of the rows that match have each value of columns beside the
- *	  text.
+ *	  Counts how many of the rows that match have each value of columns beside
+ *	  the text.
  */
 #ifndef SKX_FACETS_H
 #define SKX_FACETS_H
 
 #include "answer/count/count.h"
 
-/* Columns of an index (from 0), ascending. */
+/*
+ * A request for the values of columns.  What it points to must stay valid
+ * until the end of the facets.
+ */
 typedef struct SkxFacetsRequest
 {
-	SkxRequest	rows;			/* which look rows up */
-	SkxCountShare *share;		/* as skx_count_rows() has it */
+	SkxRequest	rows;			/* with heap and snapshot */
+	SkxCountShare *share;		/* as for skx_count_rows() */
 	int			ncolumns;
-	const int  *columns;
+	const int  *columns;		/* of the index, from 0, ascending */
 } SkxFacetsRequest;
 
 /*
- * A value that some of the rows have; of an array an element, and each counts
- * once a row.  The lexeme (index/column/column_value.h) tells the column, and stays
- * until the next one.
+ * A value of a column, with the number of rows that have it.  Of an array,
+ * each element is a value, and counts once a row.  NULL is a value, too.  The
+ * lexeme (index/column/column_value.h) contains the column and the value, and
+ * is valid until the next facet is returned.
  */
 typedef struct SkxFacet
 {
 	SkxLexeme	lexeme;
 	uint64		count;
-	uint64		place;			/* of one of these rows: skx_facets_tid() */
+	uint64		place;			/* one of these rows, for skx_facets_tid() */
 } SkxFacet;
 
-/* Counted per backend and never reset: tests assert work, not only answers. */
+/*
+ * Counters of work, per backend and never reset.  Tests check the work by
+ * them, not only the results.
+ */
 typedef struct SkxFacetsWork
 {
-	uint64		totals;			/* values known by their df, */
-	uint64		lists;			/* and by their posting lists */
-	uint64		tested;			/* postings of them that were looked up among
-								 * the rows, */
-	uint64		filled;			/* or of lists that were laid over them, */
-	uint64		probed;			/* and rows that were looked up in a list */
-	uint64		keyed;			/* rows whose keys told their values */
-	uint64		fetched;		/* rows that told their values themselves */
-	uint64		passes;			/* what was found was put aside to be summed
-								 * up */
+	uint64		totals;			/* values counted by their df alone */
+	uint64		lists;			/* values counted by their posting lists */
+	uint64		tested;			/* postings that were looked up among the rows */
+	uint64		filled;			/* df of lists that were intersected with the
+								 * rows as bitmaps */
+	uint64		probed;			/* rows that were looked up in a list */
+	uint64		keyed;			/* rows whose values were read from keys */
+	uint64		fetched;		/* rows that were fetched from the table for
+								 * their values */
+	uint64		passes;			/* times that counts were moved to the sort
+								 * that adds them up */
 } SkxFacetsWork;
 
 extern PGDLLIMPORT SkxFacetsWork skx_facets_work;
 
-/* Adds what was counted since `before`. */
+/* Adds to *sum what skx_facets_work has counted since it was *before. */
 extern void skx_facets_add_work(SkxFacetsWork *sum,
 								const SkxFacetsWork *before);
 
-/*
- * facets_gather.c
- *
- * begin finds the rows; next gives the values, column by column, each once,
- * ascending by their lexemes, without those that are an empty array; false at
- * the end.  In the memory context of begin.
- */
+/* facets_gather.c : the values of all rows that match */
+
+/* The rows of a request, and the iterator over their values. */
 typedef struct SkxFacets SkxFacets;
 
+/*
+ * Finds all rows that match, in the current memory context, and prepares
+ * their values.  Adds to *work what skx_count_rows() does.
+ */
 extern SkxFacets *skx_facets_begin(const SkxFacetsRequest *request,
 								   SkxCountWork *work);
+
+/*
+ * Sets *facet to the next value.  Returns false if there are no more.  Values
+ * come column by column, ascending by their lexemes, each once.  The empty
+ * array is not returned.  To be called in the memory context of
+ * skx_facets_begin().
+ */
 extern bool skx_facets_next(SkxFacets *f, SkxFacet *facet);
+
+/* Returns the number of rows that this process has found. */
 extern uint64 skx_facets_rows(const SkxFacets *f);
+
+/* Sets *tid to the tid of a row, given by `place` of a SkxFacet. */
 extern void skx_facets_tid(const SkxFacets *f, uint64 place, ItemPointer tid);
+
+/*
+ * Closes what the facets have open.  Their other memory goes with its memory
+ * context.
+ */
 extern void skx_facets_end(SkxFacets *f);
 
-/*
- * facets_sums.c : values of several of these, or of several goes, added up
- *
- * sort comes after the last add; next gives each value once, ascending, with
- * one of its places.
- */
+/* facets_sums.c : adds up the counts of values that come several times */
+
+/* A sort of facets, in work_mem or on disk, that adds up their counts. */
 typedef struct SkxFacetSums SkxFacetSums;
 
+/* Begins a sort, in the current memory context. */
 extern SkxFacetSums *skx_facets_sums_begin(void);
+
+/* Adds a facet, which is copied. */
 extern void skx_facets_sums_add(SkxFacetSums *sums, const SkxFacet *facet);
+
+/* Sorts the facets.  None may be added after that. */
 extern void skx_facets_sums_sort(SkxFacetSums *sums);
-extern bool skx_facets_sums_next(SkxFacetSums *sums, SkxFacet *facet);
-extern void skx_facets_sums_end(SkxFacetSums *sums);
 
 /*
- * facets_ranges.c : how many rows have values between bounds
- *
- * Of a column that has keys, n ascending bounds, which are lexemes of it.
- * counts[i] is that of values not below i of them, and below all others;
- * counts[n + 1] that of NULLs.
+ * Sets *facet to the next value, with the sum of its counts and the place of
+ * one of its facets.  Returns false if there are no more.  Values ascend by
+ * their lexemes, and each comes once.
+ */
+extern bool skx_facets_sums_next(SkxFacetSums *sums, SkxFacet *facet);
+
+/* Frees the sort, at any time. */
+extern void skx_facets_sums_end(SkxFacetSums *sums);
+
+/* facets_ranges.c : counts by ranges of values */
+
+/*
+ * Counts the rows of a request by the range of their value in a column.
+ * bounds are n ascending lexemes of the column.  Sets counts[i], for i from 0
+ * to n, to the number of rows whose value is not below exactly i of the
+ * bounds.  Sets counts[n + 1] to the number of rows whose value is NULL.
+ * Adds to *work what skx_count_rows() does.  Errors out if a segment lacks
+ * keys of a column whose keys determine its values.  Not for requests with
+ * other processes.
  */
 extern void skx_facets_ranges(const SkxRequest *rows, int column, int n,
 							  const SkxLexeme *bounds, uint64 *counts,
 							  SkxCountWork *work);
 
-/*
- * facets_value.c : values as they are in the table
- *
- * get is of a value that next gave and that is no NULL: as one of its rows has
- * it, valid until the next call; type: what it is of.
- */
+/* facets_value.c : converts lexemes of values to Datums */
+
+/* A converter of the values of a request. */
 typedef struct SkxFacetValues SkxFacetValues;
 
+/*
+ * Makes a converter in the current memory context.  The request must stay
+ * valid.
+ */
 extern SkxFacetValues *skx_facets_values_begin(const SkxFacetsRequest *request);
+
+/*
+ * Returns the type of the values of a requested column: of an array, the type
+ * of its elements.
+ */
 extern Oid	skx_facets_values_type(const SkxFacetValues *v, int column);
+
+/*
+ * Returns the value of a lexeme that is not the column's NULL, valid until
+ * the next call.  It is made from the lexeme if that determines it; otherwise
+ * it is read from the row at `tid`, which must have the value.  Errors out
+ * (ERRCODE_INDEX_CORRUPTED) if the row is missing or lacks the array element.
+ */
 extern Datum skx_facets_values_get(SkxFacetValues *v, const SkxLexeme *lexeme,
 								   const ItemPointerData *tid);
+
+/* Frees what the converter holds, but not the converter itself. */
 extern void skx_facets_values_end(SkxFacetValues *v);
 
 #endif							/* SKX_FACETS_H */

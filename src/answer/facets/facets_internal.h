@@ -1,6 +1,6 @@
 /*
  * facets_internal.h
- *	  Between the files of facets/.
+ *	  Declarations that the files of facets/ share.
  */
 #ifndef SKX_FACETS_INTERNAL_H
 #define SKX_FACETS_INTERNAL_H
@@ -11,55 +11,72 @@
 #include "lib/binaryheap.h"
 #include "port/pg_bitutils.h"
 
-/*
- * facets_loose.c : values that are counted one by one
- *
- * add: count rows, one of which is at place.  sort: ascending, until end, and
- * after the last add; returns how many.  bytes: of memory.
- */
+/* facets_loose.c : values that are counted one by one, in a hash table */
+
+/* A hash table of values with their counts. */
 typedef struct SkxFacetLooses SkxFacetLooses;
 
+/* A value in the hash table, with the number of its rows. */
 typedef struct SkxFacetLoose
 {
-	SkxLexeme	lexeme;			/* first: the key of a hash table */
+	SkxLexeme	lexeme;			/* first: the key of the hash table */
 	uint64		count;
-	uint64		place;
+	uint64		place;			/* one of the rows, as in SkxFacet */
 } SkxFacetLoose;
 
+/* Makes an empty hash table, in the current memory context. */
 extern SkxFacetLooses *skx_facets_loose_begin(void);
+
+/*
+ * Adds `count` rows that have the value, one of which is at `place`.  Copies
+ * the value.
+ */
 extern void skx_facets_loose_add(SkxFacetLooses *l, SkxLexeme value,
 								 uint64 count, uint64 place);
+
+/* Returns the memory of the hash table in bytes. */
 extern Size skx_facets_loose_bytes(const SkxFacetLooses *l);
+
+/*
+ * Sets *sorted to an array of all values, ascending by their lexemes, and
+ * returns their number.  The array is valid until skx_facets_loose_end(), and
+ * lacks values that are added later.
+ */
 extern int	skx_facets_loose_sort(SkxFacetLooses *l,
 								  const SkxFacetLoose **sorted);
+
+/* Frees the hash table, and with it the array of sorted values. */
 extern void skx_facets_loose_end(SkxFacetLooses *l);
 
 /*
- * Rows of a stretch of a segment, as bits: that of document from + i is i.  Or
- * values that were counted one by one, ascending.
+ * An input of the merge of values.  It is either a range of documents of a
+ * segment, whose rows are set bits, or the sorted values that were counted
+ * one by one.
  */
 typedef struct SkxFacetInput
 {
 	SkxSegment *seg;			/* NULL: values counted one by one */
 	int			number;			/* of the segment in the view */
-	uint32		from;			/* a multiple of 64 */
-	uint32		to;
-	uint32		n;				/* rows */
-	uint64	   *bits;
-	uint32		counted;		/* columns, a bit each, whose values were
-								 * counted one by one */
+	uint32		from;			/* first document, a multiple of 64 */
+	uint32		to;				/* end of the documents */
+	uint32		n;				/* number of rows */
+	uint64	   *bits;			/* bit i: document from + i is a row */
+	uint32		counted;		/* bit i: values of column i were counted one
+								 * by one */
 	SkxTermWalk *walk;
 	SkxCursor  *cursor;
-	SkxTerm		term;			/* of `lexeme` */
-	const SkxFacetLoose *loose;
+	SkxTerm		term;			/* term of `lexeme` */
+	const SkxFacetLoose *loose; /* values counted one by one */
 	int			nloose;
-	int			next;
-	SkxLexeme	lexeme;			/* that it has come to */
+	int			next;			/* index in `loose` behind that of `lexeme` */
+	SkxLexeme	lexeme;			/* current value of the input */
 } SkxFacetInput;
 
 /*
- * The next documents among the rows, from word *word of the bits on; at most
- * `most`, which is 64 at least.
+ * Puts the next documents that are rows of the input into docs, and returns
+ * their number, or 0 if there are no more.  Begins at word *word of the bits,
+ * which is 0 at first, and advances it.  `most` is the capacity of docs, at
+ * least 64.
  */
 static inline int
 skx_facets_rows_of(const SkxFacetInput *input, uint32 *word, uint32 *docs,
@@ -78,82 +95,138 @@ skx_facets_rows_of(const SkxFacetInput *input, uint32 *word, uint32 *docs,
 	return n;
 }
 
-/* One row for so many postings makes a seek cheaper than these. */
+/*
+ * Rows are looked up in a posting list, instead of the reverse, if it has
+ * more than this many postings for each row.
+ */
 #define SKX_FACETS_PROBE	16
 
+/* facets_list.c : counts rows by a posting list */
+
 /*
- * facets_list.c : how many rows of the input its current term has; *first: one
- * of their documents, if there is any
+ * Returns how many rows of the input have its current term, and sets *first
+ * to the document of one of them, if there is any.
  */
 extern uint64 skx_facets_list(SkxFacetInput *input, uint32 *first);
 
-/* A document's row in a place, and that of a pending one. */
+/*
+ * Flag of a place that holds the tid of a pending document.  Other places
+ * hold the number of a segment and a document of it.
+ */
 #define SKX_FACETS_LOOSE	(UINT64CONST(1) << 63)
 
+/* Returns the place of the row of a document of the input. */
 static inline uint64
 skx_facets_place(const SkxFacetInput *input, uint32 doc)
 {
 	return (uint64) input->number << 32 | doc;
 }
 
-/*
- * facets_row.c : what the index has of a row, in the columns asked for, as the
- * owner of the table; valid until the next call.  Other columns are NULL.
- */
+/* facets_row.c : values of index columns, computed from rows of the table */
+
+/* A reader of rows. */
 typedef struct SkxFacetRows SkxFacetRows;
 
+/*
+ * Opens a reader for the columns of a request, which must stay valid.  Errors
+ * out if the user may not have the expressions of these columns evaluated
+ * (skx_document_check_caller()).
+ */
 extern SkxFacetRows *skx_facets_rows_begin(const SkxFacetsRequest *request);
-extern void skx_facets_rows_get(SkxFacetRows *r, const ItemPointerData *tid,
-								Datum *values, bool *isnull);
-extern void skx_facets_rows_end(SkxFacetRows *r);
 
 /*
- * facets_cost.c : what tells values for less than lists, of a column or of those
- * asked for that were not counted yet
+ * Sets values and isnull, which have an entry for each column of the index,
+ * to those of a row.  Columns that were not requested are NULL.  Expressions
+ * are evaluated as the owner of the table.  Values are valid until the next
+ * call.  Errors out (ERRCODE_INDEX_CORRUPTED) if the snapshot sees no row at
+ * `tid`.
+ */
+extern void skx_facets_rows_get(SkxFacetRows *r, const ItemPointerData *tid,
+								Datum *values, bool *isnull);
+
+/* Closes a reader and frees it. */
+extern void skx_facets_rows_end(SkxFacetRows *r);
+
+/* facets_cost.c : estimates of what costs less than posting lists */
+
+/*
+ * Returns true if it costs less to read the keys of the input's rows in a
+ * column than to read the posting lists of the column.
  */
 extern bool skx_facets_keys_cost_less(const SkxFacetInput *input, int column);
+
+/*
+ * Returns true if it costs less to fetch the input's rows from the table than
+ * to read the posting lists of all requested columns that are not in
+ * input->counted.
+ */
 extern bool skx_facets_rows_cost_less(const SkxFacetInput *input,
 									  const SkxFacetsRequest *request);
 
-/*
- * facets_keys.c : values of an input's rows in a column, by their keys
- *
- * begin: NULL if the column has none, or if its lists cost less.  some: adds
- * those of some rows to what is counted one by one; false: none were left.
- */
+/* facets_keys.c : values of an input's rows in a column, by their keys */
+
+/* An iterator over the rows of an input that reads their keys. */
 typedef struct SkxFacetKeys SkxFacetKeys;
 
+/*
+ * Begins to read the keys of a column.  Returns NULL if the segment has none,
+ * if they are coarse, or if the posting lists of the column cost less.
+ */
 extern SkxFacetKeys *skx_facets_keys_begin(const SkxFacetInput *input,
 										   int column);
-extern bool skx_facets_keys_some(SkxFacetKeys *k, SkxFacetLooses *loose);
-extern void skx_facets_keys_end(SkxFacetKeys *k);
 
 /*
- * facets_merge.c : the values of several inputs, column by column, each once
+ * Adds the values of some rows to `loose`.  Returns false if none are left.
+ */
+extern bool skx_facets_keys_some(SkxFacetKeys *k, SkxFacetLooses *loose);
+
+/* Closes the keys and frees the iterator. */
+extern void skx_facets_keys_end(SkxFacetKeys *k);
+
+/* facets_merge.c : merges the values of several inputs */
+
+/*
+ * A merge of inputs, which returns their values column by column, each once.
+ * The caller sets inputs and columns.
  */
 typedef struct SkxFacetMerge
 {
 	SkxFacetInput *inputs;
 	int			ninputs;
 	int			ncolumns;
-	const int  *columns;
-	int			at;				/* which column */
-	binaryheap *heap;			/* inputs with values of it left, the least
-								 * first */
-	char		bytes[MAXSTRLEN];	/* of the value given last */
+	const int  *columns;		/* as in SkxFacetsRequest */
+	int			at;				/* index of the current column */
+	binaryheap *heap;			/* inputs that have values of it left, that
+								 * with the least value first */
+	char		bytes[MAXSTRLEN];	/* of the value returned last */
 } SkxFacetMerge;
 
+/* Begins a merge, in the current memory context. */
 extern void skx_facets_merge_begin(SkxFacetMerge *m);
+
+/*
+ * Sets *facet to the next value that rows of the inputs have.  Returns false
+ * if there are no more.  Leaves out columns of an input that are in its
+ * `counted`.
+ */
 extern bool skx_facets_merge_next(SkxFacetMerge *m, SkxFacet *facet);
+
+/*
+ * Closes what skx_facets_merge_begin() has opened.  Does not free the inputs.
+ */
 extern void skx_facets_merge_end(SkxFacetMerge *m);
 
-/* The lexemes of a column from the first on, its NULL, and below the last. */
+/*
+ * The range of the lexemes of a column, without the empty array: from
+ * ends[0], its NULL, to below ends[1].
+ */
 typedef struct SkxFacetBounds
 {
-	char		bytes[2][SKX_VALUE_HEAD];
+	char		bytes[2][SKX_VALUE_HEAD];	/* bytes of `ends` */
 	SkxLexeme	ends[2];
 } SkxFacetBounds;
 
+/* Sets *bounds to those of a column, which is counted from 0. */
 static inline void
 skx_facets_bounds(int column, SkxFacetBounds *bounds)
 {

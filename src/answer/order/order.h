@@ -9,77 +9,100 @@
 #include "read/condition/condition.h"
 #include "read/query/query.h"
 
-/* What a process has of a search that several carry out. */
+/* The part of a parallel search that one process carries out. */
 typedef struct SkxOrderedPart
 {
-	bool		nulls;			/* the rows without a value; else those */
-	SkxKeyRange range;			/* with a key in it */
+	bool		nulls;			/* true: the rows without a value */
+	SkxKeyRange range;			/* else the rows with keys in this range */
 } SkxOrderedPart;
 
 /*
- * Rows come by the keys of the column's values, ascending or descending, and of
- * one key by their places in the index.
+ * A request for rows in the order of the keys of a column, ascending or
+ * descending.  Rows with the same key come in their order in the index.
  */
 typedef struct SkxOrderedRequest
 {
 	Relation	index;
 	const SkxView *view;		/* taken after the snapshot */
-	const SkxQuery *filter;		/* what rows have to match, */
-	const SkxCondition *range;	/* and which values, by one of its conditions;
-								 * NULL: there is none */
-	const SkxQuery *unbounded;	/* the filter without that; NULL: likewise */
+	const SkxQuery *filter;		/* condition on all rows */
+	const SkxCondition *range;	/* one of its conditions, which bounds the
+								 * column; NULL: there is none */
+	const SkxQuery *unbounded;	/* the filter without `range`; NULL if that is
+								 * NULL */
 	SkxKeyColumn key;			/* the column, and how its keys are made */
 	bool		descending;
 	bool		nulls_first;
-	uint64		wanted;			/* rows that will be fetched, about; 0: not
-								 * known */
-	const SkxOrderedPart *part; /* NULL: all */
+	uint64		wanted;			/* estimate of the rows that will be fetched;
+								 * 0: not known */
+	const SkxOrderedPart *part; /* NULL: all rows */
 } SkxOrderedRequest;
 
+/* A search for rows in the order of a column. */
 typedef struct SkxOrdered SkxOrdered;
 
-/* What it did so far. */
+/* Counters of the work that a search has done so far. */
 typedef struct SkxOrderedWork
 {
-	uint64		passes;			/* searches: one, and one for each time that
-								 * more rows were asked for than found */
-	uint64		leaves;			/* stretches of documents that were visited */
-	uint64		values;			/* by which documents were found */
-	uint64		documents;		/* whose keys were compared */
+	uint64		passes;			/* passes over the index: one, and one for
+								 * each time that more rows were fetched */
+	uint64		leaves;			/* ranges of documents that were visited */
+	uint64		values;			/* values whose documents were read */
+	uint64		documents;		/* documents whose keys were compared */
 } SkxOrderedWork;
 
 /*
- * Rows that the first search is for where `wanted` is 0, and how many times as
- * many each further one is for.  Estimates of cost/ go by them.
+ * Number of rows that the first pass looks for if `wanted` is 0, and the
+ * factor by which each further pass looks for more.  Cost estimates of cost/
+ * use them.
  */
 #define SKX_ORDERED_ROWS	64
 #define SKX_ORDERED_GROWTH	16
 
-/* By values, so many times as many documents as expected are taken at first. */
+/*
+ * Safety factor on the number of documents that are expected to yield enough
+ * matches, in a search by values.
+ */
 #define SKX_ORDERED_MARGIN	1.25
 
-/* In the current memory context.  What the request points to must stay. */
+/*
+ * Begins a search, in the current memory context.  What the request points to
+ * must stay valid until skx_order_end().
+ */
 extern SkxOrdered *skx_order_begin(const SkxOrderedRequest *request);
 
 /*
- * The next rows, at least one; 0 at the end.  *keys: theirs, where several
- * values may have one; else NULL.  Both are valid until the next call.
+ * Returns the number of the next rows, or 0 if there are no more.  Sets *tids
+ * to their tids.  Sets *keys to their keys if several values may have the
+ * same key, and to NULL otherwise or if the rows have no value.  Both arrays
+ * are valid until the next call.
  */
 extern int	skx_order_next(SkxOrdered *ordered, const ItemPointerData **tids,
 						   const uint64 **keys);
+
+/* Ends a search and frees it. */
 extern void skx_order_end(SkxOrdered *ordered);
 
-/* Row i of the last call is dead (skx_snapshot_note_dead()). */
+/*
+ * Notes that row i of the last call of skx_order_next() is dead
+ * (skx_snapshot_note_dead()).
+ */
 extern void skx_order_note_dead(const SkxOrdered *ordered, int i);
+
+/* Returns the counters of a search, which are valid until its end. */
 extern const SkxOrderedWork *skx_order_work(const SkxOrdered *ordered);
 
-/* How keys of a column are made that has some. */
+/*
+ * Returns how the keys of a column, counted from 0, are made.  Errors out if
+ * the column has no keys.
+ */
 extern SkxKeyColumn skx_order_column(Relation index, int column);
 
 /*
- * Have all segments keys of the column that are made so?  And does no key that
- * several values may have stand for an eighth of the documents: all rows with it
- * would be sorted for the first one.
+ * Returns true if a search in the order of a column is possible and
+ * efficient.  All segments must have keys of the column as skx_order_column()
+ * describes them.  No key that several values may share may be that of an
+ * eighth of a segment's documents, since all rows with it are sorted for the
+ * first one.
  */
 extern bool skx_order_has_keys(Relation index, const SkxView *view,
 							   int column);

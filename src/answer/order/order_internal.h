@@ -1,6 +1,6 @@
 /*
  * order_internal.h
- *	  Between the files of order/.
+ *	  Declarations that the files of order/ share.
  */
 #ifndef SKX_ORDER_INTERNAL_H
 #define SKX_ORDER_INTERNAL_H
@@ -10,25 +10,27 @@
 #include "index/segment/segment_keys.h"
 
 /*
- * A row, by what it is ordered by.  rank: the key, or of a descending order its
- * complement, so that ranks always ascend.  place: number of the document, of a
- * pending one in its stripe.
+ * A row with the numbers that determine its order: rank, then source, then
+ * place.
  */
 typedef struct SkxOrderedRow
 {
-	uint64		rank;
-	uint64		place;
+	uint64		rank;			/* the key, or its complement in a descending
+								 * order: ranks always ascend */
+	uint64		place;			/* number of the document in its source */
 	int			source;			/* segment, or SKX_ORDERED_PENDING + stripe */
-	ItemPointerData tid;		/* when rows are handed out */
+	ItemPointerData tid;		/* of a segment's row: set when it is handed
+								 * out */
 } SkxOrderedRow;
 
+/* The source of pending documents of stripe 0. */
 #define SKX_ORDERED_PENDING		(1 << 30)
 
+/* order_rows.c : the first rows found so far */
+
 /*
- * order_rows.c : the first rows found so far
- *
- * In any order while there are fewer than `most`; then a heap with the last one
- * on top.
+ * The first rows found so far, `most` at most.  They are in no order while
+ * there are fewer than that; then they are a heap with the last row on top.
  */
 typedef struct SkxOrderedRows
 {
@@ -38,110 +40,150 @@ typedef struct SkxOrderedRows
 	SkxOrderedRow *rows;
 } SkxOrderedRows;
 
+/*
+ * Adds a row, for which skx_order_rows_want() returns true.  It replaces the
+ * last row if there are `most` already.
+ */
 extern void skx_order_rows_add(SkxOrderedRows *rows,
 							   const SkxOrderedRow *row);
 
-/* Is there room for the row, or a later one to give way to it? */
+/*
+ * Returns true if there are fewer than `most` rows, or if the row comes
+ * before the last one of them.
+ */
 extern bool skx_order_rows_want(const SkxOrderedRows *rows,
 								const SkxOrderedRow *row);
+
+/*
+ * Compares two rows by rank, source and place: a number below, at or above 0.
+ */
 extern int	skx_order_compare(const SkxOrderedRow *a,
 							  const SkxOrderedRow *b);
+
+/* Sorts rows as skx_order_compare() does. */
 extern void skx_order_sort(SkxOrderedRow *rows, int n);
+
+/* Sorts rows by source and place, whatever their ranks. */
 extern void skx_order_sort_places(SkxOrderedRow *rows, int n);
 
 /* A segment, open as long as the search. */
 typedef struct SkxOrderedSegment
 {
 	SkxSegment *seg;
-	int			number;
+	int			number;			/* of the segment in the view */
 	SkxKeyReader *keys;
-	SkxQueryVisit *visit;		/* NULL: not begun */
-	const SkxQuery *asked;		/* its query */
-	bool		scattered;		/* the column does not follow the documents */
-	uint64		taken_rank;		/* of its rows with this rank, documents */
-	uint32		taken_to;		/* before this one were looked at */
-	SkxKeyRange range;			/* of keys that are wanted */
-	bool		empty;			/* none is */
-	uint64		reads;			/* for skx_segment_cold */
-	uint64		first;			/* rank that none of its documents is before */
+	SkxQueryVisit *visit;		/* NULL: not open */
+	const SkxQuery *asked;		/* query of `visit` */
+	bool		scattered;		/* the order of the column differs from that
+								 * of the documents */
+	uint64		taken_rank;		/* rows with this rank whose documents are */
+	uint32		taken_to;		/* before this one have been looked at */
+	SkxKeyRange range;			/* keys that are wanted */
+	bool		empty;			/* no key is wanted */
+	uint64		reads;			/* state of skx_segment_cold() */
+	uint64		first;			/* no document has a rank below */
 } SkxOrderedSegment;
 
+/* Stages of a search, in their order. */
 typedef enum SkxOrderedStage
 {
-	SKX_ORDERED_NULLS_FIRST,
-	SKX_ORDERED_VALUES,
-	SKX_ORDERED_NULLS_LAST,
+	SKX_ORDERED_NULLS_FIRST,	/* rows without a value */
+	SKX_ORDERED_VALUES,			/* rows with a value */
+	SKX_ORDERED_NULLS_LAST,		/* rows without a value */
 	SKX_ORDERED_DONE
 } SkxOrderedStage;
 
+/* A search, and the collector that it passes over the index. */
 struct SkxOrdered
 {
 	SkxCollector collector;		/* first: it takes the rows with a value */
 	SkxOrderedRequest request;
-	SkxRequest	rows_of;		/* the same, for exec/ */
+	SkxRequest	rows_of;		/* the same request for exec/ */
 	SkxExec    *exec;
 	MemoryContext context;
-	SkxSegment *const *all;		/* of the view, open up to the end */
+	SkxSegment *const *all;		/* segments of the view, open until the end */
 	int			nsegments;
 	SkxOrderedSegment *segments;	/* in the order of their first ranks */
-	SkxKeyColumns columns;		/* the one column */
+	SkxKeyColumns columns;		/* only the column of the order */
 	bool		coarse;			/* several of its values may have one key */
-	uint64	   *last;			/* pending documents that count, by stripe;
-								 * NULL: all, in the first pass */
-	uint64		flip;			/* a key, and this, is its rank */
+	uint64	   *last;			/* end of the pending documents that count, by
+								 * stripe; NULL in the first pass: all count */
+	uint64		flip;			/* the rank of a key is its XOR with this */
 	SkxOrderedStage stage;
-	bool		nulls_before;	/* no NULL comes after the values */
+	bool		nulls_before;	/* no rows without a value come after those
+								 * with one */
 	SkxOrderedRows rows;
-	SkxOrderedRow pending;		/* of the pending document that is asked about */
-	bool		any;			/* rows were handed out, */
-	SkxOrderedRow after;		/* the last of them */
-	uint32	   *docs;			/* SKX_QUERY_DOCS */
-	SkxKey	   *keys;			/* of them; NULL: none was asked for yet */
-	struct SkxOrderedNulls *nulls;
-	ItemPointerData *tids;		/* handed out last */
+	SkxOrderedRow pending;		/* row of the pending document that exec/ is
+								 * testing */
+	bool		any;			/* rows with a value were handed out */
+	SkxOrderedRow after;		/* the last of them, if `any` */
+	uint32	   *docs;			/* SKX_QUERY_DOCS documents */
+	SkxKey	   *keys;			/* keys of `docs`; NULL: not allocated yet */
+	struct SkxOrderedNulls *nulls;	/* NULL: not open */
+	ItemPointerData *tids;		/* tids of the rows handed out last */
 	bool		from_rows;		/* they are those of `rows` */
-	uint64	   *tid_keys;		/* their keys; NULL: not coarse */
-	int			max_tids;
+	uint64	   *tid_keys;		/* keys of `tids`; NULL: not coarse */
+	int			max_tids;		/* capacity of `tids` and `tid_keys` */
 	SkxOrderedWork work;
 };
 
+/* order_segment.c : the first rows of a segment */
+
 /*
- * order_segment.c : adds what a segment has to the rows; open_visit: has its
- * documents visited by this query
+ * Adds to o->rows the rows of a segment that are among the first ones after
+ * o->after.
  */
 extern void skx_order_segment(SkxOrdered *o, SkxOrderedSegment *s);
+
+/*
+ * Opens s->visit for a query, in place of one for another query.  The query
+ * must stay valid.
+ */
 extern void skx_order_open_visit(SkxOrderedSegment *s,
 								 const SkxQuery *query);
 
+/* order_values.c : the same by the posting lists of the column's values */
+
 /*
- * order_values.c : the same by the lists of values, where that is less; false:
- * what is left of the segment's range was not looked at
+ * Does as skx_order_segment(), by posting lists of values, if that is
+ * estimated to be less work.  Returns true if nothing is left to do.  After
+ * false, s->range and s->taken_* describe the keys and documents that are
+ * still to be visited.
  */
 extern bool skx_order_by_values(SkxOrdered *o, SkxOrderedSegment *s);
 
+/* order_nulls.c : rows without a value */
+
 /*
- * order_nulls.c : rows without a value
- *
- * Puts the next ones into o->tids, SKX_QUERY_DOCS at most; returns how many,
- * 0 at the end.
+ * Puts the tids of the next rows without a value into o->tids.  Returns their
+ * number, at most SKX_QUERY_DOCS, or 0 if there are no more.
  */
 extern int	skx_order_nulls_next(SkxOrdered *o);
 
-/* The document of row i of these. */
+/* Sets *place to the document of row i of the last skx_order_nulls_next(). */
 extern void skx_order_nulls_place(const SkxOrdered *o, int i,
 								  SkxSourcePlace *place);
+
+/* Frees o->nulls, unless that is NULL. */
 extern void skx_order_nulls_close(SkxOrdered *o);
 
+/* order_scan.c : a search as a whole */
+
 /*
- * order_scan.c
- *
- * keys: of the column in a segment.  range: of those that are asked for there,
- * whatever the part; false: there are none.  make_tids: room for so many.
+ * Opens the keys of the request's column in a segment.  Errors out if the
+ * segment has none.
  */
 extern SkxKeyReader *skx_order_keys(const SkxOrderedRequest *request,
 									SkxSegment *seg);
+
+/*
+ * Sets *range to the keys of a segment that request->range admits; this does
+ * not depend on request->part.  Returns false if it admits none.
+ */
 extern bool skx_order_range(const SkxOrderedRequest *request,
 							const SkxKeyReader *keys, SkxKeyRange *range);
+
+/* Enlarges o->tids, and o->tid_keys if coarse, to a capacity of n rows. */
 extern void skx_order_make_tids(SkxOrdered *o, int n);
 
 #endif							/* SKX_ORDER_INTERNAL_H */

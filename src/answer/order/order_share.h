@@ -2,11 +2,12 @@
  * order_share.h
  *	  One search in the order of a column by several processes.
  *
- * Keys are divided into parts that follow each other; a process takes one after
- * the other, in the order of the rows, and gives the rows of each in order.  So
- * the rows of each process are in order, and what gathers them merges them.  Rows
- * without a value are a part of their own.  Each process has a view of its own:
- * a row that the snapshot sees has one key in each of them.
+ * The keys are divided into consecutive parts.  Each process takes one part
+ * after the other, in the order of the rows, and returns the rows of each part
+ * in order.  So the rows of each process are in order, and a merge of them is
+ * the result.  Rows without a value are a part of their own.  Each process has
+ * a view of its own: a row that the snapshot sees has the same key in all of
+ * them.
  */
 #ifndef SKX_ORDER_SHARE_H
 #define SKX_ORDER_SHARE_H
@@ -14,41 +15,60 @@
 #include "answer/order/order.h"
 #include "port/atomics.h"
 
-/* Parts of the keys at most. */
+/* Number of parts of the keys at most. */
 #define SKX_ORDERED_PARTS	512
 
-/* Rows of a part, about. */
+/* Approximate number of rows of a part. */
 #define SKX_ORDERED_PART_ROWS	1024
 
+/* Number of counters in SkxOrderedWork. */
 #define SKX_ORDERED_COUNTS	(sizeof(SkxOrderedWork) / sizeof(uint64))
 
-/* In shared memory, aligned to 8 bytes. */
+/*
+ * The state that the processes of a search share.  It lies in shared memory,
+ * aligned to 8 bytes.
+ */
 typedef struct SkxOrderedShare
 {
-	pg_atomic_uint64 next;		/* part that is taken next */
-	pg_atomic_uint64 work[SKX_ORDERED_COUNTS];	/* of processes that are done */
+	pg_atomic_uint64 next;		/* number of the part that is taken next */
+	pg_atomic_uint64 work[SKX_ORDERED_COUNTS];	/* sums of SkxOrderedWork */
 	int			nbounds;
-	uint64		bounds[SKX_ORDERED_PARTS - 1];	/* where parts begin but for
+	uint64		bounds[SKX_ORDERED_PARTS - 1];	/* first key of each part but
 												 * the first, ascending */
 } SkxOrderedShare;
 
-/*
- * init: one part.  divide: into that many, about, as the keys of the largest
- * segment lie; before any process takes one.  restart lets the same search begin
- * again, when no process is in it.  take gives a process the next part of the
- * request; false: there is none left.  leave adds what a process did; work adds
- * to a sum what all did that have left.
- */
+/* Initializes the shared memory, with one part of all keys. */
 extern void skx_order_share_init(SkxOrderedShare *share);
+
+/*
+ * Divides the keys into about `parts` parts, by the quantiles of the keys in
+ * the largest segment.  Makes fewer if there are many pending documents,
+ * since each part reads all of these.  To be called before any process takes
+ * a part.
+ */
 extern void skx_order_share_divide(SkxOrderedShare *share,
 								   const SkxOrderedRequest *request,
 								   int parts);
+
+/*
+ * Allows the same search to be repeated with the same parts.  No process may
+ * be in it.
+ */
 extern void skx_order_share_restart(SkxOrderedShare *share);
+
+/*
+ * Takes the next part, in the order of the rows of the request.  Returns
+ * false if none is left.
+ */
 extern bool skx_order_share_take(SkxOrderedShare *share,
 								 const SkxOrderedRequest *request,
 								 SkxOrderedPart *part);
+
+/* Adds the work of this process to the shared counters. */
 extern void skx_order_share_leave(SkxOrderedShare *share,
 								  const SkxOrderedWork *work);
+
+/* Adds the shared counters to *work. */
 extern void skx_order_share_work(SkxOrderedShare *share,
 								 SkxOrderedWork *work);
 

@@ -1,37 +1,44 @@
 /*
  * rows.h
- *	  Collectors of rows that match: one that holds them a batch at a time, in no
- *	  order, and one that finds the first of them by their places.
+ *	  Collectors of rows that match: one that holds them a batch at a time, in
+ *	  no order, and one that finds the first of them in the order of tids.
  */
 #ifndef SKX_ROWS_H
 #define SKX_ROWS_H
 
 #include "answer/exec/exec.h"
 
+/*
+ * A collector that holds one batch of rows: either documents of one segment,
+ * or pending documents.
+ */
 typedef struct SkxRows
 {
 	SkxCollector collector;		/* first */
-	int			n;				/* rows of the batch */
-	ItemPointerData *tids;		/* their places in the table */
-	const SkxSegment *segment;	/* the one that they are of; NULL: pending */
-	const uint32 *docs;			/* their documents in that segment */
-	SkxSourcePlace *pending;	/* those of pending rows; NULL: no batch had
-								 * any yet */
+	int			n;				/* number of rows in the batch */
+	ItemPointerData *tids;		/* tids of the rows */
+	const SkxSegment *segment;	/* segment of the rows; NULL: pending */
+	const uint32 *docs;			/* documents of the rows in that segment */
+	SkxSourcePlace *pending;	/* documents of pending rows; NULL: no batch
+								 * has had any yet */
 } SkxRows;
 
-/* A collector, in the current memory context; wants_all: see SkxCollector. */
+/*
+ * Makes a collector in the current memory context.  wants_all is that of
+ * SkxCollector.
+ */
 extern SkxRows *skx_rows_make(bool wants_all);
 
 /*
- * Puts the next batch in the place of the last one, whose documents are gone
- * then; false: there are no more rows.
+ * Replaces the batch by the next one, and invalidates rows->docs of the last
+ * one.  Returns false if there are no more rows.
  */
 extern bool skx_rows_next(SkxRows *rows, SkxExec *exec);
 
-/* The document of row i of the batch. */
+/* Sets *place to the document of row i of the batch. */
 extern void skx_rows_place(const SkxRows *rows, int i, SkxSourcePlace *place);
 
-/* Places in the table as numbers that ascend with them. */
+/* Returns the key of a tid: a number that ascends as tids do. */
 static inline uint64
 skx_rows_key(const ItemPointerData *place)
 {
@@ -39,6 +46,7 @@ skx_rows_key(const ItemPointerData *place)
 		ItemPointerGetOffsetNumberNoCheck(place);
 }
 
+/* Sets *place to the tid of a key: the inverse of skx_rows_key(). */
 static inline void
 skx_rows_key_place(uint64 key, ItemPointerData *place)
 {
@@ -47,50 +55,56 @@ skx_rows_key_place(uint64 key, ItemPointerData *place)
 }
 
 /*
- * Blocks of the table that belong to one slice together: 2 MB.  Tokens and the
- * slices of other connections rely on it.
+ * Number of blocks in a chunk of the table: 2 MB.  Each chunk belongs to one
+ * slice as a whole.  Tokens and the slices of other connections rely on it.
  */
 #define SKX_ROWS_CHUNK		256
 
+/*
+ * One slice of a table: every slices-th chunk of it.  Chunk i belongs to
+ * slice (i + shift) % slices.
+ */
 typedef struct SkxRowsSlice
 {
 	int32		slice;			/* from 0 */
 	int32		slices;			/* at least 1 */
-	uint32		shift;			/* which slice the table begins with, so that
-								 * small partitions are shared out, too */
+	uint32		shift;			/* differs by partition, to distribute small
+								 * partitions among the slices, too */
 } SkxRowsSlice;
 
 /*
- * The first matches by their places.  What they take is 16 bytes for each that
- * is wanted.
+ * A collector of the first `most` matches in the order of their tids.  It
+ * takes up to 16 bytes for each of them.  Members before `keys`, except
+ * `collector`, are arguments.
  */
 typedef struct SkxRowPlaces
 {
 	SkxCollector collector;		/* first */
 	SkxRowsSlice slice;
-	bool		nulls;			/* of segments only those whose tsvector is
-								 * NULL, */
-	bool		(*wants) (const SkxPendingDoc *doc, void *arg); /* and of pending ones
-																 * these; NULL: all */
-	void	   *arg;
-	uint64		from;			/* places from here on are wanted, as keys; */
-	int			most;			/* so many, at least 1 */
-	uint64	   *keys;			/* found so far, */
-	int			n;
-	int			room;			/* for so many */
-	uint64		beyond;			/* places from here on are not wanted any more */
-	ItemPointerData *tids;		/* of a batch of matches */
+	bool		nulls;			/* of segments only documents whose tsvector
+								 * is NULL are wanted */
+	bool		(*wants) (const SkxPendingDoc *doc, void *arg); /* pending documents
+																 * wanted; NULL: all */
+	void	   *arg;			/* passed to `wants` */
+	uint64		from;			/* least key that is wanted */
+	int			most;			/* number of rows wanted, at least 1 */
+	uint64	   *keys;			/* keys of the rows found so far */
+	int			n;				/* number of them */
+	int			room;			/* capacity of `keys` */
+	uint64		beyond;			/* keys from this one on are not wanted */
+	ItemPointerData *tids;		/* tids of a batch of matches */
 } SkxRowPlaces;
 
 /*
- * Makes a collector of it, in the current memory context.  What comes before
- * `keys` is its caller's, all else is zeroed.
+ * Initializes the collector, with memory of the current memory context.  The
+ * caller has set the arguments and zeroed all other members.
  */
 extern void skx_rows_places_begin(SkxRowPlaces *places);
 
 /*
- * Finds the first `most` places of matches from `from` on, ascending, in
- * `keys`; n is less where there are no more.
+ * Finds the first `most` matches whose keys are not below `from`.  Puts their
+ * keys into places->keys, ascending, and their number into places->n.  The
+ * number is less than `most` if there are no more.
  */
 extern void skx_rows_places(SkxRowPlaces *places, const SkxRequest *request);
 

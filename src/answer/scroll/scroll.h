@@ -1,6 +1,6 @@
 /*
  * scroll.h
- *	  All rows that match, by their place in the table, page by page.
+ *	  All rows that match, in the order of their tids, page by page.
  */
 #ifndef SKX_SCROLL_H
 #define SKX_SCROLL_H
@@ -8,61 +8,89 @@
 #include "answer/rows/rows.h"
 #include "read/continuation/continuation.h"
 
+/* A request for one page of a scroll over one table. */
 typedef struct SkxScrollRequest
 {
-	SkxRequest	of;				/* which looks rows up, without recheck */
+	SkxRequest	of;				/* with heap and snapshot; no recheck */
 	SkxRowsSlice slice;
-	uint64		from;			/* rows at or behind this place, a key */
-	uint64		size;			/* so many rows */
+	uint64		from;			/* least key of the rows (skx_rows_key()) */
+	uint64		size;			/* number of rows wanted */
 
-	/* called for each: the place that its documents have, the row */
+	/* called for each row, with the tid that the index has of it */
 	void		(*row) (const ItemPointerData *place, TupleTableSlot *row,
 						void *arg);
-	void	   *arg;
+	void	   *arg;			/* passed to `row` */
 } SkxScrollRequest;
 
-/* scroll_rows.c : returns how many rows there were; fewer than asked for: all */
-extern uint64 skx_scroll_rows(const SkxScrollRequest *request);
+/* scroll_rows.c : fetches the rows of a page */
 
 /*
- * scroll_token.c : where to go on
- *
- * enter tells the table that rows are of, the one of the index or a partition.
- * make is called with the place of a row, and gives a bytea.  read checks what
- * came from the user, whatever it is, against what make would have put there,
- * errors out if anything else is there, and tells the table and the key in it to
- * go on from.  from: the key for a table, which is 0 for one behind that of the
- * token; tables come by OID; false: none of its rows is left.
- * SkxScrollToken is to be zeroed, and begun once.
+ * Passes the first request->size rows that match, and that the snapshot sees,
+ * to request->row.  Returns their number, which is less than request->size
+ * only if there are no more.
+ */
+extern uint64 skx_scroll_rows(const SkxScrollRequest *request);
+
+/* scroll_token.c : tokens, which tell where a scroll continues */
+
+/*
+ * A token as the user gets it.  Numbers from `table` to `offset` have the
+ * high byte first, so that the tokens of a call ascend as its rows do.
  */
 typedef struct SkxScrollToken
 {
 	SkxTokenOrigin origin;
 	int32		slice;
 	int32		slices;
-	uint32		table;			/* high byte first, as all that follows: */
-	uint32		file;			/* of the table, */
-	BlockNumber block;			/* and of the last row given: */
-	uint32		offset;			/* tokens of a call ascend as these do */
+	uint32		table;			/* OID of the table of the row */
+	uint32		file;			/* file number of that table */
+	BlockNumber block;			/* tid of the row, */
+	uint32		offset;			/* which the scroll continues after */
 	uint32		reserved;		/* 0 */
-	uint32		crc;			/* of all that */
+	uint32		crc;			/* of all members before it */
 } SkxScrollToken;
 
+/* The place at which a scroll continues, as read from a token. */
 typedef struct SkxScrollPlace
 {
 	Oid			table;			/* InvalidOid: the beginning */
-	uint32		file;
-	uint64		key;
+	uint32		file;			/* file number of the table */
+	uint64		key;			/* least key of the rows still to come */
 } SkxScrollPlace;
 
+/*
+ * Initializes the token of a call from its tables, query and slice.  heap and
+ * index are those that the user named, which may be partitioned.
+ */
 extern void skx_scroll_token_begin(SkxScrollToken *token, Relation heap,
 								   Relation index, TSQuery query,
 								   const SkxRowsSlice *slice);
+
+/*
+ * Sets the table whose rows the following tokens stand for: the table of the
+ * index, or a partition of it.
+ */
 extern void skx_scroll_token_enter(SkxScrollToken *token, Relation table);
+
+/* Returns a new token, which continues after the row with this tid. */
 extern bytea *skx_scroll_token_make(SkxScrollToken *token,
 									const ItemPointerData *place);
+
+/*
+ * Reads a token that came from the user, which may have any content.  Errors
+ * out (skx_continuation_refuse(), skx_continuation_check()) unless it is
+ * intact and of the same call as `token`.  Sets *place.
+ */
 extern void skx_scroll_token_read(const SkxScrollToken *token,
 								  const bytea *given, SkxScrollPlace *place);
+
+/*
+ * Sets *from to the key at which the scroll continues in a table.  Tables are
+ * scrolled in the order of their OIDs.  Returns false if the table comes
+ * before that of *place, so that none of its rows is left; sets *from to 0 if
+ * it comes after that.  Errors out if the table of *place has been rewritten
+ * since.
+ */
 extern bool skx_scroll_token_from(const SkxScrollPlace *place, Relation table,
 								  uint64 *from);
 

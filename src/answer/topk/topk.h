@@ -9,100 +9,117 @@
 #include "read/score/score.h"
 
 /*
- * A row: its place, and the sum of the parts of its score.  Rows come by
- * descending sum, those with the same by ascending TID; after them those whose
- * tsvector is NULL.
+ * A row with its score, the sum of the contributions of the words.  Rows come
+ * by descending sum, and those with the same sum by ascending tid.  Rows
+ * whose tsvector is NULL come last.
  */
 typedef struct SkxTopkHit
 {
 	ItemPointerData tid;
-	bool		is_null;
-	int32		sum;
-	int			at;				/* where its document is told; -1: nowhere */
+	bool		is_null;		/* its tsvector is NULL */
+	int32		sum;			/* in units; 0: no word */
+	int			at;				/* index of its document in the hits of the
+								 * search; -1: not known */
 } SkxTopkHit;
 
-/* A row that others come behind, and how many came up to it, about. */
+/* The row after which a search continues. */
 typedef struct SkxTopkAfter
 {
 	int32		sum;
 	ItemPointerData tid;
-	uint64		given;
+	uint64		given;			/* estimate of the rows up to this one */
 } SkxTopkAfter;
 
 typedef struct SkxTopkShare SkxTopkShare;
 
+/* A request for the best rows. */
 typedef struct SkxTopkRequest
 {
 	Relation	index;
 	const SkxView *view;		/* taken after the snapshot */
-	const SkxQuery *filter;		/* what rows have to match; without queries:
-								 * nothing */
+	const SkxQuery *filter;		/* condition on rows; without queries it
+								 * admits all */
 	const SkxScorer *scorer;
-	uint64		wanted;			/* rows that will be fetched, about; 0: not
-								 * known */
-	uint64		spare;			/* rows that will not be seen among so many
-								 * and those, most often; 0 with `wanted` */
-	bool		wants_all;		/* if more are, all will be */
-	const SkxTopkAfter *after;	/* only rows behind this one; NULL: all */
+	uint64		wanted;			/* estimate of the rows that will be fetched;
+								 * 0: not known */
+	uint64		spare;			/* estimate of the invisible rows among the
+								 * best wanted + spare; 0 with `wanted` */
+	bool		wants_all;		/* if more rows than that are fetched, all
+								 * will be */
+	const SkxTopkAfter *after;	/* only rows after this one; NULL: all */
 	SkxTopkShare *share;		/* with other processes (topk_share.h), whose
-								 * view it is; NULL: alone */
+								 * view `view` is; NULL: alone */
 } SkxTopkRequest;
 
 /*
- * Rows that the first search is for where `wanted` is 0, and how many times as
- * many each further one is for.  Estimates of cost/ go by them.  Those that may
- * have one sum are fewer, most often.
+ * SKX_TOPK_ROWS is the number of rows that the first search looks for if
+ * `wanted` is 0.  Each further search looks for SKX_TOPK_GROWTH times as
+ * many.  Cost estimates of cost/ use them.  SKX_TOPK_TIES is an estimate of
+ * the rows that share one sum.
  */
 #define SKX_TOPK_ROWS		64
 #define SKX_TOPK_GROWTH		16
 #define SKX_TOPK_TIES		256
 
+/* A ranked search. */
 typedef struct SkxTopk SkxTopk;
 
 /*
- * Words, scored or required, above which lists are gone through one at a time.
- * With so many, bounds save nothing: what they add up to is far above any
- * score.
+ * Number of words, scored or required, above which posting lists are read one
+ * at a time.  With so many words bounds save nothing: their sum is far above
+ * any score.
  */
 #define SKX_TOPK_MANY		64
 
-/* In the current memory context.  What the request points to must stay. */
+/*
+ * Begins a search, in the current memory context.  What the request points to
+ * must stay valid until skx_topk_end().
+ */
 extern SkxTopk *skx_topk_begin(const SkxTopkRequest *request);
 
-/* The next rows, at least one; 0 at the end.  Valid until the next call. */
+/*
+ * Sets *hits to the next rows, valid until the next call, and returns their
+ * number.  Returns 0 if there are no more.
+ */
 extern int	skx_topk_next(SkxTopk *topk, const SkxTopkHit **hits);
+
+/* Ends a search and frees it. */
 extern void skx_topk_end(SkxTopk *topk);
 
 /*
- * From now on only rows of that sum or a larger one are wanted, which is above 0
- * and no smaller than before: others may be left out.  Not with other processes.
+ * Allows the search to leave out rows with a smaller sum from the next call
+ * on.  sum must be above 0 and not below that of an earlier call.  Has no
+ * effect while other processes take part.
  */
 extern void skx_topk_want_from(SkxTopk *topk, int32 sum);
 
-/* The row of a hit of the last call is dead (skx_snapshot_note_dead()). */
+/*
+ * Notes that the row of a hit of the last skx_topk_next() is dead
+ * (skx_snapshot_note_dead()).  Does nothing if its document is not known.
+ */
 extern void skx_topk_note_dead(const SkxTopk *topk, const SkxTopkHit *hit);
 
-/* What it did so far. */
+/* Counters of the work that a search has done so far. */
 typedef struct SkxTopkWork
 {
-	uint64		passes;			/* searches: one, and one for each time that
-								 * more rows were asked for than found */
-	uint64		barred;			/* segments that were left at once, by what
-								 * their lists can give, */
-	uint64		entered;		/* and those that were gone through */
-	uint64		windows;
-	uint64		scored;			/* postings given a part */
-	uint64		candidates;		/* documents that were looked at beyond their
-								 * first words */
+	uint64		passes;			/* passes over the index: one, and one for
+								 * each time that more rows were fetched */
+	uint64		barred;			/* segments skipped by the bounds of their
+								 * lists */
+	uint64		entered;		/* segments that were not skipped */
+	uint64		windows;		/* windows of documents */
+	uint64		scored;			/* postings whose contribution was computed */
+	uint64		candidates;		/* documents examined beyond their first words */
 	uint64		proximity;		/* documents whose positions were read for
-								 * pairs */
-	double		left;			/* share of the documents that were not
-								 * reached when the budget was spent */
-	uint64		rounds;			/* of reads (SkxBlkCounters): told by am/ */
+								 * pairs of words */
+	double		left;			/* share of the documents not reached when the
+								 * budget was spent */
+	uint64		rounds;			/* of reads (SkxBlkCounters): set by am/ */
 } SkxTopkWork;
 
 extern int	skx_topk_budget;	/* skipidx.search_budget, ms; 0: none */
 
+/* Returns the counters of a search, which are valid until its end. */
 extern const SkxTopkWork *skx_topk_work(const SkxTopk *topk);
 
 #endif							/* SKX_TOPK_H */

@@ -1,6 +1,7 @@
 /*
  * topk_internal.h
- *	  A search for the best documents of one segment after the other.
+ *	  Declarations that the files of topk/ share: a search for the best
+ *	  documents, in one segment after the other.
  */
 #ifndef SKX_TOPK_INTERNAL_H
 #define SKX_TOPK_INTERNAL_H
@@ -8,121 +9,132 @@
 #include "answer/exec/exec.h"
 #include "answer/topk/topk_list.h"
 
-/* Documents of a window in which parts are added up. */
+/* Number of documents of a window in which contributions are added up. */
 #define SKX_TOPK_WINDOW		4096
 
-/* Candidates looked at together, at most: a window, or what a filter gave. */
+/*
+ * Largest number of candidates that are examined together: a window, or a
+ * batch of matches of a filter.
+ */
 #define SKX_TOPK_BATCH		SKX_QUERY_DOCS
 
-/* No segment has this number, nor have the pending documents (-1). */
+/* A segment number that is neither a segment's nor -1 (pending documents). */
 #define SKX_TOPK_NO_SEGMENT	(-2)
 
 /* A segment, open as long as the search. */
 typedef struct SkxTopkSegment
 {
 	SkxSegment *seg;
-	int			place;			/* in the view */
-	SkxTerm    *terms;			/* of SkxTopk.lexemes */
+	int			place;			/* index of the segment in the view */
+	SkxTerm    *terms;			/* its term for each of SkxTopk.lexemes */
 } SkxTopkSegment;
 
-/*
- * topk_hits.c : the best documents so far
- *
- * A document of a segment, or (segment -1) of the pending ones.
- */
+/* topk_hits.c : the best documents so far */
+
+/* A document with its score. */
 typedef struct SkxHit
 {
 	int32		sum;
-	int32		segment;
-	uint32		doc;
+	int32		segment;		/* index in SkxTopk.segments; -1: pending */
+	uint32		doc;			/* of the segment, or index in SkxTopk.pending */
 } SkxHit;
 
 /*
- * In any order while there are fewer than there is room for, whose sums are
- * `least` at least; then a heap of the best `most` with the worst hit on top,
- * and no more room than for these.
+ * The best documents so far.  While there are fewer than `room`, they are the
+ * documents found whose sums are at least `least`, in no order.  Once there
+ * are `room`, the best `most` of them become a heap with the worst hit on
+ * top, and `room` becomes their number.
  */
 typedef struct SkxHits
 {
 	int			n;
-	int			most;
-	int			room;
+	int			most;			/* number of hits wanted */
+	int			room;			/* capacity, at least `most` at first */
 	int			size;			/* allocated */
 	int32		least;
 	SkxHit	   *heap;
 } SkxHits;
 
-/* A pending document that is a hit. */
+/* The document of a pending hit. */
 typedef struct SkxTopkPending
 {
 	ItemPointerData tid;
 	int			stripe;
-	uint64		sequence;
+	uint64		sequence;		/* number in the stripe */
 } SkxTopkPending;
 
+/* Stages of a search, in their order. */
 typedef enum SkxTopkStage
 {
 	SKX_TOPK_SCORED,			/* rows with some of the words */
-	SKX_TOPK_OTHERS,			/* rows that match without */
-	SKX_TOPK_NULLS,
+	SKX_TOPK_OTHERS,			/* rows that match without any word */
+	SKX_TOPK_NULLS,				/* rows whose tsvector is NULL */
 	SKX_TOPK_DONE
 } SkxTopkStage;
 
+/* A search, and the collector that it passes over the index. */
 struct SkxTopk
 {
 	SkxCollector collector;		/* first: it takes the rows with some of the
 								 * words */
 	SkxTopkRequest request;
-	SkxRequest	of;				/* the same, for exec/ */
+	SkxRequest	of;				/* the same request for exec/ */
 	SkxExec    *exec;
 	const SkxScorer *scorer;
 	MemoryContext context;		/* of the search */
-	MemoryContext pass;			/* of one pass over the segments */
+	MemoryContext pass;			/* of one pass over a segment */
 	int			nsegments;
 	SkxTopkSegment *segments;	/* largest first */
-	uint64		ndocs;			/* of all segments */
-	double		postings;		/* of the ranking query's words, a document */
-	int			nlexemes;		/* of filter and ranking query together */
-	SkxLexeme  *lexemes;
-	SkxQuerySplit split;
-	int		   *filter_lexemes; /* numbers of the filter's lexemes in lexemes */
-	int		   *term_lexemes;	/* those of the scorer's terms; -1: prefix */
-	SkxQuery   *rest_of_words;	/* what documents with one of the words have
-								 * to match of the filter; NULL: nothing */
+	uint64		ndocs;			/* documents of all segments */
+	double		postings;		/* postings of the ranking query's words per
+								 * document */
+	int			nlexemes;		/* lexemes of filter and ranking query */
+	SkxLexeme  *lexemes;		/* ascending, each once */
+	SkxQuerySplit split;		/* the filter by required words and the rest */
+	int		   *filter_lexemes; /* index in `lexemes` of each lexeme of the
+								 * filter */
+	int		   *term_lexemes;	/* the same of each term of the scorer; -1:
+								 * prefix */
+	SkxQuery   *rest_of_words;	/* condition of the filter on documents with a
+								 * ranked word; NULL: none */
 	bool		scored_only;	/* each match has a word of the ranking query */
 	bool		words_match;	/* each document with such a word matches */
-	bool		primes;			/* each document with the only word does */
+	bool		primes;			/* the query has one word, and each document
+								 * with it matches */
 	bool		many;			/* too many words to have all lists open:
 								 * topk_many.c */
 	bool		primed;			/* a search began with too high a threshold */
 
 	bool		has_pending;	/* there may be pending documents */
-	SkxScoreMarks *marks;		/* of pending documents; NULL: not known */
-	SkxPendingBounds bounds;	/* by these */
-	int32		pending_sum;	/* of the one that is asked about */
-	int			npending;		/* those of them that are hits */
-	int			max_pending;
+	SkxScoreMarks *marks;		/* scores of pending documents; NULL: not
+								 * known */
+	SkxPendingBounds bounds;	/* bounds of pending documents by `marks` */
+	int32		pending_sum;	/* of the pending document that is tested */
+	int			npending;		/* pending documents that were hits */
+	int			max_pending;	/* capacity of `pending` */
 	SkxTopkPending *pending;
 
-	SkxTopkShare *share;		/* as long as there are other processes */
-	bool		gathered;		/* their hits are here, of all segments */
-	int32		reached;		/* a sum of enough documents in all of them */
-	int			news;			/* hits that were counted since it was asked
-								 * for */
+	SkxTopkShare *share;		/* NULL: no other process takes part */
+	bool		gathered;		/* `hits` has those of all processes and
+								 * segments */
+	int32		reached;		/* sum that enough documents of all processes
+								 * reach */
+	int			news;			/* hits counted in the share since it was read
+								 * last */
 	int32		floor;			/* no smaller sums are wanted; 0: all are */
 	SkxHits		hits;
-	int			rows;			/* that the next pass looks for */
-	uint64		before;			/* hits of earlier searches, about */
-	uint64		given;			/* hits handed out */
-	bool		has_after;		/* only what comes behind this sum */
-	int32		after;			/* and this TID is looked for */
-	ItemPointerData after_tid;
-	bool		tied;			/* the row before that has the same sum */
+	int			rows;			/* number of rows the next pass looks for */
+	uint64		before;			/* estimate of the hits of earlier searches */
+	uint64		given;			/* number of hits handed out */
+	bool		has_after;		/* only rows after `after` are looked for */
+	int32		after;			/* sum of the row to continue after */
+	ItemPointerData after_tid;	/* tid of that row */
+	bool		tied;			/* the last two rows handed out have one sum */
 	SkxTopkStage stage;
 	struct SkxTopkRows *tail;	/* rows without score */
-	SkxTopkHit *out;			/* what was handed out last */
-	int			max_out;
-	uint32	   *docs;			/* for the runs */
+	SkxTopkHit *out;			/* rows handed out last */
+	int			max_out;		/* capacity of `out` */
+	uint32	   *docs;			/* arrays for SkxTopkRun */
 	int32	   *sums;
 	int32	   *bits_sums;
 	uint64	   *bits;
@@ -131,30 +143,42 @@ struct SkxTopk
 	SkxTopkWork work;
 };
 
+/*
+ * Returns the least sum by which a further document of a segment becomes a
+ * hit.  Documents of the segment must have come in ascending order.
+ * Otherwise segment is SKX_TOPK_NO_SEGMENT.
+ */
 extern int32 skx_topk_hits_need(const SkxHits *hits, int segment);
+
+/*
+ * Adds a document to the hits.  Drops it if it is not after the row at which
+ * the search continues, or if the hits are full of better ones.
+ */
 extern void skx_topk_hits_add(SkxTopk *topk, const SkxHit *hit);
 
 /*
- * Adds the first of n documents that ascend, as many as there is room for
- * without a look at each; returns how many.
+ * Adds the first of n ascending documents, as many as fit without comparing
+ * them with other hits; drops those whose sums are below hits->least.
+ * Returns how many it has dealt with.
  */
 extern int	skx_topk_hits_take(SkxTopk *topk, int segment, const uint32 *docs,
 							   const int32 *sums, int n);
+
+/* Returns the tid of a hit. */
 extern ItemPointerData skx_topk_hit_tid(SkxTopk *topk, const SkxHit *hit);
 
-/* Takes all hits out, as rows, best first; returns how many there are. */
+/*
+ * Removes all hits and puts the best of them into rows, best first.  rows has
+ * the capacity of all hits.  Returns the number of rows, at most hits->most.
+ */
 extern int	skx_topk_hits_rows(SkxTopk *topk, SkxTopkHit *rows);
 
-/* What of the memory for a hit is needed while rows are made of them. */
+/* Bytes of temporary memory for each hit while hits are made into rows. */
 #define SKX_TOPK_ROW_SCRATCH	(5 * sizeof(uint32) + sizeof(ItemPointerData))
 
-/*
- * topk_sort.c : numbers and what belongs to each of them
- *
- * sort puts them in the order of the keys, none of which is above `most`; equal
- * ones stay in the order that they have.  The arrays of `spare` are as long, and
- * the two may have exchanged theirs.
- */
+/* topk_sort.c : a sort of pairs of numbers */
+
+/* Arrays of n keys, and of a value for each key. */
 typedef struct SkxTopkPairs
 {
 	uint32		n;
@@ -162,21 +186,37 @@ typedef struct SkxTopkPairs
 	uint32	   *values;
 } SkxTopkPairs;
 
+/*
+ * Sorts pairs by their keys, none of which may be above `most`.  The sort is
+ * stable.  The arrays of *spare must be as long as those of *pairs.  The two
+ * may have exchanged their arrays afterwards.
+ */
 extern void skx_topk_sort(SkxTopkPairs *pairs, SkxTopkPairs *spare,
 						  uint32 most);
 
+/* topk_scan.c : a search as a whole */
+
 /*
- * topk_scan.c
- *
- * requires_prefix: is the prefix of a scored word among those that the filter
- * requires, or, of a disjunction, has?  least_rows: so many the next search has
- * to find, if there are as many.  most: so many of them at most, for what they
- * take of work_mem.  make_out: room in topk->out for so many.
+ * Limits a number of rows to that whose memory fits into work_mem.  Returns
+ * at least 1.
  */
 extern int	skx_topk_most(uint64 rows);
+
+/* Enlarges topk->out to a capacity of n rows.  Does not keep its content. */
 extern void skx_topk_make_out(SkxTopk *topk, int n);
+
+/*
+ * Returns true if the prefix of a scored term, with the same labels, is one
+ * of topk->split.prefixes: required by the filter, or an alternative of a
+ * disjunction.
+ */
 extern bool skx_topk_requires_prefix(const SkxTopk *topk,
 									 const SkxScoreTerm *scored);
+
+/*
+ * Returns the number of rows that the next search has to find, if so many
+ * match.
+ */
 extern int	skx_topk_least_rows(const SkxTopk *topk);
 
 /* One pass over one segment. */
@@ -184,152 +224,265 @@ struct SkxTopkRun
 {
 	SkxTopk    *topk;
 	const SkxScorer *scorer;
-	int			segment;
+	int			segment;		/* index in SkxTopk.segments */
 	SkxSegment *seg;
-	uint32		from;			/* documents that it goes through */
+	uint32		from;			/* range of documents of the pass */
 	uint32		to;
-	int32		need;			/* sums below cannot become hits */
+	int32		need;			/* threshold: documents with smaller sums are
+								 * no hits */
 	bool		paired;			/* pairs of words may add to sums */
-	int			nrequired;		/* by df, ascending */
-	SkxTopkList **required;
-	int			noptional;
+	int			nrequired;		/* lists of required words */
+	SkxTopkList **required;		/* ascending by df */
+	int			noptional;		/* lists of other words */
 	SkxTopkList **optional;
-	SkxQueryRest *rest;
-	bool		sieved;			/* candidates have been asked about it */
-	uint32		asked;			/* of the last ones, */
-	uint32		passed;			/* and how many met it */
-	SkxChain   *chain;			/* or a phrase of required words, */
-	SkxPositionPlace **places;	/* whose places are known, by link, */
-	uint32	   *placed;			/* in these documents of the lead's sub-block */
-	bool		parts_last;		/* sums get bounds of parts: what candidates
-								 * count in the lists `noted` is noted for the
-								 * same documents */
-	int			nnoted;			/* the required ones, or all */
-	SkxTopkList **noted;
+	SkxQueryRest *rest;			/* further conditions; NULL: none */
+	bool		sieved;			/* candidates have been tested by `rest` */
+	uint32		asked;			/* recent candidates tested by `rest` */
+	uint32		passed;			/* those of them that passed */
+	SkxChain   *chain;			/* instead of `rest`: a phrase of required
+								 * words; NULL: none */
+	SkxPositionPlace **places;	/* for each link of `chain`, where the
+								 * positions are in the documents `placed` */
+	uint32	   *placed;			/* documents of the lead's sub-block, or
+								 * gathered candidates */
+	bool		parts_last;		/* sums are bounds; tfs of the lists `noted`
+								 * have frequencies in documents `placed` */
+	int			nnoted;
+	SkxTopkList **noted;		/* required lists, or all */
 	struct SkxTopkCold *cold;	/* NULL: nothing has been gathered */
-	int			nexcluded;		/* lists whose documents gathered ones are
-								 * dropped for */
-	SkxTopkList **excluded;
+	int			nexcluded;
+	SkxTopkList **excluded;		/* gathered documents in these lists are
+								 * dropped */
 	bool		unordered;		/* candidates do not ascend from batch to
 								 * batch */
 	struct SkxTopkExact *exact; /* NULL: sums are exact */
-	int			n;				/* candidates */
-	uint32	   *docs;			/* SKX_TOPK_BATCH */
-	int32	   *sums;
-	int32	   *bits_sums;		/* SKX_TOPK_WINDOW, zero between uses */
-	uint64	   *bits;
+	int			n;				/* number of candidates */
+	uint32	   *docs;			/* candidates: SKX_TOPK_BATCH documents */
+	int32	   *sums;			/* their sums */
+	int32	   *bits_sums;		/* SKX_TOPK_WINDOW sums, zero between uses */
+	uint64	   *bits;			/* bitmap of their documents, likewise */
 	struct SkxTopkCounts *counts;	/* for gathering prefixes */
-	bool		ranged;			/* some are gathered a range at a time */
+	bool		ranged;			/* a prefix is gathered in ranges */
 };
 
-/* topk_segment.c : one pass over documents [from, to) of a segment */
+/* topk_segment.c : one pass over a segment */
+
+/*
+ * Searches documents [from, to) of a segment by the cheapest method, and adds
+ * those that are good enough to topk->hits.
+ */
 extern void skx_topk_part(SkxTopk *topk, int segment, uint32 from, uint32 to);
 
+/* topk_prime.c : a threshold to begin with, before there are hits */
+
 /*
- * topk_prime.c : what hits have to reach, before there is any
- *
- * prime returns a sum that as many documents as must be found reach, unless some
- * of them are deleted; 0: not known.  expect begins with one that as many
- * are likely to reach, if those with any of the words match, and `docs` of the
- * segment have what else is asked for; hits are then all that reach it.
+ * Returns a sum that skx_topk_least_rows() + topk->before documents reach,
+ * unless some of them are deleted.  Returns 0 if none is known.  Every
+ * document with a word must match.
  */
 extern int32 skx_topk_prime(SkxTopk *topk);
-extern void skx_topk_expect(SkxTopkRun *run, double docs);
 
 /*
- * topk_batch.c : candidates, in run->docs and run->sums
- *
- * floor drops those whose sum is below; sieve asks the rest of the query, and
- * drops those that do not match, where that is less work than other lists, and
- * finish does not ask it again; probe adds the parts of a list, and
- * drops candidates that can no longer be hits when lists after it give `rest`
- * at most, and with `required` those that are not in it; add adds the parts of
- * a list whose current sub-block they all are in, and drops those that do not
- * count; parts ends parts_last: sums are of the parts of the lists noted,
- * for norms that are read together, those of SKX_SUBBLOCK candidates; finish
- * makes hits of those that are live and match.  place notes where the
- * positions of posting `at` are, which is that of a candidate.  need computes
- * run->need anew.
+ * Raises the threshold of a first search to a sum that enough documents are
+ * likely to reach.  docs is an estimate of the documents of the segment that
+ * match the filter; words and filter are assumed to be independent.  If too
+ * few reach the threshold, the search is repeated without it.  Does nothing
+ * in further searches, or with other processes.
  */
+extern void skx_topk_expect(SkxTopkRun *run, double docs);
+
+/* topk_batch.c : the candidates in run->docs and run->sums, which ascend */
+
+/* Drops candidates whose sum is below `floor`. */
 extern void skx_topk_batch_floor(SkxTopkRun *run, int64 floor);
+
+/*
+ * Drops candidates that do not match run->rest, if testing them is less work
+ * than reading further lists.  Then skx_topk_batch_finish() does not test
+ * them again.
+ */
 extern void skx_topk_batch_sieve(SkxTopkRun *run);
+
+/*
+ * Looks candidates up in a list and adds its contributions to their sums.
+ * May drop those that cannot reach the threshold, where further lists
+ * contribute at most `rest`.  With `required`, drops those that are not in
+ * the list.
+ */
 extern void skx_topk_batch_probe(SkxTopkRun *run, SkxTopkList *l, int64 rest,
 								 bool required);
+
+/*
+ * Adds the contributions of a list whose current sub-block has all
+ * candidates.  Drops those without the labels that count.
+ */
 extern void skx_topk_batch_add(SkxTopkRun *run, SkxTopkList *l);
+
+/*
+ * Looks candidates up in n lists, the last one first, as
+ * skx_topk_batch_probe() does.  Lists ascend by their bounds, whose sums are
+ * in SkxTopkList.before.  Candidates must be in those from index `required`
+ * on.
+ */
 extern void skx_topk_batch_optional(SkxTopkRun *run, SkxTopkList **lists,
 									int n, int required);
+
+/*
+ * Ends run->parts_last: replaces the sums of candidates by those of the
+ * contributions of the lists run->noted.  Reads the norms of SKX_SUBBLOCK
+ * candidates together.
+ */
 extern void skx_topk_batch_parts(SkxTopkRun *run);
+
+/*
+ * Makes hits of the candidates.  Drops those that are below the threshold,
+ * that do not match, or that have their deleted bit set.  Candidates are
+ * undefined after that.
+ */
 extern void skx_topk_batch_finish(SkxTopkRun *run);
+
+/*
+ * Notes in l->places where the positions of posting `at` of the decoded
+ * sub-block are.  Its document must be one of run->placed.
+ */
 extern void skx_topk_batch_place(const SkxTopkRun *run, SkxTopkList *l,
 								 int at);
+
+/*
+ * Makes a hit of a document, unless its sum is below the threshold, and
+ * raises the threshold.
+ */
 extern void skx_topk_batch_hit(SkxTopkRun *run, uint32 doc, int32 sum);
+
+/* Sets the threshold run->need from the hits and topk->reached. */
 extern void skx_topk_batch_need(SkxTopkRun *run);
 
-/* The budget was spent when a document of a segment was reached. */
+/*
+ * Reports in a NOTICE, and in topk->work, that the budget was spent at a
+ * document of a segment.
+ */
 extern void skx_topk_left(SkxTopk *topk, int segment, uint32 doc);
 
 /*
- * Serve interrupts; true when the budget is spent.  tick counts a window, too.
+ * Counts a window, exchanges the threshold with other processes if there are
+ * any, and then does as skx_topk_is_spent().
  */
 extern bool skx_topk_tick(SkxTopkRun *run, uint32 doc);
-extern bool skx_topk_is_spent(SkxTopkRun *run, uint32 doc);
 
 /*
- * The ways through a segment: topk_or.c, all documents with one of the
- * optional lists; topk_and.c, those in all required ones.
+ * Serves interrupts.  Returns true if the budget is spent, which ends the
+ * search.  doc is the first document not searched yet.
+ */
+extern bool skx_topk_is_spent(SkxTopkRun *run, uint32 doc);
+
+/* topk_or.c : searches a disjunction, by block-max MAXSCORE */
+
+/*
+ * Searches all documents with one of the optional lists.  There must be no
+ * required lists.
  */
 extern void skx_topk_or(SkxTopkRun *run);
+
+/* topk_and.c : searches a conjunction */
+
+/*
+ * Searches the documents in all required lists, of which the first one leads.
+ */
 extern void skx_topk_and(SkxTopkRun *run);
 
 /*
- * topk_cold.c : while lists have to be read, documents of the lead of a
- * conjunction are gathered and looked at together
+ * topk_cold.c : a conjunction whose lists are not cached
  *
- * is_cold: enough would have to be read for that.  begin is needed where the
- * lead is another one than before.  gather adds those of [from, to) of the
- * lead's current sub-block to the candidates, which are looked at when there
- * are enough: then it returns true; finish looks at what is left.  passes: none
- * of the current sub-block can become a hit.  is_late: there are lists of which
- * as little as possible is read.
+ * Documents of the lead, the first required list, are gathered and then
+ * looked up together, so that pages of other lists are read together.
  */
+
+/* Returns true if enough pages would have to be read for gathering. */
 extern bool skx_topk_is_cold(SkxTopkRun *run);
-extern void skx_topk_cold_begin(SkxTopkRun *run);
-extern bool skx_topk_cold_passes(SkxTopkRun *run);
-extern bool skx_topk_cold_is_late(const SkxTopkRun *run);
-extern bool skx_topk_cold_gather(SkxTopkRun *run, uint32 from, uint32 to);
-extern void skx_topk_cold_finish(SkxTopkRun *run);
 
 /*
- * topk_cold_any.c : a disjunction in the same way; false: it has to be gone
- * through otherwise, and nothing was done
+ * Begins to gather.  Must be called when another list than before leads;
+ * skx_topk_cold_gather() calls it for the first one.
+ */
+extern void skx_topk_cold_begin(SkxTopkRun *run);
+
+/*
+ * Returns true if documents are being gathered, and none of the lead's
+ * current sub-block can become a hit.
+ */
+extern bool skx_topk_cold_passes(SkxTopkRun *run);
+
+/*
+ * Returns true if there are long lists that are read only for the best
+ * candidates.  run->cold must not be NULL.
+ */
+extern bool skx_topk_cold_is_late(const SkxTopkRun *run);
+
+/*
+ * Adds documents [from, to) of the lead's current sub-block to the
+ * candidates.  If there are enough then, examines them and returns true.
+ */
+extern bool skx_topk_cold_gather(SkxTopkRun *run, uint32 from, uint32 to);
+
+/* Examines the candidates that are left, if any. */
+extern void skx_topk_cold_finish(SkxTopkRun *run);
+
+/* topk_cold_any.c : a disjunction whose lists are not cached */
+
+/*
+ * Searches as skx_topk_or() does, by gathering.  Returns false if that is not
+ * possible or not worthwhile; then it has searched nothing.
  */
 extern bool skx_topk_cold_any(SkxTopkRun *run);
 
-/*
- * topk_many.c : the same with one list open at a time; with `scan` those that
- * this gives
- */
+/* topk_many.c : searches by very many words, with one list open at a time */
+
+/* Searches all documents with one of the words. */
 extern void skx_topk_many(SkxTopkRun *run);
+
+/* Searches the documents that a scan returns. */
 extern void skx_topk_many_filter(SkxTopkRun *run, SkxQueryScan *scan);
 
+/* topk_exact.c : sums with pairs of words, from positions */
+
 /*
- * topk_exact.c : pairs of words, from positions
- *
- * summed: candidates' sums have the parts of all words, so that only words of
- * pairs are looked at.  slack: no sum of true parts is below one of ceilings by
- * more.  rewind: candidates that come next may be before those that came last;
- * not if a word's list is one in memory.
+ * Opens the lists of the words for exact sums, in the current memory
+ * context.  With `summed`, the sums of candidates include the contributions
+ * of all words, and only the words of pairs are opened.
  */
 extern struct SkxTopkExact *skx_topk_exact_open(SkxTopkRun *run, bool summed);
+
+/*
+ * Returns true if skx_topk_exact_rewind() is possible: no list is in memory.
+ */
 extern bool skx_topk_exact_can_rewind(const struct SkxTopkExact *exact);
+
+/*
+ * Moves all lists back to their beginning.  Candidates that follow may then
+ * be before those of the last batch.
+ */
 extern void skx_topk_exact_rewind(struct SkxTopkExact *exact);
+
+/*
+ * Returns a bound of the error of sums by ceilings: an exact sum is not
+ * smaller than the sum by ceilings by more than that.
+ */
 extern int32 skx_topk_exact_slack(const SkxScorer *scorer);
+
+/*
+ * Computes the exact sums of the candidates of the run, and makes hits of
+ * them.
+ */
 extern void skx_topk_exact_finish(SkxTopkRun *run);
+
+/* Closes the lists. */
 extern void skx_topk_exact_close(struct SkxTopkExact *exact);
 
 /*
- * How often posting i counts for a ceiling that has pairs: these are counted by
- * positions, whatever the labels of a posting count.
+ * Returns the frequency of posting i for a contribution by the ceiling, given
+ * its frequency by labels, tf.  A ceiling above the weight bounds pairs,
+ * too.  These are counted by positions, whatever the weights of the labels
+ * are.
  */
 static inline float
 skx_topk_ceiling_tf(const SkxScoreTerm *term, const SkxCursor *c, int i,
@@ -338,43 +491,87 @@ skx_topk_ceiling_tf(const SkxScoreTerm *term, const SkxCursor *c, int i,
 	return term->ceiling > term->weight ? Max(tf, (float) c->tfs[i]) : tf;
 }
 
-/*
- * topk_share.c : with other processes
- *
- * search goes through what this one takes, and leaves the hits; true: it is the
- * one that has the hits of all segments.  parts: of the segments.  rows: that
- * it is for, 0 where
- * other processes do not take part.  hit counts one.  meet tells the others what
- * is reached here, and learns what is there.
- */
+/* topk_share.c : a search by several processes */
+
+/* Returns the parts of the segments, as the processes share them. */
 extern SkxShare *skx_topk_share_parts(SkxTopkShare *share);
+
+/*
+ * Searches the parts that this process takes, and leaves its hits in the
+ * share.  Returns true if this process returns the rows; then topk->hits has
+ * the hits of all processes.  Other processes do not take part in what
+ * follows: topk->share becomes NULL.
+ */
 extern bool skx_topk_share_search(SkxTopk *topk);
+
+/*
+ * Returns the number of rows that the processes look for, or 0 if no other
+ * process takes part.
+ */
 extern int	skx_topk_share_rows(const SkxTopk *topk);
+
+/* Counts a hit in the share by its sum. */
 extern void skx_topk_share_hit(SkxTopk *topk, int32 sum);
+
+/*
+ * Exchanges the threshold with other processes: raises the shared one by the
+ * hits so far, and raises run->need to it.
+ */
 extern void skx_topk_share_meet(SkxTopkRun *run);
 
-/*
- * topk_scan.c
- *
- * is_budgeted: does skipidx.search_budget end searches?  gathers: does a search
- * by these words begin on a segment with a pass over many lists of the filter?
- */
+/* topk_scan.c */
+
+/* Returns true if skipidx.search_budget limits searches. */
 extern bool skx_topk_is_budgeted(void);
+
+/*
+ * Returns true if a search may begin on each part of a segment by gathering
+ * many posting lists of the filter.
+ */
 extern bool skx_topk_gathers(const SkxScorer *scorer, const SkxQuery *filter);
 
-/* topk_memory.c : contexts of a search and of its passes, from an earlier one */
+/* topk_memory.c : reuses the memory contexts of an earlier search */
+
+/*
+ * Sets *search and *pass to the contexts of a search and of its passes.
+ * *search is a child of the current memory context, and *pass is one of
+ * *search.
+ */
 extern void skx_topk_memory_take(MemoryContext *search, MemoryContext *pass);
+
+/*
+ * Takes back the contexts of skx_topk_memory_take().  Resets them and keeps
+ * them for the next search of the backend, or deletes them if others are
+ * kept.
+ */
 extern void skx_topk_memory_give(MemoryContext search, MemoryContext pass);
 
-/* topk_collect.c : the methods of a search */
+/* topk_collect.c : the collector of a search */
+
+/* Sets the methods of topk->collector, and its number of parts. */
 extern void skx_topk_collector(SkxCollector *collector);
 
-/* Parts of a segment with other processes: lists are opened again for each. */
+/*
+ * Number of parts of a segment at most, with other processes.  Each part
+ * opens the lists again.
+ */
 #define SKX_TOPK_PARTS		16
 
-/* topk_rows.c : rows without any of the words, then those without tsvector */
+/* topk_rows.c : rows without a score, in the order of tids */
+
+/*
+ * Begins to search rows that match without any of the words, or with `nulls`,
+ * rows whose tsvector is NULL.
+ */
 extern struct SkxTopkRows *skx_topk_rows_open(SkxTopk *topk, bool nulls);
+
+/*
+ * Puts the next rows into topk->out.  Returns their number, or 0 if there are
+ * no more.
+ */
 extern int	skx_topk_rows_next(SkxTopk *topk, struct SkxTopkRows *rows);
+
+/* Frees the search for rows without a score. */
 extern void skx_topk_rows_close(struct SkxTopkRows *rows);
 
 #endif							/* SKX_TOPK_INTERNAL_H */

@@ -1,6 +1,6 @@
 /*
  * topk_list.h
- *	  The lists that a search goes through, with bounds of what they can give.
+ *	  The posting lists of a search, with bounds of their contributions.
  */
 #ifndef SKX_TOPK_LIST_H
 #define SKX_TOPK_LIST_H
@@ -10,74 +10,92 @@
 /* One pass over one segment (topk_internal.h). */
 typedef struct SkxTopkRun SkxTopkRun;
 
+/* topk_vector.c : arithmetic on arrays, with vector instructions */
+
 /*
- * topk_vector.c : arithmetic on many numbers, compiled for vectors
- *
- * floor keeps the candidates whose sum is at least `limit`; returns how many.
+ * Keeps the candidates whose sum is at least `limit`, in both arrays and in
+ * their order.  Returns their number.
  */
 extern int	skx_topk_floor(uint32 *docs, int32 *sums, int n, int32 limit);
 
-/* How often n postings count; none at all, of a lexeme without positions: 1. */
+/*
+ * Sets tfs to the frequencies of n postings.  A frequency of 0, of a lexeme
+ * without positions, becomes 1.
+ */
 extern void skx_topk_frequencies(const uint16 *tf, int n, float *tfs);
 
 /*
- * Documents from, from + 1, ... of which sums[0], sums[1], ... are at least
- * `limit`, with their sums; returns how many.
+ * Collects the documents whose sum is at least `limit`.  from_sums has the
+ * sums of the n documents from `from` on.  Puts them into docs and sums, and
+ * returns their number.
  */
 extern int	skx_topk_collect(const int32 *from_sums, int n, uint32 from,
 							 int32 limit, uint32 *docs, int32 *sums);
 
+/* topk_list.c : a posting list in a search */
+
 /*
- * topk_list.c : a list of the ranking query in a segment, or what is required
- * without being scored
+ * A posting list of the ranking query in a segment, or one that is required
+ * without being scored.
  */
 typedef struct SkxTopkList
 {
-	SkxCursor  *cursor;			/* of a prefix, in memory */
+	SkxCursor  *cursor;			/* in memory for a prefix */
 	const SkxScoreTerm *term;	/* NULL: required only */
-	float		weight;			/* what parts are computed with */
-	bool		labelled;		/* how often a posting counts depends on its
+	float		weight;			/* of the word: factor of contributions */
+	bool		labelled;		/* the frequency of a posting depends on its
 								 * labels */
-	int32		max;			/* no part is above */
-	int32		bound;			/* nor in the current window */
+	int32		max;			/* bound of all contributions */
+	int32		bound;			/* bound in the current window */
 	int64		before;			/* sum of the bounds of this and all lists
 								 * before it */
-	SkxPositionPlace *places;	/* in each of the candidates of a sub-block of
-								 * the lead; NULL: not asked for */
-	int			place;			/* of the candidate looked at last */
-	float	   *tfs;			/* how often each of these counts, with parts
-								 * last */
-	SkxImpacts	floor_impacts;	/* what `competing` is of */
-	int32		floor;			/* 0: of nothing yet */
-	uint64		competing;		/* frequencies that may give `floor` */
+	SkxPositionPlace *places;	/* where the positions of each candidate of a
+								 * sub-block of the lead are; NULL: unused */
+	int			place;			/* index of the last candidate examined in the
+								 * run's `placed` */
+	float	   *tfs;			/* frequency in each candidate, used with the
+								 * run's `parts_last` */
+	SkxImpacts	floor_impacts;	/* impacts `competing` was computed for */
+	int32		floor;			/* contribution it was computed for; 0: none
+								 * yet */
+	uint64		competing;		/* frequencies that can give `floor` */
 } SkxTopkList;
 
+/*
+ * Opens the posting list of a term, in the current memory context, and
+ * computes its bound.  scored is the word that it is scored by, or NULL.
+ * labels is the set of labels that postings must have, or 0 for any.
+ */
 extern SkxTopkList *skx_topk_list_open(SkxTopkRun *run, const SkxTerm *term,
 									   const SkxScoreTerm *scored,
 									   uint8 labels);
 
 /*
- * The same with a cursor of the caller's, for one list after the other, and
- * without bounds.
+ * Moves *l, whose cursor the caller has created, to the posting list of
+ * another term.  Does not compute bounds.  Other arguments are those of
+ * skx_topk_list_open().
  */
 extern void skx_topk_list_begin(SkxTopkRun *run, SkxTopkList *l,
 								const SkxTerm *term,
 								const SkxScoreTerm *scored, uint8 labels);
 
-/* By the most that they can give, ascending. */
+/* Sorts lists by their largest contributions (`max`), ascending. */
 extern void skx_topk_list_sort(SkxTopkList **lists, int n);
 
-/* Back to the beginning of a list that is not in memory. */
+/* Moves a list, which must not be in memory, back to its beginning. */
 extern void skx_topk_list_rewind(SkxTopkRun *run, SkxTopkList *l);
 
-/* No part of the current sub-block is above. */
+/* Returns a bound of the contributions in the current sub-block. */
 static inline int32
 skx_topk_list_sub_bound(SkxTopkList *l)
 {
 	return l->term == NULL ? 0 : skx_cursor_bound_sub(l->cursor);
 }
 
-/* Nor of documents in [from, to), after a reach of `from`. */
+/*
+ * Returns a bound of the contributions to documents in [from, to).  The
+ * cursor must have reached `from`.
+ */
 static inline int32
 skx_topk_list_bound(SkxTopkList *l, uint32 from, uint32 to)
 {
@@ -85,82 +103,114 @@ skx_topk_list_bound(SkxTopkList *l, uint32 from, uint32 to)
 }
 
 /*
- * The documents, or those that count and their parts, in [from, to) of the
- * current sub-block; returns how many there are.  Those whose part is below
- * `floor` may be left out.
+ * Puts the documents in [from, to) of the current sub-block into docs,
+ * whatever their labels.  Returns their number.
  */
 extern int	skx_topk_list_docs(SkxTopkList *l, uint32 from, uint32 to,
 							   uint32 *docs);
+
+/*
+ * Puts the documents in [from, to) of the current sub-block, and the
+ * contributions to them, into docs and parts.  Returns their number.  Leaves
+ * out postings without the labels that count, and may leave out documents
+ * whose contribution is below `floor`.
+ */
 extern int	skx_topk_list_parts(SkxTopkRun *run, SkxTopkList *l, uint32 from,
 								uint32 to, int64 floor, uint32 *docs,
 								int32 *parts);
 
-/*
- * The same of documents with sums; those with less than `least` may be left
- * out.
- */
+/* Sums of documents in a window, for skx_topk_list_join(). */
 typedef struct SkxTopkJoin
 {
-	const int32 *sums;			/* of documents from `first` on */
-	uint32		first;
-	int32		least;
+	const int32 *sums;			/* sums of the documents from `first` on */
+	uint32		first;			/* first document of the window */
+	int32		least;			/* least sum of interest */
 } SkxTopkJoin;
 
+/*
+ * Does as skx_topk_list_parts() with a floor of 0.  May leave out documents
+ * whose sum in *join is below join->least.
+ */
 extern int	skx_topk_list_join(SkxTopkRun *run, SkxTopkList *l, uint32 from,
 							   uint32 to, const SkxTopkJoin *join,
 							   uint32 *docs, int32 *parts);
 
 /*
- * Of posting i of the decoded sub-block; false: it has none of the labels
- * asked for.  The part of a list that is only required is 0.
+ * Sets *part to the contribution of posting i of the decoded sub-block, which
+ * is 0 for a list that is only required.  Returns false if the posting has
+ * none of the labels that count.
  */
 extern bool skx_topk_list_part(SkxTopkRun *run, SkxTopkList *l, int i,
 							   int32 *part);
 
 /*
- * The same without its norm: how often it counts, and what its part is at most,
- * 0 while there is nothing to reach and nothing was gathered.
+ * Does as skx_topk_list_part() without reading the norm.  Sets *tf to the
+ * frequency of posting i, if the list is scored, and *bound to a bound of its
+ * contribution.  *bound is 0 for a list that is only required.  It is also 0
+ * while there is no threshold and nothing has been gathered (topk_cold.c).
  */
 extern bool skx_topk_list_part_bound(SkxTopkRun *run, SkxTopkList *l, int i,
 									 float *tf, int32 *bound);
 
-/*
- * topk_prefix.c : a prefix; NULL when none of its lexemes is known to occur
- * in the scope
- *
- * most: postings of a prefix that there is room for, beside the others that are
- * there at the same time.  memory makes a list of those that are known.
- */
-#define SKX_TOPK_SCOPE_DOCS	(1 << 18)	/* at most, where some are given */
+/* topk_prefix.c : the posting list of a prefix */
 
+/*
+ * Number of documents up to which a whole scope is counted at once, and up to
+ * which a scope may list its documents.
+ */
+#define SKX_TOPK_SCOPE_DOCS	(1 << 18)
+
+/* The documents in which a prefix is looked for. */
 typedef struct SkxTopkScope
 {
-	const uint32 *docs;			/* documents, of which those in places */
-	uint32		from;			/* [from, to) are meant; NULL: these */
-	uint32		to;				/* numbers themselves */
+	const uint32 *docs;			/* ascending; NULL: all of a range */
+	uint32		from;			/* first index of docs, or first document */
+	uint32		to;				/* end of the indexes, or documents */
 } SkxTopkScope;
 
+/*
+ * Gathers the postings of all lexemes with the prefix in the scope, and
+ * returns their list, in the current memory context.  Returns NULL if they
+ * are known not to occur in the scope.  A large list is gathered in ranges of
+ * documents, as the search reaches them.
+ */
 extern SkxTopkList *skx_topk_list_prefix(SkxTopkRun *run,
 										 const SkxScoreTerm *scored,
 										 const SkxTopkScope *scope);
+
+/*
+ * Returns the largest number of postings of one prefix that are held in
+ * memory, given the other prefixes of the query.
+ */
 extern uint32 skx_topk_prefix_most(const SkxTopkRun *run);
+
+/*
+ * Returns a list of the postings in *memory, which must stay valid, and
+ * computes its bounds.
+ */
 extern SkxTopkList *skx_topk_list_memory(SkxTopkRun *run,
 										 const SkxScoreTerm *scored,
 										 SkxCursorMemory *memory);
 
+/* topk_rare.c : the posting list of a prefix with few postings */
+
 /*
- * topk_rare.c : a prefix with few postings, whole; false: it has many
- *
- * The scope has no documents of its own; `docs` is how many the prefix would be
- * gathered from otherwise.
+ * Gathers the list of a prefix as a whole, if it has few postings.  Returns
+ * false if it has many.  Sets *list to the list, or to NULL if the prefix
+ * does not occur in the scope or has many postings.  scope->docs must be
+ * NULL.  docs is the number of documents that skx_topk_list_prefix() would
+ * have to count.
  */
 extern bool skx_topk_list_rare(SkxTopkRun *run, const SkxScoreTerm *scored,
 							   const SkxTopkScope *scope, uint32 docs,
 							   SkxTopkList **list);
 
+/* topk_filter.c : the documents that match a query, as a list */
+
 /*
- * topk_filter.c : the documents of a scan, which is open as long as the list;
- * it has one cursor, and is required without being scored
+ * Returns a list of the documents that a scan returns, in the current memory
+ * context.  It is required without being scored.  The scan must stay open as
+ * long as the list, and there may be only one cursor of the list.
  */
 extern SkxTopkList *skx_topk_list_filter(SkxTopkRun *run,
 										 SkxQueryScan *scan);

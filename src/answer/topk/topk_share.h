@@ -1,13 +1,14 @@
 /*
  * topk_share.h
- *	  One search by several processes.
+ *	  One ranked search by several processes.
  *
- * Each takes parts of the segments, and finds the best documents of these; what
- * as many documents as are looked for reach in all of them, none needs to go
- * below.  The leader waits for the others, has the hits of all then, adds
- * the pending documents, and gives the rows, further ones by further searches
- * of its own: in that order they are one process's, and so no other gives any.
- * Where the leader takes no part, the last process does all this.
+ * Each process takes parts of the segments and finds the best documents of
+ * these.  As many documents as are looked for reach the shared threshold, so
+ * that no process needs to look for lower sums.  The leader waits for the
+ * workers, gathers the hits of all processes, adds the pending documents, and
+ * returns the rows.  It makes further searches alone.  Only one process
+ * returns rows, since only then they are in order.  If the leader takes no
+ * part, the last worker does all this.
  */
 #ifndef SKX_TOPK_SHARE_H
 #define SKX_TOPK_SHARE_H
@@ -15,34 +16,66 @@
 #include "answer/topk/topk.h"
 
 /*
- * Rows that are looked for so at most; of more, and where taking a segment
- * apart would gather prefixes or bitmaps again for each part, one process does
- * the whole search.
+ * Largest number of rows for which several processes search.  One process
+ * does the whole search if more rows are wanted.  It does so, too, if each
+ * part of a segment would have to gather prefixes or bitmaps again.
  */
 #define SKX_TOPK_SHARE_ROWS	16384
 
+/* topk_share.c : the state that the processes of a search share */
+
 /*
- * topk_share.c
- *
- * size: bytes of shared memory for so many processes, this one with them;
- * `scorer` NULL: no row is ranked.  init makes it; restart lets the same search
- * begin again, when no process is in it.  pins, options: what all of them score
- * by; NULL: no row is ranked.  joins: has this process anything to do?  Asked
- * once by each process.  work: what the processes other than the leader have
- * done.
+ * Returns the bytes of shared memory for a search for `rows` rows by
+ * nprocesses processes, including the leader.  scorer is NULL if no row is
+ * ranked.
  */
 extern Size skx_topk_share_size(const SkxScorer *scorer, uint64 rows,
 								int nprocesses);
+
+/*
+ * Initializes shared memory of skx_topk_share_size() bytes, for the same
+ * arguments.  Copies the options and the frozen statistics of the scorer.
+ */
 extern void skx_topk_share_init(SkxTopkShare *share, const SkxScorer *scorer,
 								const SkxQuery *filter, uint64 rows,
 								int nprocesses);
+
+/*
+ * Allows the same search to be repeated.  No process may be in it.  The
+ * counters of work are kept.
+ */
 extern void skx_topk_share_restart(SkxTopkShare *share);
+
+/*
+ * Returns the frozen statistics by which all processes score, or NULL if no
+ * row is ranked.  The result is allocated in the current memory context; its
+ * dfs lie in the shared memory.
+ */
 extern const SkxScorePins *skx_topk_share_pins(const SkxTopkShare *share);
+
+/*
+ * Returns the options by which all processes score, in the shared memory, or
+ * NULL if no row is ranked.
+ */
 extern const SkxRankOptions *skx_topk_share_options(const SkxTopkShare *share);
+
+/*
+ * Returns true if this process has to take part in the search.  If one
+ * process does the whole search, it is true in the first one that calls.  To
+ * be called once by each process.
+ */
 extern bool skx_topk_share_joins(SkxTopkShare *share);
+
+/*
+ * Sets *work to the sums over all workers: windows, scored, candidates and
+ * proximity.  Its other counters become 0.
+ */
 extern void skx_topk_share_work(SkxTopkShare *share, SkxTopkWork *work);
 
-/* The one view of all of them; `own` NULL, or this process's. */
+/*
+ * Returns the one view of all processes.  `own` is a view of this process, or
+ * NULL (skx_exec_share_view()).
+ */
 extern const SkxView *skx_topk_share_view(SkxTopkShare *share, Relation index,
 										  const SkxView *own);
 

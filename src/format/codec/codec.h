@@ -1,37 +1,44 @@
 /*
  * codec.h
- *	  Bytes to integers and back: the only place that knows how postings,
- *	  positions and TIDs are packed.
+ *	  Encoders and decoders of postings, positions and integers: the only place
+ *	  that knows how these are packed into bytes.
  *
- * Everything here is pure: caller's buffers, no allocation, no ereport.  A
- * decoder gets the end of its input, never reads at or past it, and returns
- * NULL when the bytes cannot be a product of the encoder.  Encoders write to
- * a buffer that the caller made large enough (the *_MAX constants) and return
- * the end of what they wrote.  Those of postings return NULL for documents and
- * frequencies that they cannot write, and never pass that size whatever these
- * are; other input must be sound (asserted only).
- * Numbers on disk are little-endian whatever the machine.
+ * All functions are pure: they use the caller's buffers, allocate nothing and
+ * call no ereport.  A decoder gets the end of its input, never reads at or
+ * past it, and returns NULL when the bytes cannot be a product of the encoder.
+ * An encoder writes to a buffer that the caller made large enough (the *_MAX
+ * constants) and returns the end of what it wrote.  The encoders of postings
+ * return NULL for documents and frequencies that they cannot write, and never
+ * pass the maximum size whatever these are.  Other input must be sound, which
+ * is only asserted.  Numbers on disk are little-endian on every machine.
  */
 #ifndef SKX_CODEC_H
 #define SKX_CODEC_H
 
-/* Postings in a full sub-block; the unit of packing, skipping and bounds. */
+/* Number of postings in a full sub-block, the unit of packing and skipping. */
 #define SKX_SUBBLOCK		128
 
-/* Labels of tsvector positions: number as in WEP_GETWEIGHT (D C B A = 0..3). */
+/*
+ * Labels of tsvector positions, numbered as in WEP_GETWEIGHT: D, C, B, A =
+ * 0..3.
+ */
 #define SKX_NLABELS			4
 #define SKX_LABEL_D			0
 
 /*
- * "No document": the document before document 0.  Gaps are added to it with
- * 32-bit wrap-around, so that base + 1 is document 0.
+ * The document number that stands for "none": the document before document 0.
+ * Gaps are added to it with 32-bit wrap-around, so that base + 1 is document
+ * 0.
  */
 #define SKX_NO_DOC			((uint32) 0xFFFFFFFF)
 
-/* The largest document number; a gap less one is never larger. */
+/* Largest document number.  A gap minus one is never larger. */
 #define SKX_DOC_MAX			((uint32) 0x7FFFFFFF)
 
-/* Positions a lexeme can have in one tsvector (MAXNUMPOS of ts_type.h). */
+/*
+ * Largest number of positions of a lexeme in a tsvector (MAXNUMPOS,
+ * ts_type.h).
+ */
 #define SKX_TF_MAX			256
 
 /*
@@ -52,69 +59,122 @@ typedef struct SkxPostings
 	uint16		label_tf[SKX_NLABELS - 1][SKX_SUBBLOCK];
 } SkxPostings;
 
-/*
- * codec_varint.c : little-endian base 128, low group first
- *
- * get refuses a number that does not fit and one written longer than needed.
- */
+/* codec_varint.c : integers in little-endian base 128, low group first */
+
+/* Most bytes of an encoded 32-bit and 64-bit integer. */
 #define SKX_VARINT32_MAX	5
 #define SKX_VARINT64_MAX	10
+
+/* Writes v in at most SKX_VARINT32_MAX bytes and returns the end of these. */
 extern uint8 *skx_codec_varint32_put(uint8 *dst, uint32 v);
+
+/* Writes v in at most SKX_VARINT64_MAX bytes and returns the end of these. */
 extern uint8 *skx_codec_varint64_put(uint8 *dst, uint64 v);
+
+/*
+ * Reads an integer into *v and returns the byte after it.  Returns NULL if the
+ * integer needs more than 32 bits, is longer than necessary, or passes `end`.
+ */
 extern const uint8 *skx_codec_varint32_get(const uint8 *src, const uint8 *end,
 										   uint32 *v);
+
+/*
+ * Reads an integer into *v and returns the byte after it.  Returns NULL if the
+ * integer needs more than 64 bits, is longer than necessary, or passes `end`.
+ */
 extern const uint8 *skx_codec_varint64_get(const uint8 *src, const uint8 *end,
 										   uint64 *v);
+
+/* Returns how many bytes skx_codec_varint64_put() writes for v, 1 to 10. */
 extern int	skx_codec_varint64_size(uint64 v);
 
 /*
  * codec_bits.c : bit packing
  *
- * pack128 lays 128 values of `width` (0..32) bits out in four 32-bit lanes
- * (value i in lane i % 4), exactly 16 * width bytes; no value may need more
- * bits.  unpack128_gaps adds up gaps-minus-one from base: dst[i] = dst[i-1] +
- * src[i] + 1, modulo 2^32.  The unpackers read exactly 16 * width bytes: the
- * caller has checked that they are there.  width returns the bits that the
- * largest of the values or-ed together needs, 0..32.
- * bits_get reads one value of `width` (0..32) bits, number `i`, from a plain
- * little-endian bit string, false when that is not before `end`; get_all reads
- * the first n; bits_put writes n values; their length is (n * width + 7) / 8
- * bytes.
+ * Two layouts exist.  The packed form has 128 values of `width` (0 to 32) bits
+ * in four 32-bit lanes, value i in lane i % 4, in exactly 16 * width bytes.  A
+ * plain bit string has n values of `width` bits one after the other, low bits
+ * first, in (n * width + 7) / 8 bytes.
+ */
+
+/*
+ * Packs 128 values, none of which may need more than `width` bits, into 16 *
+ * width bytes.  Returns the end of these.
  */
 extern uint8 *skx_codec_pack128(uint8 *dst, const uint32 *src, int width);
+
+/*
+ * Unpacks 128 values.  Reads exactly 16 * width bytes, which the caller has
+ * checked to exist.
+ */
 extern void skx_codec_unpack128(uint32 *dst, const uint8 *src, int width);
+
+/*
+ * Unpacks 128 gaps minus one and adds them up from base: dst[i] = dst[i - 1] +
+ * src[i] + 1, modulo 2^32.  Reads exactly 16 * width bytes, which the caller
+ * has checked to exist.
+ */
 extern void skx_codec_unpack128_gaps(uint32 *dst, const uint8 *src, int width,
 									 uint32 base);
+
+/*
+ * Returns how many bits the largest of some values needs, 0 to 32.  The
+ * argument is all of these values or-ed together.
+ */
 static inline int
 skx_codec_width(uint32 all_bits_or_ed)
 {
 	return all_bits_or_ed == 0 ? 0 : 32 - __builtin_clz(all_bits_or_ed);
 }
 
+/*
+ * Writes n values below 2^width as a plain bit string, whose unused bits are
+ * 0.  Returns its end.
+ */
 extern uint8 *skx_codec_bits_put(uint8 *dst, const uint32 *src, int n,
 								 int width);
+
+/*
+ * Reads value i of a plain bit string into *v.  Returns false if the value
+ * ends past `end` or if width is not 0 to 32.
+ */
 extern bool skx_codec_bits_get(const uint8 *src, const uint8 *end, uint32 i,
 							   int width, uint32 *v);
+
+/*
+ * Reads the first n values of a plain bit string into dst.  Returns false if
+ * they end past `end` or if width is not 0 to 32.
+ */
 extern bool skx_codec_bits_get_all(uint32 *dst, const uint8 *src,
 								   const uint8 *end, int n, int width);
 
+/* codec_between.c : comparison of the values of a plain bit string */
+
 /*
- * codec_between.c : bit i of `bits` is set if number i is one of least, ...,
- * least + span (modulo 2^32); whole words for n numbers are written.  False when
- * they end past `end`.  Numbers of SKX_BETWEEN_WIDTH bits at most, so that with
- * seven bits before them they fit into 32, take a fifth of the time of others
- * where the processor has AVX2.
+ * Largest width that skx_codec_bits_between() handles with AVX2: a value and
+ * the seven bits before it then fit into 32 bits.  Such values take a fifth of
+ * the time of wider ones where the processor has AVX2.
  */
 #define SKX_BETWEEN_WIDTH	25
 
+/*
+ * Sets bit i of `bits` if value i of a plain bit string is one of least, ...,
+ * least + span (modulo 2^32), and clears it if not.  Writes whole words for n
+ * values.  Returns false, and writes nothing, if the values end past `end`.
+ */
 extern bool skx_codec_bits_between(const uint8 *src, const uint8 *end, int n,
 								   int width, uint32 least, uint32 span,
 								   uint64 *bits);
 
-/* codec_count.c : how many bits of the words, anywhere in memory, are set */
+/* codec_count.c : numbers of set bits */
+
+/*
+ * Returns how many bits of nwords 64-bit words are set.  The words need not be
+ * aligned.
+ */
 extern uint64 skx_codec_count(const void *bits, int nwords);
 
-/* Of one; a call takes more. */
+/* Returns how many bits of one word are set, without a function call. */
 static inline int
 skx_codec_count_word(uint64 word)
 {
@@ -127,27 +187,41 @@ skx_codec_count_word(uint64 word)
 }
 
 /*
- * codec_pfor.c : 128 values, patched frame of reference
+ * codec_pfor.c : 128 values below 2^31, patched frame of reference
  *
- * One byte (width 0..31 in the low 5 bits, exceptions 0..7 in the high 3),
- * 16 * width bytes with the low bits packed, then per exception, by ascending
- * index, its index (1 byte) and its high part (value >> width, varint, never
- * 0).  The width is the narrowest that leaves at most 7 exceptions, which is
- * also the one with the fewest bytes.  Values are below 2^31.
+ * One byte (width 0..31 in the low 5 bits, number of exceptions 0..7 in the
+ * high 3), then 16 * width bytes with the low bits of the values packed.  For
+ * each exception, by ascending index, its index (1 byte) and its high part
+ * (value >> width, varint, never 0) follow.  The width is the narrowest that
+ * leaves at most 7 exceptions, which is also the one with the fewest bytes.
  */
+
+/* Most bytes of 128 encoded values. */
 #define SKX_PFOR_MAX		(1 + 16 * 31 + 7 * (1 + SKX_VARINT32_MAX))
+
+/* Writes 128 values, each below 2^31, and returns the end of their bytes. */
 extern uint8 *skx_codec_pfor_put(uint8 *dst, const uint32 *src);
+
+/*
+ * Reads 128 values into dst and returns the end of their bytes, NULL if
+ * damaged.
+ */
 extern const uint8 *skx_codec_pfor_get(uint32 *dst, const uint8 *src,
 									   const uint8 *end);
+
+/*
+ * Returns the end of the bytes of 128 values without decoding them, NULL if
+ * these are damaged.  Not every kind of damage is found.
+ */
 extern const uint8 *skx_codec_pfor_skip(const uint8 *src, const uint8 *end);
 
 /*
  * codec_subblock.c, codec_labels.c : the body of one sub-block of a list
  *
- * Documents, then term frequencies, then labels, so that a reader that wants
- * documents only stops after the first part.  `n` comes from the directory:
- * SKX_SUBBLOCK, or less in the last sub-block of a list.  `base` is the last
- * document before the sub-block.
+ * A body has documents, then term frequencies, then labels, so that a reader
+ * of documents stops after the first part.  `n` comes from the directory: it
+ * is SKX_SUBBLOCK, or less in the last sub-block of a list.  `base` is the
+ * last document before the sub-block.  No document exceeds SKX_DOC_MAX.
  *
  * byte 0, document form: 0..31 packed gaps-minus-one of that width; 32 the
  *	  same as varints (always and only when n < 128); 64..127 a bitset of
@@ -161,58 +235,94 @@ extern const uint8 *skx_codec_pfor_skip(const uint8 *src, const uint8 *end);
  * then, in label form 2 only, the labels: (n + 1) / 2 bytes of 4-bit sets, low
  * nibble first; one byte with bits 0, 1, 2 telling which of the label_tf
  * columns of C, B, A follow; those columns, in that order (pfor, or varints
- * when n < 128).  A label's column is there when some posting has the label
- * and another one too; without it label_tf is tf in the postings that have the
- * label and 0 in the others.
+ * when n < 128).
  *
- * docs returns the start of the frequency part (NULL: damaged).  tfs fills
- * tf and returns the start of the label part; labels fills labels and label_tf
- * from p->n and p->tf and returns the end of the body.  `body` is the start of
- * the body, `src` where the preceding part ended.  No document exceeds
- * SKX_DOC_MAX.
- * fill sets bit (doc - window) of `bits` for documents in [window, window +
- * 64 * nwords), by words where the form allows; it needs no decoded documents,
- * leaves other bits alone, and returns false for damaged bytes, some bits
- * being set already perhaps.
- * keep looks those of `some` ascending documents that are before `limit` up in
- * the bits of a sub-block; those that it has are written to `dst`, which may be
- * where they are, and counted in *kept.  Returns how many were looked up; -1:
- * its form has no bits (or is damaged), it has to be decoded.
- * bits copies them, with how many are set before each word, and returns the
- * start of the frequency part; NULL as -1.  rank is then which posting the
- * document base + 1 + bit is, -1: none.
+ * The column of a label exists when some posting has the label and another one
+ * too.  Without the column, label_tf is tf in the postings that have the label
+ * and 0 in the others.
  */
+
+/* Most bytes of a body; least and most words of a bitset. */
 #define SKX_SUBBLOCK_BODY_MAX	(2 + 520 + 64 + 1 + 4 * SKX_PFOR_MAX)
 #define SKX_BITSET_MIN			3
 #define SKX_BITSET_MAX			22
+
+/*
+ * Writes the body of the p->n postings that follow document `base`, in at most
+ * SKX_SUBBLOCK_BODY_MAX bytes.  Returns the end of these.  Returns NULL if the
+ * documents do not ascend, a frequency is too large, or p->n is not 1 to
+ * SKX_SUBBLOCK.
+ */
 extern uint8 *skx_codec_subblock_put(uint8 *dst, const SkxPostings *p,
 									 uint32 base);
+
+/*
+ * Decodes the documents of the body at `src` into docs.  Returns the start of
+ * the frequency part, NULL if damaged.
+ */
 extern const uint8 *skx_codec_subblock_docs(const uint8 *src,
 											const uint8 *end, int n,
 											uint32 base, uint32 *docs);
+
+/*
+ * Decodes the frequencies into tf.  `body` is the start of the body, `src`
+ * that of its frequency part.  Returns the start of the label part, NULL if
+ * damaged.
+ */
 extern const uint8 *skx_codec_subblock_tfs(const uint8 *body,
 										   const uint8 *src,
 										   const uint8 *end, int n,
 										   uint16 *tf);
+
+/*
+ * Decodes the labels into p->labels and p->label_tf; p->n and p->tf must be
+ * set.  `body` is the start of the body, `src` that of its label part.
+ * Returns the end of the body, NULL if damaged.
+ */
 extern const uint8 *skx_codec_subblock_labels(const uint8 *body,
 											  const uint8 *src,
 											  const uint8 *end,
 											  SkxPostings *p);
+
+/*
+ * Looks documents up in the sub-block without decoding it, if its documents
+ * are stored as bits.  docs has `some` ascending documents, of which those
+ * before `limit` are looked up.  Writes those that the sub-block has to dst,
+ * which may be docs itself, and their number to *kept.
+ *
+ * Returns how many documents were looked up.  Returns -1 if the body has
+ * another form or is damaged: the caller then has to decode it.  Does not
+ * check that the body has SKX_SUBBLOCK documents.
+ */
 extern int	skx_codec_subblock_keep(const uint8 *src, const uint8 *end, int n,
 									uint32 base, const uint32 *docs, int some,
 									uint32 limit, uint32 *dst, int *kept);
+
+/*
+ * Documents of a sub-block as bits: bit k of the words is document base + 1 +
+ * k.
+ */
 typedef struct SkxSubblockBits
 {
-	int			nwords;
-	uint8		before[SKX_BITSET_MAX];
+	int			nwords;			/* words in use */
+	uint8		before[SKX_BITSET_MAX]; /* bits set before each word */
 	uint64		words[SKX_BITSET_MAX];
 } SkxSubblockBits;
 
+/*
+ * Copies the documents of the body at `src` to *bits.  Returns the start of
+ * the frequency part.  Returns NULL if the documents are not stored as bits,
+ * or if the body is damaged.
+ */
 extern const uint8 *skx_codec_subblock_bits(const uint8 *src,
 											const uint8 *end, int n,
 											uint32 base,
 											SkxSubblockBits *bits);
 
+/*
+ * Returns the index, in the sub-block, of the posting of document base + 1 +
+ * bit.  Returns -1 if the sub-block does not have that document.
+ */
 static inline int
 skx_codec_subblock_rank(const SkxSubblockBits *bits, uint32 bit)
 {
@@ -225,6 +335,11 @@ skx_codec_subblock_rank(const SkxSubblockBits *bits, uint32 bit)
 	return bits->before[word] + skx_codec_count_word(bits->words[word] & below);
 }
 
+/*
+ * Sets bit (doc - window) of `bits` for every document of the sub-block in
+ * [window, window + 64 * nwords), and leaves other bits alone.  Returns false
+ * if the body is damaged; some bits may be set then.
+ */
 extern bool skx_codec_subblock_fill(const uint8 *src, const uint8 *end, int n,
 									uint32 base, uint32 window, uint64 *bits,
 									int nwords);
@@ -232,45 +347,77 @@ extern bool skx_codec_subblock_fill(const uint8 *src, const uint8 *end, int n,
 /*
  * codec_short.c : a whole list of 1 to SKX_SUBBLOCK - 1 postings
  *
- * Documents part: per posting varint((gap - 1) << 2 | c), a 64-bit varint
- * because a gap less one has up to 31 bits; the first gap counts from
- * SKX_NO_DOC.  c 0: tf is 1 and the label D; 1: tf is 0; 2: varint tf (2 or
- * more) follows, all D; 3: varint tf, then a byte with the label set (not 0,
- * not D alone), then for each of C, B, A in the set, when the set has more
- * than one label, varint label_tf.  short_max(n) bounds its bytes.
+ * Documents part: per posting varint((gap - 1) << 2 | c).  This is a 64-bit
+ * varint because a gap minus one has up to 31 bits.  The first gap counts from
+ * SKX_NO_DOC.  c tells what follows:
+ * c = 0: nothing; tf is 1 and the label is D.
+ * c = 1: nothing; tf is 0.
+ * c = 2: varint tf (2 or more); all positions have label D.
+ * c = 3: varint tf, then a byte with the label set (not 0, not D alone).  If
+ *	  the set has more than one label, varint label_tf follows for each of C,
+ *	  B, A in the set.
  *
  * Positions part, when the list carries its positions inline: per posting tf
- * varints of delta-minus-one (first position counted from 0), each shifted
- * left by 2 with the label below it when the posting has c = 3; at most
- * SKX_SHORT_POSITION_MAX bytes a position.  Positions are WordEntryPos values,
- * label << 14 | position, ascending within a document.  Deltas are modulo
- * 2^14, which matters for position 0 alone (binary input admits it): it is
- * stored as 16384 less one.
- *
- * positions_put takes the positions of all postings one after the other.
- * positions_get is a cursor: `src` is where the positions of posting `which`
- * begin (the part's start for posting 0), p->tf[which] of them are written to
- * `positions`, and the start of the next posting's is returned and, when next
- * is not NULL, stored there as well; NULL when damaged.  positions_skip steps
- * over `count` positions without decoding them.
- *
- * docs gives the documents alone, and returns the end of their part, NULL when
- * damaged.  It is fastest where what can be read goes on for 8 bytes.
+ * varints of delta-minus-one, where the first position counts from 0.  Each is
+ * shifted left by 2, with the label below it, when the posting has c = 3.
+ * Positions are WordEntryPos values, label << 14 | position, ascending within
+ * a document.  Deltas are modulo 2^14, which matters for position 0 alone
+ * (binary input admits it): it is stored as 16384 minus one.
  */
+
+/* Most bytes of a position in the positions part. */
 #define SKX_SHORT_POSITION_MAX	3
+
+/*
+ * Writes the documents part of p->n postings in at most
+ * skx_codec_short_max(p->n) bytes.  Returns the end of these.  Returns NULL if
+ * the documents do not ascend, a frequency is too large, or p->n is not 1 to
+ * SKX_SUBBLOCK - 1.
+ */
 extern uint8 *skx_codec_short_put(uint8 *dst, const SkxPostings *p);
+
+/* Returns how many bytes the documents part of n postings takes at most. */
 extern size_t skx_codec_short_max(int n);
+
+/*
+ * Decodes the documents of n postings into docs, without frequencies and
+ * labels.  Returns the end of the documents part, NULL if damaged.  It is
+ * fastest where eight bytes can be read from the start of each posting.
+ */
 extern const uint8 *skx_codec_short_docs(const uint8 *src, const uint8 *end,
 										 int n, uint32 *docs);
+
+/*
+ * Decodes n postings into *p, with p->n set to n.  Returns the end of the
+ * documents part.  Returns NULL if it is damaged or if n is not 1 to
+ * SKX_SUBBLOCK - 1.
+ */
 extern const uint8 *skx_codec_short_get(const uint8 *src, const uint8 *end,
 										int n, SkxPostings *p);
+
+/*
+ * Writes the positions part.  `positions` has the positions of all postings of
+ * p one after the other, p->tf[i] of posting i.  Returns the end of the part.
+ */
 extern uint8 *skx_codec_short_positions_put(uint8 *dst, const SkxPostings *p,
 											const uint16 *positions);
+
+/*
+ * Decodes the p->tf[which] positions of posting `which`, which begin at src,
+ * into `positions`; those of posting 0 begin at the start of the part.
+ * Returns the start of the next posting's positions, and stores it in *next
+ * unless next is NULL.  Returns NULL if damaged.
+ */
 extern const uint8 *skx_codec_short_positions_get(const uint8 *src,
 												  const uint8 *end,
 												  const SkxPostings *p,
 												  int which, uint16 *positions,
 												  const uint8 **next);
+
+/*
+ * Returns the end of the next `count` positions, without decoding them.
+ * Returns NULL if they pass `end`.
+ */
 extern const uint8 *skx_codec_short_positions_skip(const uint8 *src,
 												   const uint8 *end,
 												   int count);
@@ -278,28 +425,46 @@ extern const uint8 *skx_codec_short_positions_skip(const uint8 *src,
 /*
  * codec_positions.c : 1 to SKX_SUBBLOCK positions of consecutive postings
  *
- * Input are WordEntryPos values, ascending within one document; the encoder
- * is told by `starts` (bit i of a 128-bit set, two uint64) where a document
- * begins, and stores the position there and the difference elsewhere, minus
- * one.  The first position of a block always counts as such a beginning, so
- * that a block needs no other: the sum starts anew there, even within a
- * document.  Differences are modulo 2^14 as in codec_short.c.
+ * A block has the position itself where a document begins and the difference
+ * from the one before elsewhere, both minus one.  The first position of a
+ * block is stored in full, even within a document, so that no other block is
+ * needed to decode it.  Differences are modulo 2^14 as in codec_short.c.
  *
  * byte 0: bits 0-2 label form, 0..3 all positions have that label, 4 two bits
  * a position after the values (i-th in byte i / 4, low bits first, unused bits
  * 0); bit 7 set: fewer than 128, a count byte follows (1..127), values are
  * varints, else they are pfor.
- * The decoder returns the stored differences plus one with the label in the
- * top two bits as uint32: label << 30 | delta, delta 1..16384; the caller,
- * which knows each tf, sums them up, and masks the sum with 0x3FFF.  skip passes
- * over blocks one after the other, as far as the one with position *want.
  */
+
+/* Most bytes of a block. */
 #define SKX_POSBLOCK_MAX	(2 + SKX_PFOR_MAX + 32)
+
+/*
+ * Writes a block of n positions, WordEntryPos values that ascend within one
+ * document, in at most SKX_POSBLOCK_MAX bytes.  Bit i of the 128 bits at
+ * `starts` is set if a document begins at positions[i]; it counts as set for i
+ * = 0.  Returns the end of the block.
+ */
 extern uint8 *skx_codec_positions_put(uint8 *dst, const uint16 *positions,
 									  int n, const uint64 *starts);
+
+/*
+ * Decodes a block into deltas, which has capacity for SKX_SUBBLOCK values, and
+ * its number of positions into *n.  A value is label << 30 | delta, where
+ * delta is 1..16384, the stored number plus one.  The caller, which has each
+ * tf, adds the deltas up within a document and masks the sum with 0x3FFF.
+ * Returns the end of the block, NULL if damaged.
+ */
 extern const uint8 *skx_codec_positions_get(const uint8 *src,
 											const uint8 *end, uint32 *deltas,
 											int *n);
+
+/*
+ * Skips whole blocks, without decoding them, up to the one with position
+ * *want, counted from the first position at src.  Returns the start of that
+ * block, or `end` if no block has it, and makes *want count from there.
+ * Returns NULL if a block is damaged.
+ */
 extern const uint8 *skx_codec_positions_skip(const uint8 *src,
 											 const uint8 *end, uint32 *want);
 

@@ -3,15 +3,15 @@
  *	  The header of an immutable segment, its documents, and its deletes.
  *
  * Documents are numbered 0..ndocs-1 in the order (order key, TID).  The header
- * is SkxDiskSegment, then nruns SkxDiskRun, as a byte stream over
- * header_pages consecutive pages (SKX_PAGE_CAPACITY bytes each).
+ * is SkxDiskSegment, then nruns SkxDiskRun, as a byte stream over header_pages
+ * consecutive pages (SKX_PAGE_CAPACITY bytes each).
  */
 #ifndef SKX_DISK_SEGMENT_H
 #define SKX_DISK_SEGMENT_H
 
 #include "storage/block.h"
 
-/* Planes that a header describes, by index. */
+/* Planes that a header describes, as indexes into its array of planes. */
 typedef enum SkxSegmentPlane
 {
 	SKX_SEGMENT_TIDS,
@@ -24,9 +24,10 @@ typedef enum SkxSegmentPlane
 	SKX_SEGMENT_NPLANES
 } SkxSegmentPlane;
 
-/* disk_page.c: the SkxPlane of each of them */
+/* disk_page.c : the SkxPlane of each SkxSegmentPlane */
 extern const uint8 skx_disk_plane_ids[SKX_SEGMENT_NPLANES];
 
+/* A plane of a segment: its pages, and the runs that tell where they are. */
 typedef struct SkxDiskPlane
 {
 	uint32		npages;
@@ -37,41 +38,41 @@ typedef struct SkxDiskPlane
 StaticAssertDecl(sizeof(SkxDiskPlane) == 8, "plane size");
 
 /*
- * Pages first..first+npages-1 of a plane lie at block, block+1, ...  Runs of
- * the postings plane start at ordinals and file blocks that are multiples of
- * the block size, except that the last, partial block of the plane may lie
- * anywhere within one block.
+ * A run of consecutive pages: pages first..first+npages-1 of a plane lie at
+ * block, block+1, ...  Runs of the postings plane start at ordinals and file
+ * blocks that are multiples of the block size.  The last, partial block of
+ * that plane may lie anywhere within one block.
  */
 typedef struct SkxDiskRun
 {
-	uint32		first;
+	uint32		first;			/* ordinal in the plane */
 	uint32		npages;
-	BlockNumber block;
+	BlockNumber block;			/* of the first page, in the file */
 } SkxDiskRun;
 
 StaticAssertDecl(sizeof(SkxDiskRun) == 12, "run size");
 
+/* Header of a segment. */
 typedef struct SkxDiskSegment
 {
 	uint32		magic;			/* SKX_MAGIC */
 	uint32		version;		/* SKX_VERSION of the writer */
 	uint64		salt;			/* as in the root's reference */
-	uint32		segment;
-	uint32		block_size;
+	uint32		segment;		/* id */
+	uint32		block_size;		/* bytes */
 	uint32		ndocs;
 	uint32		nnull;			/* documents with norm SKX_NORM_NULL */
-	uint64		total_length;
+	uint64		total_length;	/* sum of the documents' lengths */
 	uint64		npostings;
 	uint64		npositions;
 	uint32		nterms;
-	uint32		dict_root;		/* page of the dictionary's top; its level
-								 * says how many lie below */
+	uint32		dict_root;		/* page ordinal of the dictionary's root */
 	uint32		tid_pages;		/* data pages of the TID plane; directory
 								 * pages follow */
 	uint16		nkeys;			/* columns with keys (disk_keys.h) */
-	uint16		nruns;
-	float		weights[4];		/* of labels D, C, B, A: in force at build, in
-								 * the impacts */
+	uint16		nruns;			/* runs of all planes */
+	float		weights[4];		/* label weights D, C, B, A at build, which
+								 * the impacts contain */
 	SkxDiskPlane planes[SKX_SEGMENT_NPLANES];
 } SkxDiskSegment;
 
@@ -79,30 +80,33 @@ StaticAssertDecl(sizeof(SkxDiskSegment) == 144, "segment header size");
 
 /*
  * TID plane.  A data page is SkxDiskTidPage, an array of SkxDiskTidGroup, and
- * bodies.  A group is SKX_TID_GROUP documents (fewer only in the last group
- * of the segment): block_width bits of (heap block - block) for each, then
- * offset_width bits of (offset number - offset) for each, as one plain bit
- * string per column, the second on the next byte boundary.
- * Directory pages hold, as uint32, the first group of each data page,
+ * bodies.  A group is SKX_TID_GROUP documents (fewer only in the last group of
+ * the segment).  Its body is two plain bit strings, each at a byte boundary:
+ * block_width bits of (heap block - block) of each document, then offset_width
+ * bits of (offset number - offset) of each.
+ *
+ * Directory pages have, as uint32, the first group of each data page,
  * SKX_TID_DIRECTORY to a page.
  */
 #define SKX_TID_GROUP		128
 #define SKX_TID_DIRECTORY	(SKX_PAGE_CAPACITY / sizeof(uint32))
 
+/* Header of a data page of the TID plane. */
 typedef struct SkxDiskTidPage
 {
-	uint32		first_group;
+	uint32		first_group;	/* number of the page's first group */
 	uint16		ngroups;
 	uint16		reserved;
 } SkxDiskTidPage;
 
 StaticAssertDecl(sizeof(SkxDiskTidPage) == 8, "TID page size");
 
+/* A group of documents and their tids. */
 typedef struct SkxDiskTidGroup
 {
 	BlockNumber block;			/* smallest heap block of the group */
 	uint16		offset;			/* smallest offset number of the group */
-	uint16		body;			/* where the bits start, from page start */
+	uint16		body;			/* page offset of the body */
 	uint8		block_width;
 	uint8		offset_width;
 	uint16		ndocs;			/* 1..SKX_TID_GROUP */
@@ -110,35 +114,41 @@ typedef struct SkxDiskTidGroup
 
 StaticAssertDecl(sizeof(SkxDiskTidGroup) == 12, "TID group size");
 
-/* Norm plane: one byte a document, a fixed number to a page. */
+/* Norm plane: one byte per document, SKX_NORMS_PER_PAGE to a page. */
 #define SKX_NORMS_PER_PAGE	8128
 
 StaticAssertDecl(SKX_NORMS_PER_PAGE % 64 == 0, "norms by words");
 
 /*
- * Deletes plane: bit i of page p is document p * SKX_DELETES_PER_PAGE + i,
- * set when the row is gone.  A page that is all zero has none.
+ * Header of a page of the deletes plane.  Bit i of page p is the deleted bit
+ * of document p * SKX_DELETES_PER_PAGE + i, set when the row is deleted.  A
+ * page that is all zero has no deleted bits.
  *
- * So that the pages of a segment of which little is gone need not be read, the
- * first says which groups of pages have bits (SkxDeletesGroup).
+ * The header of page 0 tells which groups of pages have deleted bits, so that
+ * a reader need not read the pages of the other groups (SkxDeletesGroup).
  */
 typedef struct SkxDiskDeletes
 {
-	uint32		ndeleted;		/* bits set on this page */
+	uint32		ndeleted;		/* deleted bits set on this page */
 	uint32		groups;			/* page 0: SKX_DELETES_KEPT and a bit for each
-								 * group that has any, or 0: not known; else 0 */
+								 * group with deleted bits, or 0: not known;
+								 * other pages: 0 */
 } SkxDiskDeletes;
 
 StaticAssertDecl(sizeof(SkxDiskDeletes) == 8, "deletes page size");
 
+/* Documents, and bytes of their bits, on a page of the deletes plane. */
 #define SKX_DELETES_PER_PAGE	(8128 * 8)
 #define SKX_DELETES_BYTES		(SKX_DELETES_PER_PAGE / 8)
 
-/* Groups of pages, and that it is kept up which of them have bits. */
+/*
+ * Number of groups of pages, and the bit of `groups` that says the bits below
+ * it are maintained.
+ */
 #define SKX_DELETES_GROUPS		31
 #define SKX_DELETES_KEPT		((uint32) 1 << SKX_DELETES_GROUPS)
 
-/* The bit of the group of page `ordinal` of `npages`. */
+/* Returns the bit, in `groups`, of the group of page `ordinal` of `npages`. */
 static inline uint32
 SkxDeletesGroup(uint32 ordinal, uint32 npages)
 {

@@ -3,46 +3,49 @@
  *	  From term frequencies, lengths and statistics to scores, in units that
  *	  add up to the same sum in any order and on any machine.
  *
- * A score is a sum of parts, one for each word of the query that a document
- * has, and one for each pair of neighbouring words.  A part is computed in
- * single precision by one formula, every step of which is a correctly rounded
- * IEEE operation, then cut off to a whole number of units and added as an
- * integer.  Each of these steps is monotone: the part of a (tf, norm) pair that
- * dominates another is never smaller, to the last unit.  So a bound is the
- * same formula applied to a pair that dominates all, with nothing to round up.
+ * A score is a sum of contributions: one for each word of the query that a
+ * document has, and one for each pair of neighbouring words.  A contribution
+ * is computed in single precision by one formula, every step of which is a
+ * correctly rounded IEEE operation.  It is then cut off to a whole number of
+ * units and added as an integer.  Each of these steps is monotone: the
+ * contribution of a (tf, norm) pair that dominates another is never smaller,
+ * to the last unit.  So a bound is the same formula applied to a pair that
+ * dominates all, with nothing to round up.
  */
 #ifndef SKX_RANK_SCORE_H
 #define SKX_RANK_SCORE_H
 
 #include "format/rank/rank.h"
 
-/* What an index is ranked by; its storage parameters. */
+/* Parameters of ranking: storage parameters of the index. */
 typedef struct SkxRankOptions
 {
 	double		k1;
 	double		b;
-	double		proximity;		/* weight of a pair against that of its lesser
-								 * word */
-	double		labels[4];		/* what an occurrence with label D, C, B, A
-								 * counts */
+	double		proximity;		/* weight of a pair relative to that of the
+								 * word with the lower idf */
+	double		labels[4];		/* weights of an occurrence with label D, C,
+								 * B, A */
 } SkxRankOptions;
 
 /*
- * No sum of parts, pairs included, exceeds this, so that a float4 holds every
- * one exactly: rows with the same score have the same sum.
+ * Bound of a sum of contributions, pairs included, so that a float4 represents
+ * every sum exactly: rows with the same score have the same sum.
  */
 #define SKX_RANK_SUM_MAX	(1 << 24)
 
-/* Occurrences of two words at most this far apart are near. */
+/* Largest distance of two words' occurrences that are near each other. */
 #define SKX_RANK_NEAR		8
 
-/* What near occurrences count against those that stand side by side. */
+/* Weight of near occurrences relative to that of adjacent ones. */
 #define SKX_RANK_NEAR_SHARE	0.5f
 
 /*
- * The part of a word, in units: weight * x / (x + k1 (1 - b + b length /
- * average)), plus one unit, so that a document with the word is above one
- * without it, even where its label counts nothing.
+ * Returns the contribution of a word, in units: weight * tf / (tf + k1 (1 - b
+ * + b length / average)), plus one unit.  Due to that unit a document with the
+ * word is above one without it, even where the label weight is 0.  `inverse`
+ * is the reciprocal of k1 (1 - b + b length / average), see
+ * skx_rank_inverse().
  */
 static inline int32
 skx_rank_part(float weight, float tf, float inverse)
@@ -51,8 +54,9 @@ skx_rank_part(float weight, float tf, float inverse)
 }
 
 /*
- * The part of a pair of words, of which `ordered` occurrences stand side by
- * side in the order of the query and `near` are near in any order.
+ * Returns the contribution of a pair of words, in units.  `ordered`
+ * occurrences of the two are adjacent in the order of the query, `near`
+ * occurrences are near in any order.
  */
 static inline int32
 skx_rank_pair_part(float weight, int ordered, int near, float inverse)
@@ -63,48 +67,75 @@ skx_rank_pair_part(float weight, int ordered, int near, float inverse)
 		(int32) (share - share / (1.0f + (float) near * inverse));
 }
 
-/* rank_parts.c : skx_rank_part of n documents that have a word */
+/* rank_parts.c : contributions of many documents at once */
+
+/*
+ * Computes skx_rank_part() for n documents that have a word: parts[i] from
+ * tfs[i] and inverses[i].
+ */
 extern void skx_rank_parts(float weight, const float *tfs,
 						   const float *inverses, int n, int32 *parts);
 
+/* rank_score.c : weights, saturation and bounds */
+
 /*
- * rank_score.c
- *
- * idf is Lucene's: ln(1 + (ndocs - df + 0.5) / (df + 0.5)), for df <= ndocs.
- * union estimates how many of ndocs documents have one of several lexemes,
- * whose df add up to `sum`; `whole` is the part of one of them (0: none of
- * them is known by itself).  See score/README.md.
- * inverse fills 1 / (k1 (1 - b + b length / average)) for every norm; length
- * is that of the norm's code.  unit returns the largest power of two by which
- * weights that add up to `total` may be multiplied, at most 2^24.
- * ceiling is a weight by which the part of a word bounds the true one and
- * those of some of its pairs: `pairs` is the sum of their weights.
+ * Returns Lucene's idf: ln(1 + (ndocs - df + 0.5) / (df + 0.5)).  A df above
+ * ndocs counts as ndocs.
  */
 extern double skx_rank_idf(uint64 df, uint64 ndocs);
+
+/*
+ * Estimates how many of ndocs documents have at least one of several lexemes.
+ * `sum` is the sum of the df of all of them.  `whole` is the df of one of
+ * them, which is counted exactly, or 0.  See read/score/README.md.
+ */
 extern uint64 skx_rank_union(uint64 whole, uint64 sum, uint64 ndocs);
+
+/*
+ * Fills inverse[norm] with 1 / (k1 (1 - b + b length / average)) for all 256
+ * norms, where length is that of the norm.  An average of 0 or less counts as
+ * 1.
+ */
 extern void skx_rank_inverse(const SkxRankOptions *options, double average,
 							 float *inverse);
+
+/*
+ * Returns the largest power of two, at most 2^24, by which weights that add up
+ * to `total` may be multiplied.  Sums then do not exceed SKX_RANK_SUM_MAX,
+ * unless the query has more than 65,536 words.
+ */
 extern double skx_rank_unit(double total);
+
+/*
+ * Returns a weight with which the contribution of a word bounds its own
+ * contribution plus those of some of its pairs.  `pairs` is the sum of the
+ * weights of these pairs.
+ */
 extern float skx_rank_ceiling(float weight, float pairs);
 
 /*
- * The largest part that any of the pairs allows: of `weight`, where an
- * occurrence counts `most` at most (the largest of the label weights).
+ * Returns an upper bound of the contribution of the postings that the impacts
+ * dominate, 0 for SKX_IMPACTS_NONE.  `most` is the largest of the label
+ * weights: an occurrence counts at most that much.
  */
 extern int32 skx_rank_bound(SkxImpacts impacts, float weight, float most,
 							const float *inverse);
 
-/*
- * Which postings of a stretch may have a part of `floor` at least: bit c of
- * the result is for the tf code c, the last one for all codes from
- * SKX_RANK_CODE_LAST on, which always may, as may those that the pairs do not
- * cover.  Each occurrence counts one.
- */
+/* First of the tf codes that share the last bit of skx_rank_competing(). */
 #define SKX_RANK_CODE_LAST	63
+
+/*
+ * Tells which postings that the impacts dominate may have a contribution of at
+ * least `floor`, where each occurrence counts one.  Bit c of the result is for
+ * tf code c; bit SKX_RANK_CODE_LAST is for all codes from there on, and always
+ * set.  Codes that no pair covers have their bits set.
+ */
 extern uint64 skx_rank_competing(SkxImpacts impacts, float weight,
 								 const float *inverse, int32 floor);
 
-/* The bit of a tf, which is 256 at most. */
+/*
+ * Returns the bit of a tf, 256 at most, in a result of skx_rank_competing().
+ */
 static inline uint64
 skx_rank_competes(uint64 competing, uint32 tf)
 {
@@ -113,9 +144,14 @@ skx_rank_competes(uint64 competing, uint32 tf)
 	return competing >> Min(code, SKX_RANK_CODE_LAST) & 1;
 }
 
+/* rank_proximity.c : neighbouring words */
+
 /*
- * rank_proximity.c : ascending positions of two words (without labels);
- * neither count exceeds the smaller of na and nb.
+ * Counts how often two words are neighbours in a document.  a and b are their
+ * ascending positions without labels, na and nb how many these are.  Sets
+ * *ordered to the number of pairs with b right after a, and *near to the
+ * number of pairs at most SKX_RANK_NEAR apart.  Each position is used once per
+ * count, so that neither exceeds the smaller of na and nb.
  */
 extern void skx_rank_pairs(const uint16 *a, int na, const uint16 *b, int nb,
 						   int *ordered, int *near);

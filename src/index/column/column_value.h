@@ -3,30 +3,34 @@
  *	  Values of columns beside the text, as lexemes of a document.
  *
  * A document is a tsvector: the lexemes of the row's text, and one for each
- * value of the other columns of the index.  The latter begin with a zero byte,
- * which no text has:
+ * value of the other columns of the index.  The lexemes of values begin with a
+ * zero byte, with which no lexeme of a text begins:
  *
  *		0, number of the key column (from 1), kind, canonical form
  *
  * They have no positions, and do not count as length.  Every column beside the
- * text has at least one in every document, and a text that is NULL has one, too.
+ * text has at least one in every document, and so has a text that is NULL.
  */
 #ifndef SKX_COLUMN_VALUE_H
 #define SKX_COLUMN_VALUE_H
 
 #include "tsearch/ts_type.h"
 
-#define SKX_VALUE_HEAD		3	/* bytes before the canonical form */
-#define SKX_VALUE_MAX		(MAXSTRLEN - SKX_VALUE_HEAD)	/* bytes of it */
+/*
+ * Bytes of a value's lexeme before the canonical form, and most bytes of that.
+ */
+#define SKX_VALUE_HEAD		3
+#define SKX_VALUE_MAX		(MAXSTRLEN - SKX_VALUE_HEAD)
 
+/* The third byte of a value's lexeme. */
 typedef enum SkxValueKind
 {
-	SKX_VALUE_NULL,				/* without canonical form */
+	SKX_VALUE_NULL,				/* NULL; without canonical form */
 	SKX_VALUE_PRESENT,			/* a value, or an element of an array */
-	SKX_VALUE_EMPTY				/* an array without elements; likewise */
+	SKX_VALUE_EMPTY				/* an empty array; without canonical form */
 } SkxValueKind;
 
-/* The first byte of the canonical form of a numeric. */
+/* First byte of the canonical form of a numeric. */
 enum
 {
 	SKX_NUMERIC_MINUS_INFINITY,
@@ -37,15 +41,17 @@ enum
 	SKX_NUMERIC_NAN
 };
 
+/* Bytes of a lexeme, not terminated. */
 typedef struct SkxLexeme
 {
 	const char *bytes;
 	int			len;
 } SkxLexeme;
 
-/* The lexeme of a text that is NULL: of the first column. */
+/* Lexeme of a text that is NULL: kind SKX_VALUE_NULL of the first column. */
 #define SKX_VALUE_NULL_TEXT	"\0\1\0"
 
+/* Returns true if the lexeme is that of a value, not of the text. */
 static inline bool
 skx_column_is_value(const char *lexeme, int len)
 {
@@ -53,8 +59,9 @@ skx_column_is_value(const char *lexeme, int len)
 }
 
 /*
- * Lexemes of values stand together, before those of the text but for the empty
- * one: where they begin, and how many there are.
+ * Returns the index of the first entry that can be the lexeme of a value.
+ * These entries are consecutive, before those of the text except for the empty
+ * lexeme.
  */
 static inline int
 skx_column_values_at(TSVector document)
@@ -62,6 +69,7 @@ skx_column_values_at(TSVector document)
 	return document->size > 0 && ARRPTR(document)[0].len == 0 ? 1 : 0;
 }
 
+/* Returns how many entries of the document are lexemes of values. */
 static inline int
 skx_column_count_values(TSVector document)
 {
@@ -76,7 +84,7 @@ skx_column_count_values(TSVector document)
 	return i - from;
 }
 
-/* Is the text of the document's row NULL? */
+/* Returns true if the text of the document's row is NULL. */
 static inline bool
 skx_column_is_null(TSVector document)
 {

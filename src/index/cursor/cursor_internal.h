@@ -1,7 +1,8 @@
 /*
  * cursor_internal.h
- *	  What is behind a cursor: a list laid out in nodes, a short one on a page
- *	  or in its dictionary entry, or one in memory.
+ *	  State of a cursor, and functions that the files of cursor/ share.  A list
+ *	  is laid out in nodes, short (on a page or in its dictionary entry), or in
+ *	  memory.
  */
 #ifndef SKX_CURSOR_INTERNAL_H
 #define SKX_CURSOR_INTERNAL_H
@@ -10,133 +11,166 @@
 #include "index/cursor/cursor.h"
 #include "index/skiplist/skiplist.h"
 
+/* The form of a cursor's list. */
 typedef enum SkxCursorForm
 {
-	SKX_CURSOR_LONG,
-	SKX_CURSOR_SHORT,			/* its own only sub-block */
-	SKX_CURSOR_MEMORY
+	SKX_CURSOR_LONG,			/* laid out in nodes */
+	SKX_CURSOR_SHORT,			/* a single sub-block */
+	SKX_CURSOR_MEMORY			/* SkxCursorMemory */
 } SkxCursorForm;
 
-/* Reading the positions of a list (cursor_positions.c). */
+/* State of a cursor that reads positions (cursor_positions.c). */
 typedef struct SkxCursorPlaces
 {
 	/* of short lists with positions of their own */
-	uint8	   *own;			/* copy of the positions part */
-	uint32		own_size;		/* bytes allocated there */
-	const uint8 *own_end;
-	const uint8 *own_src;		/* where those of posting own_i start */
+	uint8	   *own;			/* copy of these positions, encoded */
+	uint32		own_size;		/* allocated bytes of own */
+	const uint8 *own_end;		/* end of the copy */
+	const uint8 *own_src;		/* positions of posting own_i */
 	int			own_i;
 
-	/* of all others: where they are */
-	SkxPositionAddress start;	/* of the sub-block */
-	bool		ready;			/* that is known */
+	/* of all other lists: where positions start */
+	SkxPositionAddress start;	/* of the current sub-block */
+	bool		ready;			/* start is set */
 
-	/* reading them */
-	SkxBlkRef	ref;
-	uint32		from_page;		/* block that was read from */
-	uint16		from_offset;
-	uint32		page;
-	uint16		offset;			/* of the block after the decoded one */
-	uint32		before;			/* positions before the decoded block, from
-								 * the one that was read from on */
-	int			n;				/* in the decoded block; 0: none decoded */
-	uint32	   *deltas;
+	/* of all other lists: the decoded block of positions */
+	SkxBlkRef	ref;			/* page that was read last */
+	uint32		from_page;		/* page of the block where reading began */
+	uint16		from_offset;	/* offset of that block */
+	uint32		page;			/* page of the block after the decoded one */
+	uint16		offset;			/* offset of the block after the decoded one */
+	uint32		before;			/* positions from the block where reading
+								 * began to the decoded one */
+	int			n;				/* positions in the decoded block; 0: none */
+	uint32	   *deltas;			/* decoded block, or NULL */
 
-	int			nsums;			/* of those: */
-	uint16		sums[SKX_SUBBLOCK]; /* positions of the postings before */
+	int			nsums;			/* sums that are computed */
+	uint16		sums[SKX_SUBBLOCK]; /* by posting: positions of the sub-block
+									 * before it */
 } SkxCursorPlaces;
 
-/* What is read ahead for a list (cursor_ahead.c). */
+/* State of the prefetches of a list (cursor_ahead.c). */
 typedef struct SkxCursorAhead
 {
 	SkxCursorRole role;
-	const SkxCursorShare *share;	/* NULL: it has all to itself */
+	const SkxCursorShare *share;	/* NULL: the whole budget */
 	int			window;			/* nodes to have in flight, 0: skipping */
-	uint32		asked;			/* nodes after the current one that were
-								 * decided on, in the direction of moves */
-	int			in_flight;		/* of targets: asked for, not entered */
-	int			row;			/* nodes entered one after the other */
+	uint32		asked;			/* nodes after the current one, in the
+								 * direction of moves, that were planned */
+	int			in_flight;		/* nodes of targets that were prefetched and
+								 * are not entered yet */
+	int			row;			/* number of moves to the next node, without
+								 * skips in between */
 	uint64		reads;			/* for skx_segment_cold */
-	const uint32 *targets;		/* NULL: not known */
-	int			ntargets;		/* that are not planned yet */
-	uint32		lists_asked;	/* MERGE: units of lists, */
-	uint32		places_asked;	/* and pages of positions before it */
-	uint32		pos_asked;		/* else: pages before it were asked for, or
-								 * passed */
-	uint32		pos_last;		/* of the places asked for last */
-	int			pos_window;		/* pages wanted after it, 0: skipping */
+	const uint32 *targets;		/* skx_cursor_targets; NULL: none */
+	int			ntargets;		/* targets not planned yet */
+	uint32		lists_asked;	/* MERGE: *asked of skx_segment_ask_next for
+								 * postings */
+	uint32		places_asked;	/* MERGE: likewise, for positions */
+	uint32		pos_asked;		/* other roles: page of positions after those
+								 * that were prefetched or passed over */
+	uint32		pos_last;		/* page of the positions prefetched last */
+	int			pos_window;		/* pages to prefetch after pos_last; 0:
+								 * skipping */
 } SkxCursorAhead;
 
-/* Bounds that were computed: -1 for those that were not. */
+/* Arguments and computed bounds of a list; -1: not computed. */
 typedef struct SkxCursorBounds
 {
-	float		weight;
+	float		weight;			/* these are set by skx_cursor_weigh */
 	float		most;
 	const float *inverse;
-	int32		limit;			/* of all */
-	uint32		page;			/* whose subs these are */
-	int32	   *subs;
-	uint32		node;			/* whose pages these are */
-	int32	   *pages;
-	int			page_slots;
-	int32	   *nodes;
+	int32		limit;			/* bound of the whole list */
+	uint32		page;			/* page that subs is of */
+	int32	   *subs;			/* bounds of its sub-blocks */
+	uint32		node;			/* node that pages is of */
+	int32	   *pages;			/* bounds of its pages */
+	int			page_slots;		/* allocated length of pages */
+	int32	   *nodes;			/* bounds of all nodes */
 } SkxCursorBounds;
 
-/* What is from places.sums on is not set before it is needed. */
+/*
+ * A cursor with all its state.  Fields from places.sums on are not
+ * initialized when it is created.
+ */
 typedef struct SkxCursorList
 {
-	SkxCursor	head;			/* first */
+	SkxCursor	head;			/* must be first */
 	SkxCursorForm form;
 	SkxSegment *seg;
 	SkxTerm		term;
-	uint32		from;			/* documents that are left: */
+	uint32		from;			/* range of documents: [from, to) */
 	uint32		to;
 	uint32		base;			/* last document before the sub-block */
-	bool		reused;			/* begun for one list after the other */
-	bool		back;			/* moved backward last */
+	bool		reused;			/* reads several lists in turn */
+	bool		back;			/* the last move was backward */
 	SkxSkiplistCursor nodes;	/* LONG */
 	SkxBlkRef	short_ref;		/* SHORT, on a page of the postings plane */
 	SkxCursorMemory *memory;	/* MEMORY */
-	uint32		block;			/* sub-block of it */
-	uint8	   *map;			/* NULL: none was made yet */
-	bool		mapped;			/* it is of the sub-block */
-	bool		has_bits;		/* they are of the sub-block */
-	bool		no_bits;		/* it has another form */
-	bool		has_labels;
-	uint16		tf_part;		/* where frequencies start in its body */
+	uint32		block;			/* MEMORY: number of the sub-block */
+	uint8	   *map;			/* skx_cursor_map; NULL: never made */
+	bool		mapped;			/* map is that of the sub-block */
+	bool		has_bits;		/* bits are those of the sub-block */
+	bool		no_bits;		/* the sub-block is no bitset, or decoded */
+	bool		has_labels;		/* p has the labels of the sub-block */
+	uint16		tf_part;		/* offset of frequencies in its body */
 	SkxCursorAhead ahead;
 	SkxCursorBounds bounds;
 	SkxCursorPlaces places;
-	SkxSubblockBits bits;		/* LONG: of the documents */
-	SkxPostings p;				/* the decoded sub-block, but of MEMORY */
+	SkxSubblockBits bits;		/* LONG: documents of the sub-block */
+	SkxPostings p;				/* the decoded sub-block; not of MEMORY */
 } SkxCursorList;
 
+/* Returns the whole state of a cursor. */
 static inline SkxCursorList *
 skx_cursor_list(const SkxCursor *c)
 {
 	return (SkxCursorList *) c;
 }
 
+/* cursor_move.c : opens and moves cursors */
+
+/*
+ * Raises ERRCODE_INDEX_CORRUPTED with the file block of the list's current
+ * page, and `what` as detail.  If the dictionary entry has the list, that is
+ * page 0 of the postings plane.
+ */
 SKX_NORETURN extern void skx_cursor_damaged(const SkxCursorList *l,
 											const char *what);
 
 /*
- * cursor_move.c: has the current sub-block of a long list bits, and was it not
- * decoded?  Then they are there, and frequencies can be decoded.
+ * Copies the current sub-block into l->bits, if the list is long and the
+ * sub-block is stored as a bitset and was not decoded; otherwise returns
+ * false.  If the result is true, frequencies can be decoded.
  */
 extern bool skx_cursor_has_bits(SkxCursorList *l);
 
-/* cursor_positions.c: the list begins; it has `n` bytes of positions itself */
+/* cursor_positions.c : reads positions */
+
+/* Prepares to read positions of another list. */
 extern void skx_cursor_places_begin(SkxCursorList *l);
+
+/* Copies the n bytes of encoded positions that a short list carries. */
 extern void skx_cursor_places_own(SkxCursorList *l, const uint8 *bytes,
 								  uint32 n);
+
+/* Unpins the page of positions and frees the memory of l->places. */
 extern void skx_cursor_places_end(SkxCursorList *l);
 
-/* cursor_bound.c: none is computed, no memory is held */
+/* cursor_bound.c : computes bounds of contributions */
+
+/* Forgets all bounds and frees their memory. */
 extern void skx_cursor_bounds_begin(SkxCursorBounds *bounds);
 
-/* cursor_ahead.c: the list begins; a page of positions is read */
+/* cursor_ahead.c : prefetches */
+
+/* Resets the prefetches of a cursor at the beginning of a list. */
 extern void skx_cursor_ahead_begin(SkxCursorList *l);
+
+/*
+ * Prefetches the pages after page `page` of positions, which is being read,
+ * in the role SKX_CURSOR_MERGE.
+ */
 extern void skx_cursor_ahead_places(SkxCursorList *l, uint32 page);
 
 #endif							/* SKX_CURSOR_INTERNAL_H */

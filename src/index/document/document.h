@@ -1,8 +1,8 @@
 /*
  * document.h
- *	  What an index has of a row: its tsvector, in the one form that the rest
- *	  knows, the values of other columns with it, and the evaluation of an
- *	  index's expressions.
+ *	  The document that an index has of a row: the tsvector of its text, in the
+ *	  one form that the rest of the code expects, with the values of the other
+ *	  columns.  Also the evaluation of an index's expressions.
  */
 #ifndef SKX_DOCUMENT_H
 #define SKX_DOCUMENT_H
@@ -13,38 +13,42 @@
 #include "utils/rel.h"
 
 /*
- * document_vector.c
+ * document_vector.c : the form of a tsvector in the index
  *
- * Returns `value`, or what the index takes in its stead, in the current memory
- * context: lexemes ascend and differ, positions of a lexeme ascend and differ,
- * and are 1 to MAXNUMPOS where it has any.  What cannot be read so is an
- * error; it names the row, unless `tid` is NULL.
+ * In this form lexemes ascend and differ.  Positions of a lexeme ascend and
+ * differ, and are 1 to MAXNUMPOS where it has any.
+ */
+
+/*
+ * Returns `value` itself if it has that form, else a copy that has it, in the
+ * current memory context.  Raises an error if the value is malformed, has a
+ * lexeme that begins with a zero byte, or needs a copy that is too long.  An
+ * error for a malformed value names the row `tid`, unless tid is NULL.
  */
 extern TSVector skx_document_vector(TSVector value,
 									const ItemPointerData *tid);
 
-/* Of a column or an argument; NULL for NULL, else as above and detoasted. */
+/* Does the same for a datum, which it detoasts.  Returns NULL if isnull. */
 extern TSVector skx_document_datum(Datum value, bool isnull,
 								   const ItemPointerData *tid);
 
-/* Frees what skx_document_datum returned, if that is not `value` itself. */
+/*
+ * Frees a result of skx_document_datum(), unless that is `value` itself or
+ * NULL.
+ */
 extern void skx_document_free(TSVector vector, Datum value);
 
 /*
- * What is wrong with `nbytes` bytes that should be the tsvector itself: words
- * to follow "tsvector ", or NULL.  Set *as_taken if skx_document_vector would
- * return it as it is.
+ * Checks nbytes bytes that should be a tsvector.  Returns NULL if they are
+ * one, else words that follow "tsvector " in a message.  Sets *as_taken to
+ * true if skx_document_vector() would return the value as it is.
  */
 extern const char *skx_document_vector_wrong(const char *bytes, Size nbytes,
 											 bool *as_taken);
 
-/*
- * document_owner.c
- *
- * Between the two, whatever code an index's expressions and predicate run is
- * run as the owner of the table, and can neither keep settings nor leave
- * anything to be run later.  An error ends it, too.
- */
+/* document_owner.c : evaluation of an index's expressions and predicate */
+
+/* User and settings before skx_document_owner_begin(). */
 typedef struct SkxOwnerState
 {
 	Oid			user;
@@ -52,40 +56,69 @@ typedef struct SkxOwnerState
 	int			nest;
 } SkxOwnerState;
 
+/*
+ * Switches to the owner of the table, in a security-restricted operation with
+ * its own level of settings and a restricted search path.  Code that runs
+ * until skx_document_owner_end() cannot keep settings, nor leave anything to
+ * run later.  An error ends that state, too.
+ */
 extern void skx_document_owner_begin(SkxOwnerState *state, Relation heap);
+
+/*
+ * Switches back to the user and the settings before
+ * skx_document_owner_begin().
+ */
 extern void skx_document_owner_end(const SkxOwnerState *state);
 
 /*
- * Refuses (42501) to have expressions of an index evaluated for a caller that
- * has less rights than the owner, unless all they call is compiled.  Before
- * owner_begin, by functions that a caller needs no more than SELECT for.
+ * Raises an error (42501) if a caller with fewer rights than the table's owner
+ * wants an index's expressions evaluated.  Expressions that call only compiled
+ * functions, and check no domain, are allowed.  A function that requires only
+ * SELECT of its caller must call this before skx_document_owner_begin().
  */
 extern void skx_document_check_caller(Relation heap, Relation index,
 									  List *expressions);
 
-/*
- * What the index has, or would have, of the row in `slot`: its one column, in
- * the current memory context; NULL: that is NULL.  As the owner.
- */
+/* A row of the table, see executor/tuptable.h. */
 struct TupleTableSlot;
+
+/*
+ * Evaluates the index's text column for the row in `slot`, as the owner of the
+ * table.  Returns it in the current memory context, without values of other
+ * columns, or NULL if it is NULL.  Raises the errors of
+ * skx_document_check_caller() and skx_document_vector().
+ */
 extern TSVector skx_document_read(Relation heap, Relation index,
 								  struct TupleTableSlot *slot);
 
+/* document_row.c : a row as one document */
+
 /*
- * document_row.c
- *
- * document: of a row's values (NULL: none) and its text (NULL: that is NULL);
- * the text itself if there is nothing to add.  row_document: of what the index
- * has of a row; free returns what it took.  without_values: the text alone; the
- * document itself if it has no value.
+ * Returns the document with the lexemes of `values` (NULL: none) and of `text`
+ * (NULL: the text is NULL), in the current memory context.  Returns `text`
+ * itself if `values` is NULL and the text is not.  Raises an error if the
+ * document is too long.
  */
 extern TSVector skx_document_join(TSVector values, TSVector text);
+
+/*
+ * Returns the document of a row, given the values of all index columns;
+ * values[0] is the text.  `tid` names the row in error messages.  The result
+ * may be values[0] itself.  skx_document_release() frees it.
+ */
 extern TSVector skx_document_make(const SkxColumns *columns,
 								  const Datum *values,
 								  const bool *isnull,
 								  const ItemPointerData *tid);
+
+/* Frees a result of skx_document_make() for the same values. */
 extern void skx_document_release(TSVector document, const Datum *values,
 								 const bool *isnull);
+
+/*
+ * Returns a document's text alone, in the current memory context.  Returns the
+ * document itself if it has no values.
+ */
 extern TSVector skx_document_without_values(TSVector document);
 
 #endif							/* SKX_DOCUMENT_H */

@@ -1,7 +1,7 @@
 /*
  * manifest.h
- *	  Which segments and pending lists make up an index, and where the file
- *	  has room.
+ *	  The manifest: which segments and pending lists make up an index, and
+ *	  which pages of its file are free.
  */
 #ifndef SKX_MANIFEST_H
 #define SKX_MANIFEST_H
@@ -11,9 +11,11 @@
 #include "storage/buf.h"
 #include "utils/relcache.h"
 
-#define SKX_META_BLOCK		0	/* of the metapage */
+#define SKX_META_BLOCK		0	/* block number of the metapage */
 
-/* manifest_early.c : the setting; may a standby read what is logged here? */
+/* manifest_early.c : free pages that no process needs */
+
+/* Values of the setting skipidx.reuse_early. */
 typedef enum SkxReuseEarly
 {
 	SKX_REUSE_AUTO,
@@ -22,15 +24,29 @@ typedef enum SkxReuseEarly
 } SkxReuseEarly;
 
 extern int	skx_manifest_reuse_early;
+
+/*
+ * Returns true if a standby may replay the WAL of this server: wal_level
+ * allows it, and WAL is archived, or a WAL sender or physical slot exists.
+ */
 extern bool skx_manifest_has_standby(void);
 
-/* manifest_open.c : main shared memory, if preloaded; from _PG_init */
+/*
+ * manifest_open.c : registers the callback that closes the views of a
+ * transaction when it ends.  Called once, from _PG_init.
+ */
 extern void skx_manifest_open_init(void);
 
-/* Pending stripes of a new index: inserts of so many backends do not meet. */
+/*
+ * Number of pending stripes of a new index.  Backends insert into different
+ * stripes, so that they do not contend for one page.
+ */
 #define SKX_STRIPES			4
 
-/* That a process has a view open, which keeps its pages as they are. */
+/*
+ * The entry of an open view in shared memory.  While a view is open, its
+ * pages stay as they are.
+ */
 typedef struct SkxHold SkxHold;
 
 /*
@@ -44,165 +60,203 @@ typedef struct SkxView
 	int			nstripes;
 	int			nextents;
 	int			noperations;
-	int			nroot;			/* pages of the root */
+	int			nroot;			/* number of pages of the root */
 	SkxDiskSegmentRef *segments;
 	SkxDiskStripeRef *stripes;
 	SkxDiskExtent *extents;
 	SkxDiskOperation *operations;
-	BlockNumber *root;			/* they, in order */
-	SkxHold    *hold;			/* that it is open; or NULL */
-	bool		bound;			/* the ends are known: of stripes it has only
-								 * the documents before these numbers */
-	uint64		ends[SKX_STRIPES];
+	BlockNumber *root;			/* the nroot pages of the root, in order */
+	SkxHold    *hold;			/* entry of the open view; NULL if it is not
+								 * entered */
+	bool		bound;			/* true if `ends` is set */
+	uint64		ends[SKX_STRIPES];	/* if bound: the view has the documents of
+									 * stripe i with numbers below ends[i] */
 } SkxView;
 
-/* Pages that a view has, and those after it have not. */
+/*
+ * Pages that a flip gives up: views of older roots may have them, views of
+ * later roots do not.
+ */
 typedef struct SkxFreed
 {
 	BlockNumber block;
 	uint32		npages;
-	uint32		segment;		/* whose they were; 0: of a stripe */
-	int			stripe;
-	uint64		first;			/* no document before that has any of them */
+	uint32		segment;		/* segment that had them; 0: a stripe had them */
+	int			stripe;			/* if segment is 0: that stripe */
+	uint64		first;			/* if segment is 0: documents with smaller
+								 * numbers have none of these pages */
 } SkxFreed;
 
-/* manifest_view.c */
+/* manifest_view.c : reads the metapage and the root */
 
 /*
- * One allocation in the current memory context.  As long as that lives, within
- * the transaction, the pages of the view stay as they are, where the snapshot
- * sees to it, too; also after a pfree.  free gives them up at once.
+ * Reads the view of the present root, in one allocation of the current memory
+ * context, and enters it as open.  Its pages stay as they are while the
+ * context lives, until the transaction ends, also after a pfree.  The caller's
+ * snapshot must be older than the view, since pages may wait for snapshots
+ * alone.
  */
 extern SkxView *skx_manifest_view(Relation rel);
+
+/* Closes the view at once, and frees it. */
 extern void skx_manifest_view_free(SkxView *view);
 
 /*
- * The view has pending documents before these numbers of the stripes, no
- * others.  What is pending later is not kept for it, so that it can be held for
- * long.  bound: a view with the documents that are pending now.
+ * Binds the view: of stripe i it has pending documents with numbers below
+ * ends[i] only.  Later documents are not kept for it, so it can stay open for
+ * long.  Does nothing if the index has more than SKX_STRIPES stripes.
  */
 extern void skx_manifest_view_bind(SkxView *view, const uint64 *ends);
+
+/* Like skx_manifest_view(), and binds it to the present pending documents. */
 extern SkxView *skx_manifest_view_bound(Relation rel);
 
 /*
- * The same as a view, read under the lock on the metapage; no page of it is read
- * but under that or the lock of an operation, and those of stripes.
+ * Reads the view of the present root without entering it; freed with pfree.
+ * The caller holds the heavyweight lock on the metapage.  Pages of the view
+ * are read only under that lock, or that of an operation which keeps them.
+ * Stripe pages may be read at any time.
  */
 extern SkxView *skx_manifest_view_brief(Relation rel);
 
 /*
- * The same as the view `own` of another process of a parallel scan, of which
- * meta, bound and ends are given.
+ * Reads the view that another process of a parallel scan has open, and enters
+ * it for this process.  Only meta, bound and ends of `own` are used.
  */
 extern SkxView *skx_manifest_view_of(Relation rel, const SkxView *own);
 
 /*
- * To be said by a transaction that uses a view which an earlier one has read;
- * false: the root is another one by now.
+ * Opens again a view that an earlier transaction has read.  Returns false,
+ * and leaves it closed, if the index has another root by then.
  */
 extern bool skx_manifest_view_kept(Relation rel, SkxView *view);
 
 /*
- * manifest_early.c : what each extent that is free in the view waits for: NONE if
- * it may be overwritten, VIEWS that are open, or else the transaction id from
- * which on it is not needed.
+ * Values of skx_manifest_waits() that are not transaction ids: the extent may
+ * be overwritten; or it waits for open views.
  */
 #define SKX_WAIT_NONE		0
 #define SKX_WAIT_VIEWS		PG_UINT64_MAX
 
+/*
+ * Returns a palloc'd array that says what each extent of the view waits for
+ * before it may be overwritten (manifest_early.c).  A value is SKX_WAIT_NONE,
+ * SKX_WAIT_VIEWS, or the transaction id from which on the extent is not
+ * needed.  Reserved extents have SKX_WAIT_NONE.
+ */
 extern uint64 *skx_manifest_waits(Relation rel, const SkxView *view);
 
-/* Only the metapage; checks magic and version (REINDEX hint). */
+/*
+ * Copies the metapage into *meta, under its share lock.  Raises
+ * ERRCODE_INDEX_CORRUPTED for damage, and for another format version, with the
+ * hint to REINDEX.
+ */
 extern void skx_manifest_meta(Relation rel, SkxDiskMeta *meta);
 
 /*
- * The stripe page that insertion number `choice` (any number; spread them)
- * goes to.  Fills `meta`.  Reads the metapage only, unless the root changed
- * since this backend looked last.
+ * Returns the stripe page for an insert, and copies the metapage to *meta.
+ * `choice` is any number; different ones spread inserts over the stripes.
+ * Reads the metapage only, unless the relation cache has no list of stripes.
  */
 extern BlockNumber skx_manifest_stripe(Relation rel, uint32 choice,
 									   SkxDiskMeta *meta);
 
 /*
- * A mutable page, pinned, locked in `mode` (BUFFER_LOCK_*) and checked to be
- * what it should.  Of pages in extents of stripes (pending, chain) segment
- * and ordinal are not compared: see skx_manifest_take_extent.
+ * Returns a mutable page, pinned and locked in `mode` (BUFFER_LOCK_*).  Raises
+ * an error if it is not the page that the arguments describe.  Segment and
+ * ordinal of pending and chain pages are not compared: see
+ * skx_manifest_take_extent().
  */
 extern Buffer skx_manifest_buffer(Relation rel, uint64 incarnation,
 								  BlockNumber block, SkxPlane plane,
 								  uint32 ordinal, int mode);
 
-/* Content of a page, for reading. */
+/* The content of a page behind its header, for reading. */
 #define skx_manifest_content(buffer) \
 	((char *) BufferGetPage(buffer) + SKX_PAGE_START)
 
 /*
  * manifest_create.c : a new index
  *
- * The head of the file, whole blocks from page 0 on, holds metapage, root
- * pages as many as needed, and the stripe pages; what is left of the head is
- * the first stripe's first extent, so that a small index is one block.
+ * The head of the file is the whole blocks from page 0 on that hold metapage,
+ * root pages and stripe pages.  What is left of these blocks is the first
+ * extent of the first stripe, so that a small index is one block.
  */
+
+/* The content of a new index. */
 typedef struct SkxManifestNew
 {
 	uint64		incarnation;
 	uint32		block_size;		/* bytes */
 	uint32		next_segment;
-	BlockNumber nblocks;		/* pages allocated so far, the head's too;
-								 * whole blocks */
+	BlockNumber nblocks;		/* pages of the file, with the head; whole
+								 * blocks */
 	int			nsegments;
 	int			nextents;
 	int			npool;			/* at most SKX_META_POOL */
 	const SkxDiskSegmentRef *segments;	/* largest first */
-	const SkxDiskExtent *extents;	/* free, by block */
-	const SkxDiskPoolExtent *pool;	/* free, too */
+	const SkxDiskExtent *extents;	/* free ones, by block */
+	const SkxDiskPoolExtent *pool;	/* free extents for the pool */
 } SkxManifestNew;
 
 /*
- * Pages at the start of the file that create will use for that many segments
- * and extents; rounded up to whole blocks they are the head, which must not be
- * used for anything else.
+ * Returns how many pages at the start of the file skx_manifest_create() will
+ * write for that many segments and extents.  Rounded up to whole blocks they
+ * are the head, which must not be used for anything else.
  */
 extern uint32 skx_manifest_new_pages(const SkxManifestNew *m);
 
 /*
- * Writes the head past shared buffers, logged as needed, and makes sure that
- * replay makes the file as long as nblocks says; the caller syncs.
+ * Writes the head past shared buffers, and logs it where needed.  Makes sure
+ * that the file has nblocks pages, also after replay.  The caller syncs.
  */
 extern void skx_manifest_create(Relation rel, const SkxManifestNew *m);
 
-/* Order of a root's segments and extents, for qsort. */
+/* Compares segments of a root for qsort: most documents first, then by id. */
 extern int	skx_manifest_compare_segments(const void *a, const void *b);
+
+/* Compares extents of a root for qsort: by block. */
 extern int	skx_manifest_compare_extents(const void *a, const void *b);
 
-/* An empty index in the init fork, logged and synced. */
+/* Makes an empty index in the init fork, logged and synced. */
 extern void skx_manifest_create_init(Relation rel, uint64 incarnation,
 									 uint32 block_size);
 
+/* manifest_extent.c : extents of stripes */
+
 /*
- * manifest_extent.c : takes an extent of about `npages` (a whole number of
- * blocks)
- *
- * From the pool in the metapage, then it may be shorter or longer; or else the
- * file grows, and meta.nblocks with it.  The WAL record also carries the
- * caller's change of `owner` (a page locked exclusively, where `apply` notes
- * the extent), so that a crash loses neither.  The first page of the extent
- * becomes an empty page of SKX_PLANE_PENDING in the same record, with the
- * extent's length as its segment and `previous` as its ordinal, which chains
- * the extents of one owner (other pages of extents have 0 and
- * InvalidBlockNumber); and so does the last one where the file grew, so that
- * replay makes it long enough.  The content of the other pages is whatever
- * they were used for last.  Locks the metapage: see README.md for the order.
- * Errors out, with nothing changed, when the disk is full.
+ * Notes in a copy of the owner's page that it has the extent of npages pages
+ * at `block`.
  */
 typedef void (*SkxExtentApply) (char *page, BlockNumber block, uint32 npages,
 								void *arg);
+
+/*
+ * Takes an extent of about npages pages, a whole number of blocks, and returns
+ * its first page.  It comes from the pool, and may be shorter or longer then;
+ * or else the file grows.  Raises an error, with nothing changed, if the disk
+ * is full.
+ *
+ * `owner` is a page that the caller has locked exclusively.  One WAL record
+ * has the change of the metapage and that of `owner`, which `apply` makes.  A
+ * crash loses neither.  Locks the metapage: see README.md for the order.
+ *
+ * The first page of the extent becomes an empty page of SKX_PLANE_PENDING in
+ * the same record.  Its segment is the length of the extent.  Its ordinal is
+ * `previous`, which chains the extents of one owner.  Where the file grew, the
+ * last page is logged as an empty page, too, so that replay makes the file
+ * long enough.  Its segment is 0 and its ordinal InvalidBlockNumber, as in
+ * other pages of extents.  The content of the other pages is undefined.
+ */
 extern BlockNumber skx_manifest_take_extent(Relation rel, uint32 npages,
 											BlockNumber previous,
 											Buffer owner,
 											SkxExtentApply apply, void *arg);
 
-/* A random number, for an incarnation or the salt of a segment. */
+/*
+ * Returns a random number, for an incarnation or the salt of a segment
+ * (manifest_create.c).  Raises an error if the server has none.
+ */
 extern uint64 skx_manifest_random(void);
 
 #endif							/* SKX_MANIFEST_H */

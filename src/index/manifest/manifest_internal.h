@@ -1,6 +1,7 @@
 /*
  * manifest_internal.h
- *	  What the files of manifest/ share: a root in the making.
+ *	  Shared by the files of manifest/: open views, and the draft of a new
+ *	  root.
  */
 #ifndef SKX_MANIFEST_INTERNAL_H
 #define SKX_MANIFEST_INTERNAL_H
@@ -9,214 +10,331 @@
 #include "index/manifest/manifest.h"
 #include "index/manifest/manifest_publish.h"
 
+/* Bytes of the root's stream that fit on one of its pages. */
 #define SKX_ROOT_CAPACITY	(SKX_PAGE_CAPACITY - sizeof(SkxDiskRootPage))
 
-/* Most pages of a root whose arrays take `size` bytes (manifest_view.c). */
+/*
+ * Returns the most pages that a root may have whose arrays take `size` bytes
+ * (manifest_view.c).
+ */
 extern uint32 skx_manifest_root_most(Size size);
 
 /*
- * Pins and locks exclusively a page that nothing refers to, whatever it holds;
- * it is not read (manifest_extent.c).
+ * Returns a page that nothing refers to, pinned and locked exclusively.  Its
+ * content is not read from disk and is undefined (manifest_extent.c).
  */
 extern Buffer skx_manifest_fresh(Relation rel, BlockNumber block);
 
 /*
- * Makes it an empty page of SKX_PLANE_PENDING, in full in the record: the
- * first of an extent, with its length and the extent before, or 0 and Invalid.
+ * Registers the buffer, locked exclusively, with a full image for the record,
+ * and makes it an empty page of SKX_PLANE_PENDING (manifest_extent.c).  For
+ * the first page of an extent, npages is the length of the extent, and
+ * `previous` is where the owner's extent before it starts.  For other pages
+ * they are 0 and InvalidBlockNumber.
  */
 extern void skx_manifest_empty(GenericXLogState *xlog, Buffer buffer,
 							   uint64 incarnation, uint32 npages,
 							   BlockNumber previous);
 
 /*
- * Moves reusable extents of `least` pages or more to the pool, unless that
- * would need a wait; false: there are none.  Stripe pages may be locked, the
- * metapage not (manifest_operation.c).
+ * Moves reusable extents of `least` pages or more to the pool, by a flip
+ * (manifest_operation.c).  Returns false if nothing was moved.  Then the lock
+ * on the metapage is not free, parallel mode forbids it, there is no space for
+ * a root, or inserts may have none of the extents.  In the last case the file
+ * grows if it lacks free pages for flushes.  The caller may have stripe pages
+ * locked, but not the metapage.
  */
 extern bool skx_manifest_refill(Relation rel, uint32 least);
 
 /*
- * Free pages that inserts leave to flushes and merges, so that a full disk can
- * be left again: enough for a flush of 512 kB, but no more than a 16th of the file
- * (manifest_free.c).
+ * Free pages that inserts leave to flushes and merges, so that an index can
+ * leave a full disk again (manifest_free.c).  They suffice for a flush of 512
+ * kB, but are no more than one in SKX_KEPT_PART pages of the file.
  */
 #define SKX_KEPT_PAGES		80
 #define SKX_KEPT_PART		16
 
-/* Errors out if the file cannot get so many pages more. */
+/*
+ * Raises ERRCODE_PROGRAM_LIMIT_EXCEEDED if a file of nblocks pages with npages
+ * more would have more blocks than a relation can have (manifest_extent.c).
+ */
 extern void skx_manifest_check_growth(Relation rel, BlockNumber nblocks,
 									  uint64 npages);
 
 /*
  * manifest_open.c : the views that processes have open
  *
- * lock: a process that cannot enter views says so, until its transaction ends.
- * make prepares to hold a view that lies in the current memory context, and
- * open enters it, under the lock of the metapage that names its root; as a view
- * that is bound to `ends`, if those are given.  bind: it reads no pending
- * document of a stripe from that number on.  close: it is read no more; which
- * happens by itself when the context is reset, or the transaction ends.  views
- * are those of an index; as for skx_manifest_early.
+ * They are entered in shared memory, in SKX_OPEN_PARTS parts of SKX_OPEN_VIEWS
+ * entries each.  A process uses the part that its pid chooses.
  */
 #define SKX_OPEN_PARTS		8
 #define SKX_OPEN_VIEWS		15
 
-/* Views of one generation, of the processes of one part. */
+/* One entry: open views of one root, of the processes of one part. */
 typedef struct SkxOpenView
 {
-	uint64		incarnation;	/* with the database's */
-	uint64		generation;		/* 0: of any index */
-	uint64		ends[SKX_STRIPES];	/* pending documents before these */
-	uint32		next_segment;	/* none of that id or above */
-	uint32		count;			/* 0: the place is free */
-	uint32		unbound;		/* of them: all pending documents */
-	int			leader;			/* pid of the process that frees the place, or
-								 * 0 */
+	uint64		incarnation;	/* of the index, hashed with the database */
+	uint64		generation;		/* of the root; 0: any root of any index */
+	uint64		ends[SKX_STRIPES];	/* bound views have pending documents with
+									 * numbers below these only */
+	uint32		next_segment;	/* the views have no segment with this id or a
+								 * larger one */
+	uint32		count;			/* number of views; 0: the entry is free */
+	uint32		unbound;		/* how many of them are not bound */
+	int			leader;			/* views of parallel workers: pid of their
+								 * leader, which frees the entry; else 0 */
 } SkxOpenView;
 
+/* The open views of one index. */
 typedef struct SkxOpenViews
 {
-	bool		known;			/* all of them, and they count */
+	bool		known;			/* the list is complete, and decides which
+								 * pages are needed */
 	int			n;
-	uint64		horizon;		/* of transaction ids: a standby may need what
-								 * was freed from there on */
+	uint64		horizon;		/* a standby may need pages that were freed at
+								 * this transaction id or later; 0: all,
+								 * PG_UINT64_MAX: none */
 	SkxOpenView views[SKX_OPEN_PARTS * SKX_OPEN_VIEWS];
 } SkxOpenViews;
 
+/*
+ * Takes a lock that tells others that this process has views which it cannot
+ * enter.  It is held until the transaction ends.  Does nothing if the process
+ * has mapped the shared memory of open views.
+ */
 extern void skx_manifest_hold_lock(Relation rel);
+
+/*
+ * Returns a hold for a view that lies in the current memory context.  It is
+ * closed when the context is reset or the transaction ends.  Calls
+ * skx_manifest_hold_lock().
+ */
 extern SkxHold *skx_manifest_hold_make(Relation rel);
+
+/*
+ * Enters the view of the root that *meta names.  The caller has locked the
+ * metapage that names this root, or knows that another process has the view
+ * open.  The view is bound to `ends`, unless that is NULL.  Does nothing if
+ * the hold is open, or the process cannot enter views.
+ */
 extern void skx_manifest_hold_open(SkxHold *hold, const SkxDiskMeta *meta,
 								   const uint64 *ends);
+
+/*
+ * Notes that the view reads no pending document of stripe i with number
+ * ends[i] or a larger one.
+ */
 extern void skx_manifest_hold_bind(SkxHold *hold, const uint64 *ends);
+
+/*
+ * Notes that the view is not read again.  The entry of a parallel worker's
+ * view stays until the transaction of its leader ends.
+ */
 extern void skx_manifest_hold_close(SkxHold *hold);
+
+/*
+ * Returns the open views of an index, palloc'd.  Sets all fields but horizon,
+ * which skx_manifest_early() sets.
+ */
 extern SkxOpenViews *skx_manifest_open_views(Relation rel, Relation heap,
 											 uint64 incarnation);
 
+/* manifest_early.c : which free pages may be overwritten */
+
 /*
- * manifest_early.c
- *
- * early: the views that are open, and what standbys may need; views are never
- * `known` of a table that logical decoding reads, which has no snapshot of this
- * kind.  The caller holds the heavyweight lock on the metapage, or takes the
- * answer for a guess.  no_view: is it known that no open view has the extent?
- * wait: what keeps what is free in the view, the present one, from being
- * overwritten, as far as this process knows (SKX_WAIT_..., or a transaction id).
- * safexid: of an extent, or one that is not before it.
+ * Returns the open views of the index, and what standbys may need, palloc'd.
+ * Views are never `known` of a table that logical decoding reads, since it
+ * uses another kind of snapshot.  The answer is exact only while the caller
+ * holds the heavyweight lock on the metapage; without it, it is a guess.
  */
 extern SkxOpenViews *skx_manifest_early(Relation rel, Relation heap,
 										const SkxView *view);
+
+/*
+ * Returns true if it is known that no open view has the extent.  For an extent
+ * with SKX_WAITS_VIEWS the caller must have found before, by
+ * skx_manifest_wait(), that it does not wait for views.
+ */
 extern bool skx_manifest_no_view(const SkxDiskExtent *extent,
 								 const SkxOpenViews *open);
+
+/*
+ * Returns what an extent that is free in the present view waits for before it
+ * may be overwritten, as far as this process knows.  The result is
+ * SKX_WAIT_NONE, SKX_WAIT_VIEWS, or a transaction id.
+ */
 extern uint64 skx_manifest_wait(Relation heap, const SkxView *view,
 								const SkxDiskExtent *extent,
 								const SkxOpenViews *open);
+
+/*
+ * Returns the transaction id from which on an extent of the present view is
+ * not needed.  If it is not stored (SKX_WAITS_VIEWS), returns one that is not
+ * before it.
+ */
 extern uint64 skx_manifest_safexid(const SkxView *view,
 								   const SkxDiskExtent *extent);
 
 /*
- * A new root: the present one, edited, until flip makes it the present one.
- * The caller holds the heavyweight lock on the metapage all the time.
+ * The draft of a new root: a copy of the present one that is edited until a
+ * flip makes it the present one.  The caller holds the heavyweight lock on the
+ * metapage from the copy to the flip.
  */
 
 /*
- * Pages that the pool should have, in a file with so many times more at least,
- * and the most it is asked to; extents that are shorter than the least stay in
- * the root, unless the disk is full.
+ * The pool should have one in SKX_POOL_PART pages of the file, but
+ * SKX_POOL_PAGES at most.  After a flush it should have as many pages as that
+ * gave up, but SKX_POOL_MOST at most.  Extents shorter than SKX_POOL_LEAST
+ * pages stay in the root, unless the disk is full.
  */
 #define SKX_POOL_PAGES		640
 #define SKX_POOL_PART		16
 #define SKX_POOL_MOST		(1024 * 1024)
 #define SKX_POOL_LEAST		16
 
+/* An extent of a draft. */
 typedef struct SkxDraftExtent
 {
 	SkxDiskExtent e;
-	bool		reusable;		/* free, and no snapshot needs it */
+	bool		reusable;		/* free, and may be overwritten */
 } SkxDraftExtent;
 
+/* A new root in the making. */
 typedef struct SkxDraft
 {
 	Relation	rel;
-	Relation	heap;			/* its horizon says what is reusable */
+	Relation	heap;			/* the table, whose horizon decides what is
+								 * reusable */
 	SkxView    *view;			/* the present root */
 	SkxOpenViews *open;
 	uint32		block_pages;
 	uint32		next_segment;
 	int			nsegments;
-	SkxDiskSegmentRef *segments;	/* room for one more */
+	SkxDiskSegmentRef *segments;	/* one more than at first fits */
 	const SkxDiskStripeRef *stripes;
 	int			noperations;
 	SkxDiskOperation operations[SKX_OPERATION_MERGE + 1];
 	int			nextents;
 	int			extents_size;
 	SkxDraftExtent *extents;
-	uint32		grow;			/* pages, whole blocks, to add to the file */
-	uint32		grow_operation; /* whose they will be */
+	uint32		grow;			/* pages to add to the file, whole blocks */
+	uint32		grow_operation; /* operation that gets them */
 	uint32		pool_target;	/* pages that the pool should have */
-	uint32		pool_least;		/* pages of an extent for it */
-	bool		spare;			/* can be done without: no error of a full
-								 * disk */
-	uint64		reuse;			/* largest safexid among pages taken again, or
-								 * a later one */
+	uint32		pool_least;		/* pages of an extent for it, at least */
+	bool		spare;			/* the flip is optional: a full disk is no
+								 * error */
+	uint64		reuse;			/* largest safexid of pages taken again, or a
+								 * larger one */
 
-	bool		unpool;			/* the pool goes back to the free extents and
-								 * is filled anew, with the lowest */
+	bool		unpool;			/* pages of the pool become free extents, and
+								 * the pool gets the lowest ones */
 
-	/* with the index locked exclusively: */
-	bool		low;			/* the extents have those of the pool, too;
-								 * pool and root get the lowest */
-	bool		shorten;		/* free ones at the end leave the file */
-	void		(*also) (GenericXLogState *xlog, void *arg);	/* registers up to three
-																 * pages for the record
-																 * that flips */
+	/* for an index that is locked AccessExclusive: */
+	bool		low;			/* `extents` has those of the pool, too; pool
+								 * and root get the lowest */
+	bool		shorten;		/* free pages at the end leave the file */
+	/* NULL, or adds up to three pages to the record that flips */
+	void		(*also) (GenericXLogState *xlog, void *arg);
 	void	   *also_arg;
 } SkxDraft;
 
-/* manifest_draft.c */
+/*
+ * Returns a draft of the present root (manifest_draft.c), to be freed by
+ * skx_manifest_draft_free().
+ */
 extern SkxDraft *skx_manifest_draft(Relation rel);
 
-/* manifest_early.c : makes pages free from the flip on */
+/*
+ * Makes pages free from the flip on (manifest_early.c).  They wait for open
+ * views where these are known, and for snapshots otherwise.
+ */
 extern void skx_manifest_early_free(SkxDraft *draft, const SkxFreed *freed);
 
-/* Frees all that is reserved for an operation, and removes it. */
+/*
+ * Makes all pages reusable that are reserved for an operation, and removes the
+ * operation (manifest_draft.c).  `operation` is the id of its segment.
+ */
 extern void skx_manifest_draft_drop(SkxDraft *draft, uint32 operation);
 
+/* manifest_free.c : free pages of a draft */
+
 /*
- * manifest_free.c
- *
- * add makes pages free: now (safexid 0), or from the flip on
- * (SKX_SAFEXID_FLIP).  reserve is for at least `nblocks` blocks for an
- * operation, in runs of at least `least`; what is not free is added to the file
- * by the flip.  reusable is pages of reusable extents of so many pages at
- * least; blocks is whole blocks in them, in runs of so many at least.  kept is
- * pages that inserts leave at most; wanted is how many of them a file should
- * have, of which `extents` pages are free or reserved; lacks is pages, in whole
- * blocks, that it has too few; for_pool is pages that inserts may have.  join
- * sorts extents by block and joins neighbours that have become free at one
- * time, or both are reusable.  to_pool moves reusable extents into the pool
- * until it has what it should; `keep` pages are left for the root.
+ * Adds free pages.  safexid 0: they are reusable at once.  SKX_SAFEXID_FLIP:
+ * they are free from the flip on.  Other values: as in SkxDiskExtent.
  */
 extern void skx_manifest_free_add(SkxDraft *draft, BlockNumber block,
 								  uint32 npages, uint64 safexid);
+
+/*
+ * Reserves at least nblocks blocks for an operation, in runs of at least
+ * `least` blocks.  The flip adds to the file what is not free in it.
+ */
 extern void skx_manifest_free_reserve(SkxDraft *draft, uint32 operation,
 									  uint32 nblocks, uint32 least);
+
+/* Returns the pages of reusable extents of `least` pages or more. */
 extern uint64 skx_manifest_free_reusable(const SkxDraft *draft,
 										 uint32 least);
+
+/*
+ * Returns the whole blocks in reusable extents, in runs of `least` blocks or
+ * more.
+ */
 extern uint32 skx_manifest_free_blocks(const SkxDraft *draft, uint32 least);
+
+/*
+ * Returns the most free pages, in whole blocks, that inserts leave to flushes
+ * and merges (SKX_KEPT_PAGES, SKX_KEPT_PART).
+ */
 extern uint32 skx_manifest_free_kept(const SkxView *view);
+
+/*
+ * Returns how many free pages a file should have for flushes and merges: half
+ * of what pending lists have, but skx_manifest_free_kept() at most.  `extents`
+ * is the number of pages in it that are free or reserved, besides the pool.
+ */
 extern uint64 skx_manifest_free_wanted(const SkxView *view, uint64 extents);
+
+/*
+ * Returns the pages of reusable extents that inserts may have, in extents of
+ * pool_least pages or more.
+ */
 extern uint64 skx_manifest_free_for_pool(const SkxDraft *draft);
+
+/*
+ * Returns by how many pages, in whole blocks, the file should grow to have
+ * skx_manifest_free_wanted() pages.
+ */
 extern uint32 skx_manifest_free_lacks(const SkxDraft *draft);
+
+/*
+ * Sorts extents by block, and joins neighbours that both are reusable or wait
+ * for the same.
+ */
 extern void skx_manifest_free_join(SkxDraft *draft);
+
+/*
+ * The same; where extents are very many, it also joins neighbours that wait
+ * for different times.  They wait for the later one then.
+ */
 extern void skx_manifest_free_join_many(SkxDraft *draft);
+
+/*
+ * Moves reusable extents from the draft into the pool of *meta until that has
+ * pool_target pages or is full.  Leaves at least `keep` reusable pages in the
+ * draft, and the whole blocks that inserts leave to flushes and merges.
+ */
 extern void skx_manifest_free_to_pool(SkxDraft *draft, SkxDiskMeta *meta,
 									  uint32 keep);
 
 /*
- * manifest_flip.c: makes the draft the root; 0, or errno of a file that could
- * not grow, with nothing changed, which only a spare one returns
+ * Makes the draft the present root (manifest_flip.c).  Returns 0.  If the file
+ * cannot grow, a draft with `spare` returns errno, with nothing changed on
+ * disk; others raise an error.
  */
 extern int	skx_manifest_draft_flip(SkxDraft *draft);
+
+/* Frees the draft and its view, and closes the table (manifest_draft.c). */
 extern void skx_manifest_draft_free(SkxDraft *draft);
 
 #endif							/* SKX_MANIFEST_INTERNAL_H */

@@ -3,13 +3,14 @@
  *	  Changing which segments make up an index: operations, extents, publish.
  *
  * An operation (flush or merge) reserves a segment id and extents, works
- * without locks, and publishes.  At most one of each kind is under way for an
- * index; a heavyweight lock that its backend holds from begin to end says so.
- * What is left of one whose backend has gone is taken back by the next.
+ * without locks on pages, and publishes.  At most one operation of each kind
+ * is under way for an index: its backend holds a heavyweight lock, that of the
+ * operation, from begin to end.  If the backend ends before, the next
+ * operation of the kind takes back what was reserved.
  *
- * Reserving and publishing exclude each other, and VACUUM's marking, by the
- * heavyweight lock on the metapage (LockPage), which is taken after that of
- * the operation and before any buffer.
+ * Reserving and publishing exclude each other, and VACUUM that sets deleted
+ * bits, by the heavyweight lock on the metapage (LockPage).  It is taken after
+ * that of the operation and before any buffer lock.
  */
 #ifndef SKX_MANIFEST_PUBLISH_H
 #define SKX_MANIFEST_PUBLISH_H
@@ -17,185 +18,255 @@
 #include "access/generic_xlog.h"
 #include "index/manifest/manifest.h"
 
-/* What begin waits for. */
+/* Locks that an operation waits for. */
 typedef enum SkxManifestWait
 {
-	SKX_WAIT_NEVER,				/* nothing: give up instead */
-	SKX_WAIT_PAGE,				/* the metapage's lock, but not for another
-								 * operation of the kind to end */
-	SKX_WAIT_ALL
+	SKX_WAIT_NEVER,				/* none: it is given up instead */
+	SKX_WAIT_PAGE,				/* that of the metapage, but not the end of
+								 * another operation of the kind */
+	SKX_WAIT_ALL				/* both */
 } SkxManifestWait;
 
+/* A flush or merge that is under way. */
 typedef struct SkxOperation
 {
 	Relation	rel;
 	uint32		kind;			/* SKX_OPERATION_* */
 	uint32		segment;		/* id of the segment to make */
-	uint64		salt;			/* ditto */
+	uint64		salt;			/* of that segment */
 	uint64		incarnation;
 	uint32		block_pages;
-	bool		wait;			/* for the metapage's lock */
-	bool		joined;			/* another process's */
+	bool		wait;			/* true if it waits for the metapage's lock */
+	bool		joined;			/* another process has begun it */
 	bool		published;
-	uint32		nreserved;		/* blocks so far */
+	uint32		nreserved;		/* blocks reserved so far */
 
-	/* reserved and not given out, nor returned; in the context of begin */
+	/*
+	 * Extents that are reserved and not allocated; in the memory context of
+	 * begin.
+	 */
 	SkxDiskExtent *pool;
 	int			npool;
 	int			pool_size;
 } SkxOperation;
 
 /*
- * manifest_operation.c
+ * manifest_operation.c : operations from begin to end
  *
- * begin takes the operation's lock, consumes a segment id and reserves
- * `nblocks` blocks at first, one `run` of them if that is asked for, all logged
- * before it returns.  NULL, with nothing changed: it would have to wait for
- * longer than `wait` allows, or is called from within an operation of the kind;
- * or there is no space for the blocks, and *error is errno then, else 0.  With
- * `error` it leaves the last megabyte of the disk free; without, it takes what
- * there is, and want of space is raised.
+ * After an error no function need be called.
+ */
+
+/*
+ * Begins an operation: takes its lock, consumes a segment id and reserves
+ * nblocks blocks, all logged before it returns.  With `run` the blocks are
+ * consecutive.
  *
- * begin_free, where there was none, reserves what is free in the file already,
- * `most` blocks at most, and leaves pages for roots; op->nreserved says how many.
- * NULL: fewer than `least`, or as for begin.
- *
- * allocate gives consecutive, aligned blocks and reserves more when it must;
- * give_back returns pages that stayed unused.  end releases the operation's
- * lock; if nothing was published it first tries to return the reservation,
- * which otherwise is left to the next operation of its kind.  After an error
- * nothing need be called.
+ * Returns NULL, with nothing changed, if it would have to wait for longer than
+ * `wait` allows, or if this backend is in an operation of the kind.  *error is
+ * 0 then.  `error` not NULL: it leaves the last megabyte of the disk free, and
+ * returns NULL with errno in *error if space is lacking.  `error` NULL: it
+ * takes what space there is, and raises an error if that is too little.
  */
 extern SkxOperation *skx_manifest_begin(Relation rel, uint32 kind,
 										uint32 nblocks, bool run,
 										SkxManifestWait wait, int *error);
+
+/*
+ * Begins an operation where skx_manifest_begin() found no space.  Reserves
+ * blocks that are free in the file, `most` at most, and leaves some for roots;
+ * op->nreserved is their number.  Returns NULL if fewer than `least` are free,
+ * or as skx_manifest_begin() does.
+ */
 extern SkxOperation *skx_manifest_begin_free(Relation rel, uint32 kind,
 											 uint32 least, uint32 most,
 											 SkxManifestWait wait);
+
+/*
+ * Allocates nblocks consecutive, aligned blocks of the reservation, and
+ * returns their first page.  Reserves more if it must, and waits for the lock
+ * on the metapage then.
+ */
 extern BlockNumber skx_manifest_allocate(SkxOperation *op, uint32 nblocks);
+
+/* Returns allocated pages that stayed unused to the reservation. */
 extern void skx_manifest_give_back(SkxOperation *op, BlockNumber block,
 								   uint32 npages);
+
+/*
+ * Ends the operation: releases its lock and frees it.  If nothing was
+ * published, it first tries to make the reserved pages free.  If that fails,
+ * the next operation of the kind does it.
+ */
 extern void skx_manifest_end(SkxOperation *op);
 
 /*
- * An operation by several processes.  share takes up to `npages` pages, whole
- * blocks in at most `most` extents, out of what one has reserved; returns how
- * many extents.  join makes the same operation of another process, with these;
- * NULL: it may not begin.  It allocates, gives back and reserves more as the
- * first does, which publishes, and must be given what is left.  As long as a
- * process has joined none may begin an operation of the kind, even if the first
- * has gone; leave ends that.
+ * For an operation by several processes: takes up to npages pages out of what
+ * this process has reserved, in whole blocks and at most `most` extents.
+ * Returns how many extents it wrote to `extents`.
  */
 extern int	skx_manifest_share(SkxOperation *op, uint64 npages,
 							   SkxDiskExtent *extents, int most);
+
+/*
+ * Joins the operation `first` of another process, with n extents that it has
+ * shared.  Returns NULL if that is not possible without waiting.  The process
+ * allocates, gives back and reserves more as the first does.  The first one
+ * publishes, and must be given the extents that are left.  While a process has
+ * joined, no operation of the kind can begin, even if the first has ended.
+ */
 extern SkxOperation *skx_manifest_join(Relation rel, const SkxOperation *first,
 									   const SkxDiskExtent *extents, int n);
+
+/* Ends what skx_manifest_join() began, and frees op. */
 extern void skx_manifest_leave(SkxOperation *op);
 
-/* The lock on the metapage; false: not free, and the caller did not wait. */
+/*
+ * Takes the heavyweight lock on the metapage.  Returns false if it is not free
+ * and `wait` is false.
+ */
 extern bool skx_manifest_lock(Relation rel, bool wait);
+
+/* Releases the heavyweight lock on the metapage. */
 extern void skx_manifest_unlock(Relation rel);
 
-/* For assertions: are these locks held, the metapage's in that mode or more? */
 #ifdef USE_ASSERT_CHECKING
+
+/*
+ * For assertions: returns true if this process holds the heavyweight lock on
+ * the metapage in `mode` or a stronger one.
+ */
 extern bool skx_manifest_locked(Relation rel, LOCKMODE mode);
+
+/*
+ * For assertions: returns true if this process holds the lock of operations of
+ * the kind.
+ */
 extern bool skx_manifest_operating(Relation rel, uint32 kind);
 #endif
 
-/*
- * manifest_publish.c
- *
- * One flip of the root: afterwards every new view has the added segment and
- * none of the removed ones, and stripes are as given.  Their pages are free
- * from then on, once no snapshot needs them; what the operation reserved and
- * did not use is free at once.  The caller holds the metapage's lock and has
- * flushed nothing else: the flip is one WAL record.  A view of that moment is
- * skx_manifest_view() under the same lock.
- */
+/* manifest_publish.c : the end of an operation */
+
+/* What a publish changes. */
 typedef struct SkxPublish
 {
 	const SkxDiskSegmentRef *add;	/* or NULL */
-	const uint32 *remove;		/* ids */
+	const uint32 *remove;		/* ids of segments */
 	int			nremove;
-	const SkxDiskStripeRef *stripes;	/* all of them, or NULL: unchanged */
-	const SkxFreed *freed;		/* what the removed segments, or the stripes,
-								 * occupied */
+	const SkxDiskStripeRef *stripes;	/* all of them; NULL: unchanged */
+	const SkxFreed *freed;		/* pages that the removed segments or the
+								 * stripes give up */
 	int			nfreed;
 } SkxPublish;
 
+/*
+ * Changes the index by one flip of the root, which is one WAL record.
+ * Afterwards every new view has the added segment and none of the removed
+ * ones, and stripes are as given.  The pages in `freed` are free from then on,
+ * and are overwritten once no view or snapshot needs them.  Pages that the
+ * operation reserved and did not use are free at once.
+ *
+ * The caller holds the lock on the metapage.  A skx_manifest_view() under the
+ * same lock is the view right after the flip.
+ */
 extern void skx_manifest_publish(SkxOperation *op, const SkxPublish *change);
 
 /*
- * Takes back what operations left that are under way no more; also makes free
- * extents that no snapshot needs any more usable by inserts.  Takes the
- * metapage's lock itself.  False: nothing was to do, or it would have to wait
- * and must not, or there is no space for a root.
+ * Takes back what operations have reserved that have ended without doing so.
+ * Also moves pages that may be overwritten to the pool if that has too few,
+ * and from it if it has far too many (manifest_operation.c).  Takes the lock
+ * on the metapage itself.  Returns false if there was nothing to do, the lock
+ * is not free and `wait` is false, or there is no space for a root.
  */
 extern bool skx_manifest_tidy(Relation rel, bool wait);
 
-/*
- * manifest_shrink.c : with the index locked AccessExclusive, and the metapage
- *
- * used: where the file would end without its free pages there, if `also` were
- * free, too.  move: one flip that gives a stripe another extent, of `npages`
- * pages that lie below a block; `apply` adds the stripe page and the first page
- * of the extent to the record.  False: there are none.  shrink: makes the file
- * as short as it can be; false: no shorter.  release: no more than what each of
- * these does, too: all that is free may be overwritten, whatever transactions
- * there are, since none of them reads the index; false: no space for a root.
- */
+/* manifest_shrink.c : gives back the end of the file */
+
+/* A stripe that gets another extent. */
 typedef struct SkxManifestMove
 {
-	int			which;			/* stripe */
-	uint32		npages;
-	BlockNumber below;
-	uint32		given_up;		/* pages that it has used and given up */
-	const SkxDiskExtent *freed; /* all that it had */
+	int			which;			/* the stripe */
+	uint32		npages;			/* length of the new extent */
+	BlockNumber below;			/* the extent starts before this block */
+	uint32		given_up;		/* number of pages that the stripe has ever
+								 * used, all of which it gives up */
+	const SkxDiskExtent *freed; /* all extents that it had */
 	int			nfreed;
+	/* adds the stripe page and the extent's first page to the record */
 	void		(*apply) (GenericXLogState *xlog, void *move);
-	BlockNumber block;			/* out: where the extent starts */
+	BlockNumber block;			/* out: first page of the extent */
 } SkxManifestMove;
 
 /*
- * Pages that the pool of a file of so many should have: an extent for each
- * stripe at least (manifest_draft.c).
+ * Returns how many pages the pool of a file of nblocks pages should have: an
+ * extent for each stripe, or more, up to SKX_POOL_PAGES (manifest_draft.c).
  */
 extern uint32 skx_manifest_pool_pages(const SkxView *view,
 									  BlockNumber nblocks);
 
+/*
+ * Returns where the file would end without the free pages at its end.  Pages
+ * of the pool and of the root count as free, as do the nalso extents in
+ * `also`.
+ */
 extern BlockNumber skx_manifest_used(const SkxView *view,
 									 const SkxDiskExtent *also, int nalso);
 
 /*
- * Reusable pages below a block, in runs of whole blocks, with those reserved
- * for an operation (0: none); reach: where the lowest `room` of them end, or
- * `below` where they are fewer.  Pages of the file that are free, reserved or
- * not, beyond what inserts leave.  Without a lock of the caller's.
+ * Returns how many pages before the block `below` may be overwritten, in whole
+ * blocks.  Pages that are reserved for `operation` count, too (0: none do).
+ * *reach is where the lowest `room` of them end, or `below` if they are fewer.
+ * The caller needs no lock.
  */
 extern uint64 skx_manifest_reusable(Relation rel, const SkxView *view,
 									BlockNumber below, uint32 operation,
 									uint64 room, BlockNumber *reach);
-extern uint64 skx_manifest_free(const SkxView *view);
-
-/* Pages that wait for transactions, not for views (manifest_early.c). */
-extern uint64 skx_manifest_waiting(Relation rel, const SkxView *view);
 
 /*
- * Free pages that were not to be overwritten as far as this process knew, and
- * those that are not after a new look at all processes; `newest` is the last
- * transaction id that they wait for.
+ * Returns how many pages of the file are free or reserved, with those of the
+ * pool, beyond those that it should have for flushes and merges.
  */
+extern uint64 skx_manifest_free(const SkxView *view);
+
+/*
+ * Returns how many free pages wait for transactions, not for open views
+ * (manifest_early.c).
+ */
+extern uint64 skx_manifest_waiting(Relation rel, const SkxView *view);
+
+/* Free pages that may not be overwritten yet. */
 typedef struct SkxManifestAwaited
 {
-	uint64		npages;
-	uint64		left;
-	uint64		newest;
+	uint64		npages;			/* by the horizon that this process knew */
+	uint64		left;			/* by a horizon that was computed anew */
+	uint64		newest;			/* largest transaction id that these wait for;
+								 * 0: they wait for none */
 } SkxManifestAwaited;
 
+/* Counts the free pages of the view that may not be overwritten yet. */
 extern void skx_manifest_awaited(Relation rel, const SkxView *view,
 								 SkxManifestAwaited *awaited);
+
+/*
+ * Gives a stripe another extent, by one flip.  All pages that were free
+ * before may be overwritten from then on.  Returns false, with nothing
+ * changed, if there are too few free pages in a row before move->below, or no
+ * space for a root.  The index is locked AccessExclusive, and the caller
+ * holds the lock on the metapage.
+ */
 extern bool skx_manifest_move(Relation rel, SkxManifestMove *move);
+
+/*
+ * Makes the file as short as it can be without moving anything.  All pages
+ * that were free before may be overwritten from then on.  Returns false if the
+ * file is no shorter.  Locks as for skx_manifest_move().
+ */
 extern bool skx_manifest_shrink(Relation rel);
+
+/*
+ * Allows all pages that are free to be overwritten, whatever transactions are
+ * under way, since none of them reads the index.  Returns false if there is
+ * no space for a root.  Locks as for skx_manifest_move().
+ */
 extern bool skx_manifest_release(Relation rel);
 
 #endif							/* SKX_MANIFEST_PUBLISH_H */

@@ -1,7 +1,7 @@
 /*
  * segment.h
- *	  Reading one immutable segment: dictionary, posting lists with their
- *	  positions, documents, deletes.
+ *	  Reads one immutable segment: dictionary, norms, TIDs, deletes.  Pins
+ *	  and prefetches its pages.
  */
 #ifndef SKX_SEGMENT_H
 #define SKX_SEGMENT_H
@@ -21,10 +21,10 @@
 typedef struct SkxSegmentKept
 {
 	uint32	   *tid_directory;	/* first group of each data page, or NULL */
-	uint64		reads;			/* skx_segment_reads after a search that had
-								 * to read nothing */
-	uint32		norms_refused;	/* batches of norms that were not to be had
-								 * without a read */
+	uint64		reads;			/* skx_segment_reads after the last search, if
+								 * it was warm, else PG_UINT64_MAX */
+	uint32		norms_refused;	/* batches whose norms were not cached, since
+								 * the plane was last read for that reason */
 } SkxSegmentKept;
 
 /* An open segment.  Lives in the memory context it was opened in. */
@@ -41,124 +41,167 @@ typedef struct SkxSegment
 	SkxBlkRef	dict_ref;
 	SkxBlkRef	tid_ref;
 	SkxBlkRef	norm_ref;
-	SkxBlkGlance norm_glance;	/* at the norms of documents */
-	uint32		norm_first;		/* from this one on, */
-	uint32		norm_count;		/* so many; 0: there is no such glance */
+	SkxBlkGlance norm_glance;	/* page of norms that was read last */
+	uint32		norm_first;		/* first document with norms in norm_glance */
+	uint32		norm_count;		/* number of norms in norm_glance; 0 if it is
+								 * empty */
 	uint32		norm_loads;		/* pages of norms that were wanted and had to
 								 * be read */
-	uint32		norm_asked;		/* pages before it were brought in groups, */
-	uint32		norm_run;		/* the last of so many */
-	bool		norm_all;		/* all were brought */
-	bool		norm_refused;	/* some were done without */
+	uint32		norm_asked;		/* page after the last range of pages read */
+	uint32		norm_run;		/* pages that are read together or in advance,
+								 * doubled while requests are sequential */
+	bool		norm_all;		/* all pages of norms were read */
+	bool		norm_refused;	/* skx_segment_has_norms returned false */
 	SkxSegmentKept *kept;
 	uint64		reads;			/* skx_segment_reads when it was opened */
-	uint32		tid_page;
+	uint32		tid_page;		/* data page of TIDs that was read last */
 	Buffer		deletes;		/* pinned page of the deletes plane */
-	uint32		deletes_page;
+	uint32		deletes_page;	/* its ordinal */
 	uint32		deletes_clean;	/* 1 + page last seen without bits, or 0 */
-	uint32		deletes_groups; /* of pages that may have bits; 0: not read */
-	bool		dead_asked;		/* these are known: */
-	uint64		dead_groups;	/* of documents that are known to be dead */
+	uint32		deletes_groups; /* groups of pages that may have deleted bits;
+								 * 0: not read */
+	bool		dead_asked;		/* dead_groups is set */
+	uint64		dead_groups;	/* groups of pages of the deletes plane with
+								 * documents noted as dead */
 	int			ahead;			/* units that may be in flight, 0: none */
 	uint64		tid_reads;		/* for skx_segment_cold */
-	uint32		tid_from;		/* pages of documents from here on */
-	uint32		tid_asked;		/* and before this one were asked for */
-	int			tid_window;		/* further pages asked for with these */
+	uint32		tid_from;		/* first document whose TIDs were prefetched */
+	uint32		tid_asked;		/* document after the last of these */
+	int			tid_window;		/* pages after those of the requested
+								 * documents that were prefetched, too */
 } SkxSegment;
 
-/* segment_open.c */
+/* segment_open.c : opens segments and pins their pages */
 
 /*
  * Opens an index for reading segment pages; every page is checked for
- * identity and CRC once per load.
+ * identity and CRC once per load.  The result is palloc'd, and rel must stay
+ * open while it is used.
  */
 extern SkxBlkFile *skx_segment_file(Relation rel, uint64 incarnation);
 
-/* Segment number `which` of the view; ask for the headers of several. */
+/*
+ * Opens segment number `which` of the view, in the current memory context.
+ * Reads its header, unless the backend keeps that from an earlier use.
+ * Raises an error if the header is damaged.
+ */
 extern SkxSegment *skx_segment_open(SkxBlkFile *file, Relation rel,
 									const SkxView *view, int which);
+
+/*
+ * Unpins the pages of a segment and frees it.  If the method can prefetch,
+ * pages may be in flight: the segment then stays in its memory context.
+ */
 extern void skx_segment_close(SkxSegment *seg);
 
 /*
- * searched: call at the end of a search of the segment.  warm: the last search
- * found all its pages cached, did without no norms, and this backend has loaded
- * nothing since, so that prefetching a few pages is not worth it.
+ * Records at the end of a search of the segment whether the search was warm.
+ * It was if the backend has read no page since the segment was opened, and
+ * skx_segment_has_norms() never returned false.
  */
 extern void skx_segment_searched(SkxSegment *seg);
+
+/*
+ * Returns true if the last recorded search was warm and this backend has read
+ * no page since.  Prefetching a few pages is then not worth its cost.
+ */
 extern bool skx_segment_warm(const SkxSegment *seg);
 
+/*
+ * Prefetches the headers of segments first to first + n - 1 of the view,
+ * before they are opened.  Leaves out headers that the backend keeps.  Does
+ * nothing if n is 1.
+ */
 extern void skx_segment_ask_headers(SkxBlkFile *file, const SkxView *view,
 									int first, int n);
 
-/* Lets go of all pages that the readers below hold. */
+/* Unpins all pages that the readers below hold. */
 extern void skx_segment_relax(SkxSegment *seg);
 
-/* File block of a page of a plane; errors out when there is none. */
+/*
+ * Returns the file block of page `ordinal` of a plane; raises an error if the
+ * plane has no such page.
+ */
 extern BlockNumber skx_segment_block(const SkxSegment *seg,
 									 SkxSegmentPlane plane, uint32 ordinal);
 
-/* Pins a page of a plane and checks that the plane has it. */
+/*
+ * Pins page `ordinal` of a plane through ref and returns the page.  Releases
+ * what ref held before.  Raises an error if the plane has no such page, or
+ * the page is damaged.
+ */
 extern const char *skx_segment_pin(SkxSegment *seg, SkxSegmentPlane plane,
 								   uint32 ordinal, SkxBlkRef *ref);
+
+/*
+ * Raises ERRCODE_INDEX_CORRUPTED with the file block of page `ordinal` of a
+ * plane, and `what` as detail.
+ */
 SKX_NORETURN extern void skx_segment_damaged(const SkxSegment *seg,
 											 SkxSegmentPlane plane,
 											 uint32 ordinal,
 											 const char *what);
 
-/*
- * segment_dict_reader.c
- */
+/* segment_dict_reader.c : looks up terms */
 
 /* A dictionary entry, decoded (disk_dict.h). */
 typedef struct SkxTerm
 {
-	uint32		ordinal;
-	uint32		check;			/* SKX_TERM_LONG: what is on its pages */
+	uint32		ordinal;		/* number of the term in the segment */
+	uint32		check;			/* SKX_TERM_LONG: check value of the lexeme
+								 * that the pages of its list repeat */
 	uint32		df;
 	uint64		npositions;
 	uint8		flags;			/* SKX_TERM_* */
 	uint8		inline_size;	/* SKX_TERM_INLINE: bytes in `bytes` */
-	uint8		bytes[64];
-	uint32		short_size;		/* SKX_TERM_SHORT: where and how long */
-	uint32		short_page;
+	uint8		bytes[64];		/* SKX_TERM_INLINE: the encoded list */
+	uint32		short_size;		/* SKX_TERM_SHORT: bytes of the list */
+	uint32		short_page;		/* SKX_TERM_SHORT: in the postings plane */
 	uint16		short_offset;
-	uint16		kth[3];			/* tf code << 8 | norm; for k 10, 100, 1000 */
+	uint16		kth[3];			/* tf code << 8 | norm of the posting with the
+								 * k-th best score; for k 10, 100, 1000 */
 	SkxListAddress list;		/* SKX_TERM_LONG */
 	uint32		pos_page;		/* positions plane */
 	uint16		pos_offset;
 } SkxTerm;
 
+/*
+ * Looks up a lexeme.  Returns true and fills *term if the segment has it;
+ * otherwise returns false, with *term undefined.
+ */
 extern bool skx_segment_find(SkxSegment *seg, const char *lexeme, int len,
 							 SkxTerm *term);
 
 /*
- * Looks up n lexemes, ascending and distinct, in several segments, the pages
- * of each level at once.  terms[i] is for segs[i]; df 0: it is not there.
+ * Looks up n lexemes, ascending and distinct, in several segments, and
+ * prefetches the pages of each level together.  terms[i][k] is set for lexeme
+ * k in segs[i]; its df is 0 if the segment does not have the lexeme.
  */
 extern void skx_segment_find_all(SkxSegment *const *segs, int nsegs,
 								 const SkxLexeme *lexemes, int n,
 								 SkxTerm **terms);
 
+/* segment_dict_visit.c : visits ranges of terms */
+
 /*
- * segment_dict_visit.c
- *
- * Calls `visit` for each term that starts with the prefix (empty: all words),
- * or from a lexeme on and below another one, in lexeme order, until it returns
- * false.  The callback must not look up terms in the same segment.
- * reads_ahead: it is likely to go on for more than a few.
- *
- * bits: NULL, or where the documents of terms go whose lists stand in their
- * dictionary entries (is_put); these terms are not visited.  The callback may
- * begin that.
+ * A bitset of documents.  A visit with such bits sets those of the documents
+ * of all terms that satisfy skx_segment_is_put(), instead of visiting these
+ * terms.
  */
 typedef struct SkxTermBits
 {
-	uint64	   *bits;			/* NULL: all are visited */
-	uint32		from;			/* the document of bit 0 */
-	uint32		ndocs;			/* those of others are left out */
-	uint64		put;			/* documents of these terms, left out or not */
+	uint64	   *bits;			/* NULL: all terms are visited */
+	uint32		from;			/* document of bit 0 */
+	uint32		ndocs;			/* number of bits; other documents are left
+								 * out */
+	uint64		put;			/* incremented by the df of each such term,
+								 * including documents left out */
 } SkxTermBits;
 
+/*
+ * Returns true if the list of a term is stored in its dictionary entry with
+ * its positions, so that a visit can put its documents into SkxTermBits.
+ */
 static inline bool
 skx_segment_is_put(const SkxTerm *term)
 {
@@ -167,106 +210,183 @@ skx_segment_is_put(const SkxTerm *term)
 		(SKX_TERM_INLINE | SKX_TERM_OWN_POSITIONS);
 }
 
+/*
+ * Callback for each visited term; returns false to end the visit.  It must
+ * not look up terms in the same segment.  term and lexeme are valid until it
+ * returns.
+ */
 typedef bool (*SkxTermVisit) (const SkxTerm *term, const char *lexeme,
 							  int len, void *arg);
+
+/*
+ * Calls `visit` for each term that starts with the prefix, in lexeme order,
+ * until it returns false.  The empty prefix stands for all words, without the
+ * values of columns.  With reads_ahead further leaves are prefetched: set it
+ * if many terms are likely.  bits is NULL, or collects the documents of some
+ * terms (SkxTermBits); `visit` may set bits->bits during the visit.
+ */
 extern void skx_segment_prefix(SkxSegment *seg, const char *prefix, int len,
 							   bool reads_ahead, SkxTermBits *bits,
 							   SkxTermVisit visit, void *arg);
+
+/*
+ * Does the same as skx_segment_prefix() for each term that is >= `from` and
+ * below `to`.  If `from` is empty, values of columns are left out.
+ */
 extern void skx_segment_between(SkxSegment *seg, const SkxLexeme *from,
 								const SkxLexeme *to, bool reads_ahead,
 								SkxTermBits *bits, SkxTermVisit visit,
 								void *arg);
 
-/*
- * How many terms that would be, by two look-ups; for a prefix also on how many
- * leaves of the dictionary they are, and how many pages the lists of these take,
- * about, 0 for a single leaf.
- */
+/* Pages that the terms of a prefix take. */
 typedef struct SkxTermExtent
 {
-	uint32		leaves;
-	uint32		pages;
+	uint32		leaves;			/* of the dictionary */
+	uint32		pages;			/* of their lists, estimated; 0 if there is a
+								 * single leaf */
 } SkxTermExtent;
 
+/*
+ * Returns the number of terms that are >= `from` and below `to`.  Looks up
+ * both ends and visits no term in between.
+ */
 extern uint32 skx_segment_terms_between(SkxSegment *seg,
 										const SkxLexeme *from,
 										const SkxLexeme *to);
+
+/*
+ * Returns the number of terms that start with the prefix, by two look-ups,
+ * and fills *extent.  The empty prefix stands for all terms here, values of
+ * columns included.
+ */
 extern uint32 skx_segment_terms_prefixed(SkxSegment *seg, const char *prefix,
 										 int len, SkxTermExtent *extent);
 
-/*
- * segment_ahead.c : asks for pages before they are pinned
- *
- * prefetch is skx_blkio_prefetch, counted in `asked`.  ask takes pages of a
- * plane in any order, sorts them, and asks for them if they are of `least`
- * units.
- */
+/* segment_ahead.c : prefetches pages before they are pinned */
+
 #define SKX_AHEAD_MAX		64	/* units of one kind in flight at most */
 
+/* Pages passed to skx_segment_prefetch; per backend, never reset. */
 extern PGDLLIMPORT uint64 skx_segment_asked;
 
+/*
+ * Calls skx_blkio_prefetch() for n pages of a plane and adds n to
+ * skx_segment_asked.  The plane must stay in memory until the file is closed.
+ */
 extern void skx_segment_prefetch(SkxBlkFile *file, const SkxBlkPlane *plane,
 								 const uint32 *ordinals, int n);
+
+/*
+ * Prefetches n pages of a plane, given in any order, if they lie in `least`
+ * or more different units.  Sorts the array and removes all but one page of
+ * each unit from it.  Does nothing if the method cannot prefetch.
+ */
 extern void skx_segment_ask(SkxSegment *seg, SkxSegmentPlane plane,
 							uint32 *pages, int n, int least);
 
 /*
- * For a reader of pages [at, end) in turn: has the next ones in flight.
- * *asked is zero at first.
+ * Keeps the next units in flight for a reader of pages [at, end) in turn,
+ * which is at page `at`.  *asked is the unit after the last one prefetched;
+ * the caller sets it to 0 at first, and this function updates it.
  */
 extern void skx_segment_ask_next(SkxSegment *seg, SkxSegmentPlane plane,
 								 uint32 at, uint32 end, uint32 *asked);
 
 /*
- * reads: how many loads this backend has made so far.  cold: has that changed
- * since *seen, which is updated?  (PG_UINT64_MAX: it has.)  While it has not,
- * all is in the cache and planning page by page can be left.
+ * Returns how many loads, with and without prefetch, this backend has made so
+ * far, of any index.
  */
 extern uint64 skx_segment_reads(void);
+
+/*
+ * Returns true if skx_segment_reads() differs from *seen, and sets *seen to
+ * it.  PG_UINT64_MAX in *seen gives true.  As long as the result is false,
+ * all pages in use are cached, and prefetching need not be planned page by
+ * page.
+ */
 extern bool skx_segment_cold(uint64 *seen);
 
 /*
- * Every ranked search will ask for some pages of the plane, which is small
- * beside the cache, and not all of it is there (16 pages are looked for).
+ * Returns true if a plane of which every ranked search needs some pages
+ * should be read as a whole.  That is so if it takes at most a quarter of
+ * skx_blkio_room() (a sixteenth of the cache), and of at most 16 of its pages
+ * some are not cached.  Returns false if the method cannot prefetch.
  */
 extern bool skx_segment_brings(SkxSegment *seg, SkxSegmentPlane plane);
 
-/* Is more than an eighth of its pages not in the cache, by that many? */
+/*
+ * Returns true if more than an eighth of the pages of a plane are not in the
+ * cache, estimated from at most 16 of them.
+ */
 extern bool skx_segment_lacks(SkxSegment *seg, SkxSegmentPlane plane);
 
-/*
- * segment_documents_reader.c; ask_tids: for the pages that tids_of reads;
- * bring_tids: all of them, if skx_segment_brings()
- */
+/* segment_documents_reader.c : reads TIDs and norms of documents */
+
+/* Reads the TIDs of documents first to first + n - 1 into tids. */
 extern void skx_segment_tids(SkxSegment *seg, uint32 first, int n,
 							 ItemPointerData *tids);
+
+/* Reads the TIDs of n ascending documents into tids. */
 extern void skx_segment_tids_of(SkxSegment *seg, const uint32 *docs, int n,
 								ItemPointerData *tids);
-extern void skx_segment_ask_tids(SkxSegment *seg, const uint32 *docs, int n);
-extern void skx_segment_bring_tids(SkxSegment *seg);
-
-/* Keeps those whose tsvector is NULL, or is not; returns how many. */
-extern int	skx_segment_keep_null(SkxSegment *seg, uint32 *docs, int n,
-								  bool is_null);
-extern uint8 skx_segment_norm(SkxSegment *seg, uint32 doc);
 
 /*
- * segment_norms.c : norms read in place, without a pin, by searches
- *
- * norms reads those of ascending documents, SKX_SUBBLOCK at most.  want has the
- * pages of such documents read, together, of which only some will be asked for
- * their norms.  has: are they to be had without a read?  A caller that does
- * without them where they are not spends time on it: when that has been so as
- * often as the plane has pages, all of it is read.  bring: all of them, if
- * skx_segment_brings().
+ * Prefetches the pages that skx_segment_tids_of() reads for n ascending
+ * documents, at least one.  Does nothing if the last prefetch of TIDs
+ * included the first document, or if the backend has read no page since then.
+ */
+extern void skx_segment_ask_tids(SkxSegment *seg, const uint32 *docs, int n);
+
+/* Reads all pages of TIDs into the cache if skx_segment_brings() says so. */
+extern void skx_segment_bring_tids(SkxSegment *seg);
+
+/*
+ * Keeps those of n documents whose tsvector is NULL, or, without is_null,
+ * those whose tsvector is not.  Returns how many are left in docs.
+ */
+extern int	skx_segment_keep_null(SkxSegment *seg, uint32 *docs, int n,
+								  bool is_null);
+
+/* Returns the norm of a document, and leaves its page pinned. */
+extern uint8 skx_segment_norm(SkxSegment *seg, uint32 doc);
+
+/* segment_norms.c : reads norms for searches, in place and without a pin */
+
+/*
+ * Reads the norms of n ascending documents, SKX_SUBBLOCK at most, into
+ * norms.  Pages that are not cached are read together; once a large part of
+ * the plane was wanted, the rest of it is read, too.
  */
 extern void skx_segment_norms(SkxSegment *seg, const uint32 *docs, int n,
 							  uint8 *norms);
+
+/*
+ * Reads the pages with the norms of n ascending documents, SKX_SUBBLOCK at
+ * most, together, unless the segment is warm.  Call it before single norms of
+ * only some of the documents are read.
+ */
 extern void skx_segment_want_norms(SkxSegment *seg, const uint32 *docs, int n);
+
+/*
+ * Returns true if the norms of n documents are available without a read,
+ * judged by at most 16 of them.  A caller that gets false does without norms,
+ * which takes it more time.  Once this has happened as often as the plane has
+ * pages, the whole plane is read if skx_blkio_room() allows it, and the
+ * result is true.
+ */
 extern bool skx_segment_has_norms(SkxSegment *seg, const uint32 *docs, int n);
+
+/* Reads all pages of norms into the cache if skx_segment_brings() says so. */
 extern void skx_segment_bring_norms(SkxSegment *seg);
+
+/*
+ * Returns the norm of a document for skx_segment_norm_in_place(), and makes
+ * its page that of norm_glance if possible.  Reads the page if it is not
+ * cached.
+ */
 extern uint8 skx_segment_norm_slow(SkxSegment *seg, uint32 doc);
 
+/* Returns the norm of a document, without a pin if norm_glance has it. */
 static inline uint8
 skx_segment_norm_in_place(SkxSegment *seg, uint32 doc)
 {
@@ -281,24 +401,53 @@ skx_segment_norm_in_place(SkxSegment *seg, uint32 doc)
 	return skx_segment_norm_slow(seg, doc);
 }
 
+/* segment_deletes.c : reads the deleted bits of documents */
+
 /*
- * segment_deletes.c : ascending documents; returns how many are live.  expect:
- * they will be asked for, when much else will have been read.  forget:
- * what was seen without bits is to be looked at again.
+ * Prefetches the first page of deleted bits into shared buffers, unless it
+ * was read before.  Call it if skx_segment_drop_deleted() will follow after
+ * many other reads.
  */
 extern void skx_segment_expect_deletes(const SkxSegment *seg);
+
+/*
+ * Keeps the live ones of n ascending documents and returns how many are left
+ * in docs.  Drops documents with a deleted bit and those that are noted as
+ * dead.  Takes a share lock on one page of bits at a time.  A page or group
+ * of pages that was seen without bits may not be read again.
+ */
 extern int	skx_segment_drop_deleted(SkxSegment *seg, uint32 *docs, int n);
+
+/*
+ * Forgets which pages were seen without deleted bits, so that these are read
+ * again.
+ */
 extern void skx_segment_forget_deletes(SkxSegment *seg);
+
+/*
+ * Returns the current number of deleted bits of the segment, without
+ * documents that are only noted as dead.  Forgets first which pages had no
+ * bits.
+ */
 extern uint64 skx_segment_ndeleted(SkxSegment *seg);
 
 /*
- * segment_dead.c : documents whose rows are dead to all, and which VACUUM has
- * not come to yet
- *
- * note: this one is, as its row was just seen.  drop_dead is part of
- * drop_deleted, for documents of one page of delete bits.
+ * segment_dead.c : notes documents whose rows are dead to all snapshots, and
+ * whose deleted bits VACUUM has not set yet.  Notes are in the cache only.
+ */
+
+/*
+ * Notes that no snapshot sees the row of a document any more.  A caller whose
+ * snapshot was taken during recovery must not call it.
  */
 extern void skx_segment_note_dead(const SkxSegment *seg, uint32 doc);
+
+/*
+ * Drops those of n ascending documents that are noted as dead, and returns
+ * how many are left in docs.  All of them have their deleted bits on page
+ * `page` of the deletes plane.  Notes made after the first call for seg may
+ * be missed.
+ */
 extern int	skx_segment_drop_dead(SkxSegment *seg, uint32 page, uint32 *docs,
 								  int n);
 

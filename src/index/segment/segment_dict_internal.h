@@ -1,6 +1,7 @@
 /*
  * segment_dict_internal.h
- *	  Between the files that read a segment's dictionary (disk_dict.h).
+ *	  Declarations that the files which read a segment's dictionary share
+ *	  (disk_dict.h).
  */
 #ifndef SKX_SEGMENT_DICT_INTERNAL_H
 #define SKX_SEGMENT_DICT_INTERNAL_H
@@ -8,67 +9,113 @@
 #include "format/disk/disk_dict.h"
 #include "index/segment/segment_maint.h"
 
-/* A position on a dictionary page, with its key unfolded. */
+/* A cursor on an entry of a dictionary page, with the entry's key decoded. */
 typedef struct SkxDictCursor
 {
 	SkxSegment *seg;
-	uint32		ordinal;
-	const char *page;
+	uint32		ordinal;		/* of the page */
+	const char *page;			/* pinned by seg->dict_ref, or a copy */
 	const SkxDiskDictPage *head;
 	const uint8 *value;			/* of the current entry */
 	const uint8 *next;			/* the entry after it, NULL: not known */
-	int			entry;
+	int			entry;			/* number of the current entry on the page */
 	int			keylen;
 	char		key[SKX_LEXEME_MAX];
 } SkxDictCursor;
 
-/* No entry of the page goes past it. */
+/* Returns the end of the entries of the current page. */
 static inline const uint8 *
 skx_segment_dict_end(const SkxDictCursor *c)
 {
 	return (const uint8 *) c->page + c->head->restarts;
 }
 
+/* segment_dict_reader.c : moves a cursor on pages of the dictionary */
+
+/*
+ * Raises ERRCODE_INDEX_CORRUPTED with the file block of the current page, and
+ * `what` as detail.
+ */
 SKX_NORETURN extern void skx_segment_dict_damaged(SkxDictCursor *c,
 												  const char *what);
 
-/* enter: a page; it stands nowhere on it.  relax: lets go of it if need be. */
+/*
+ * Pins page `ordinal` of the dictionary and checks its head.  The cursor is
+ * on no entry of it.  seg->dict_ref has the pin, so that one page of a
+ * segment's dictionary is pinned at a time.
+ */
 extern void skx_segment_dict_enter(SkxDictCursor *c, uint32 ordinal);
+
+/* Unpins the current page if the backend holds many pins. */
 extern void skx_segment_dict_relax(SkxSegment *seg);
 
 /*
- * Takes n lexemes, ascending, from their pages on one level to those on the
- * level below, which are asked for together if there are `least`, or from
- * nowhere (-1) via the root.  Returns the level of the pages, 0 when they are
- * leaves.
+ * Goes down one level for n ascending lexemes.  pages[i] is the page of
+ * lexeme i on `level`, and is replaced by its page on the level below.  With
+ * level -1 pages is not set yet, and the descent begins at the root.
+ * Prefetches the new pages together if there are at least `least` and the
+ * segment is not warm.  Returns the level of the pages in `pages`, 0 if they
+ * are leaves.  The cursor stays on the last page that was read, which need
+ * not be one of these.
  */
 extern int	skx_segment_dict_down(SkxDictCursor *c, const SkxLexeme *lexemes,
 								  int n, uint32 *pages, int level, int least);
 
 /*
- * restart: stands on a restart entry, by its number.  bisect: stands on the
- * last restart entry whose key is <= the lexeme, or on entry 0.  compare: the
- * current key with a lexeme.  term: the value of the current entry of a leaf;
- * leaves c->next behind it.  step: to the next entry of the page, if there is
- * one; c->next must be known.  next_leaf: to the first entry of the next leaf,
- * if there is one.
+ * Moves to restart entry number `restart` of the page.  Each
+ * SKX_DICT_RESTART-th entry is one.
  */
 extern void skx_segment_dict_restart(SkxDictCursor *c, int restart);
-extern void skx_segment_dict_bisect(SkxDictCursor *c, const char *lexeme,
-									int len);
-extern int	skx_segment_dict_compare(const SkxDictCursor *c,
-									 const char *lexeme, int len);
-extern void skx_segment_dict_term(SkxDictCursor *c, SkxTerm *t);
-extern bool skx_segment_dict_step(SkxDictCursor *c);
-extern bool skx_segment_dict_next_leaf(SkxDictCursor *c);
 
 /*
- * segment_dict_visit.c : goes to the first leaf of a range of lexemes, whose
- * ends are asked for together if these are `least` pages.  Returns the page
- * after its last one.
+ * Moves to the last restart entry of the page whose key is <= the lexeme, or
+ * to entry 0 if there is none.
+ */
+extern void skx_segment_dict_bisect(SkxDictCursor *c, const char *lexeme,
+									int len);
+
+/*
+ * Compares the current key with a lexeme: the result is negative, 0 or
+ * positive as that of memcmp.
+ */
+extern int	skx_segment_dict_compare(const SkxDictCursor *c,
+									 const char *lexeme, int len);
+
+/*
+ * Decodes the current entry of a leaf into *t and sets c->next to the entry
+ * after it.  Raises an error if the entry is damaged.
+ */
+extern void skx_segment_dict_term(SkxDictCursor *c, SkxTerm *t);
+
+/*
+ * Moves to the next entry of the page, and returns false if there is none.
+ * c->next must be set: decode the current entry before.
+ */
+extern bool skx_segment_dict_step(SkxDictCursor *c);
+
+/*
+ * Moves to the first entry of the next leaf in lexeme order, and returns
+ * false if there is none.
+ */
+extern bool skx_segment_dict_next_leaf(SkxDictCursor *c);
+
+/* segment_dict_visit.c : ranges of terms */
+
+/*
+ * Goes to the leaf of ends[0], on no entry of it, and returns the page after
+ * the leaf of ends[1].  The pages of both ends on a level are prefetched
+ * together if at least `least` of them differ; 3 prevents that.  The segment
+ * must have terms.
  */
 extern uint32 skx_segment_dict_range(SkxDictCursor *c,
 									 const SkxLexeme ends[2], int least);
+
+/*
+ * Copies the documents of the current entry of a leaf into docs, SKX_SUBBLOCK
+ * at most, and returns how many there are.  Sets c->next.  Returns 0, and
+ * leaves c->next alone, if the entry is damaged or its term does not satisfy
+ * skx_segment_is_put().
+ */
 extern int	skx_segment_dict_documents(SkxDictCursor *c, uint32 *docs);
 
 #endif							/* SKX_SEGMENT_DICT_INTERNAL_H */

@@ -1,7 +1,7 @@
 /*
  * segment_maint.h
- *	  What only the code that merges, vacuums and verifies segments reads of
- *	  them.
+ *	  Functions on segments that merges, VACUUM, verification and walks over
+ *	  dictionaries call, and searches do not.
  */
 #ifndef SKX_SEGMENT_MAINT_H
 #define SKX_SEGMENT_MAINT_H
@@ -9,66 +9,81 @@
 #include "format/disk/disk_meta.h"
 #include "index/segment/segment.h"
 
-/*
- * segment_open.c
- */
+/* segment_open.c : opens segments */
 
-/* skx_segment_open for a segment that no view has yet. */
+/*
+ * Does the same as skx_segment_open() for a segment that is given by its
+ * reference, since no view may have it yet.
+ */
 extern SkxSegment *skx_segment_open_ref(SkxBlkFile *file, Relation rel,
 										uint64 incarnation, uint32 block_size,
 										const SkxDiskSegmentRef *ref);
 
 /*
- * All pages of the file that are the segment's, header too, as few extents as
- * possible, ascending; palloc'd.  What freeing it frees.
+ * Returns all pages of the file that belong to a segment, including its
+ * header, as a palloc'd array of *n ascending extents.  Adjacent pages are in
+ * one extent.  Freeing the segment frees these pages.  Raises an error if a
+ * page belongs to the segment twice.
  */
 extern SkxDiskExtent *skx_segment_extents(const SkxSegment *seg,
 										  const SkxDiskSegmentRef *ref,
 										  int *n);
 
+/* segment_dict_visit.c : walks over terms */
+
 /*
- * segment_dict_visit.c
- *
- * All terms in lexeme order, pulled one by one.  The walk has a copy of the
- * page it is on: no pin is held between two calls, and other readers of the
- * segment may be used.  The lexeme is valid until the next call; false after
- * the last term.
+ * A walk over all terms of a segment in lexeme order.  It has a copy of its
+ * current page: no pin is held between two calls, and other readers of the
+ * segment may be used.
  */
 typedef struct SkxTermWalk SkxTermWalk;
+
+/* Begins a walk before the first term; the result is palloc'd. */
 extern SkxTermWalk *skx_segment_walk_begin(SkxSegment *seg);
 
 /*
- * Goes on with the first lexeme that is not below ends[0]; of pages none is
- * read ahead that comes after the one of ends[1].
+ * Moves a walk before the first term that is >= ends[0].  The walk does not
+ * end at ends[1], but pages after that of ends[1] are not prefetched.
  */
 extern void skx_segment_walk_range(SkxTermWalk *walk,
 								   const SkxLexeme ends[2]);
-extern bool skx_segment_walk_next(SkxTermWalk *walk, SkxTerm *term,
-								  const char **lexeme, int *len);
-extern void skx_segment_walk_end(SkxTermWalk *walk);
 
 /*
- * segment_dict_reader.c
- *
- * Where a dictionary could be cut: what the first lexeme of a leaf begins with,
- * at most `most` bytes of it, and how many pages of postings and positions
- * belong to the terms before, about.  False: the page is no leaf.
+ * Reads the next term, and returns false if there is none.  *lexeme is valid
+ * until the next call.
+ */
+extern bool skx_segment_walk_next(SkxTermWalk *walk, SkxTerm *term,
+								  const char **lexeme, int *len);
+
+/* Frees a walk, at any time. */
+extern void skx_segment_walk_end(SkxTermWalk *walk);
+
+/* segment_dict_reader.c : reads leaves of the dictionary */
+
+/*
+ * Describes page `ordinal` of the dictionary, to cut the dictionary there.
+ * Copies the first *len bytes of the first lexeme of a leaf, `most` at most.
+ * Sets *before to the approximate number of pages that the postings and
+ * positions of all terms before take.  Returns false if the page is no leaf.
  */
 extern bool skx_segment_dict_mark(SkxSegment *seg, uint32 ordinal,
 								  char *lexeme, int most, int *len,
 								  uint64 *before);
 
-/*
- * segment_deletes.c
- */
+/* segment_deletes.c : reads and sets deleted bits */
 
-/* Copies SKX_DELETES_BYTES of bits; returns how many are set. */
+/*
+ * Copies the SKX_DELETES_BYTES bytes of deleted bits of page `ordinal` into
+ * bits, under a share lock on the page.  Returns how many of them are set.
+ */
 extern uint32 skx_segment_read_deletes(SkxSegment *seg, uint32 ordinal,
 									   uint8 *bits);
 
 /*
- * Sets the bits given, in addition to those set, in one WAL record.  The
- * caller holds the lock on the metapage.
+ * Sets the given deleted bits of page `ordinal`, SKX_DELETES_BYTES bytes, in
+ * addition to those that are set, in one WAL record.  The caller holds the
+ * lock on the metapage.  Locks the page exclusively, and then the first page
+ * of the plane if that changes, too.
  */
 extern void skx_segment_add_deletes(SkxSegment *seg, uint32 ordinal,
 									const uint8 *bits);

@@ -11,72 +11,111 @@
 #include "storage/blkio/blkio.h"
 
 /*
- * Where positions start: of a list, or of a sub-block, whose pages count from
- * its list's in what is written and read here.
+ * Address of the first position of a list or of a sub-block.  The page of a
+ * sub-block's address counts from the page of its list's address.
  */
 typedef struct SkxPositionAddress
 {
 	uint32		page;			/* ordinal in the positions plane */
-	uint16		offset;			/* of a position block, from page start */
+	uint16		offset;			/* page offset of a position block */
 	uint8		index;			/* of the first position in that block */
 } SkxPositionAddress;
 
-/* A long list, as the dictionary knows it. */
+/* Address of a long list, as its dictionary entry has it. */
 typedef struct SkxListAddress
 {
-	uint32		page;			/* of the header of node 0 */
-	uint16		offset;
+	uint32		page;			/* ordinal of the page with the header of node
+								 * 0 */
+	uint16		offset;			/* page offset of that header */
 	uint32		nnodes;
-	bool		has_table;		/* table pages exist */
-	uint32		table_page;		/* the first of them */
-	SkxImpacts	impacts;		/* list maxima */
+	bool		has_table;		/* the node table has pages of its own */
+	uint32		table_page;		/* ordinal of the first of these */
+	SkxImpacts	impacts;		/* impacts of the whole list */
 } SkxListAddress;
 
-/* Takes finished pages; ordinals come once each but not always in order. */
+/*
+ * Callback that takes a finished page of the plane.  Its content is written
+ * from SKX_PAGE_START on, `used` bytes.  The callback sets the page's identity
+ * and seals it; it may modify the page until it returns.  Each ordinal comes
+ * once, but not always in order.
+ */
 typedef void (*SkxPageSink) (void *arg, uint32 ordinal, char *page,
 							 uint32 used);
 
 /*
- * skiplist_writer.c : fills the postings plane, list after list
- *
- * `block_pages` pages make a block.  The sink gets each page with its content
- * written from SKX_PAGE_START on, `used` bytes, and may modify the page until
- * it returns; identity and seal are its business.
+ * skiplist_writer.c : writes the postings plane of a segment, list after list
  */
+
+/* Writer of a postings plane. */
 typedef struct SkxSkiplistWriter SkxSkiplistWriter;
 
+/*
+ * Returns a writer in the current memory context, which calls sink(arg, ...)
+ * with each finished page.  `block_pages` pages make a block.
+ */
 extern SkxSkiplistWriter *skx_skiplist_writer_create(uint32 block_pages,
 													 SkxPageSink sink,
 													 void *arg);
 
-/* For impacts of pages, nodes and lists, as skx_rank_impacts_pack takes it. */
+/*
+ * Sets the saturation, by norm, with which impacts of pages, nodes and lists
+ * are packed (skx_rank_impacts_pack()).  The array must stay valid.  NULL:
+ * none.
+ */
 extern void skx_skiplist_writer_saturation(SkxSkiplistWriter *w,
 										   const float *saturation);
+
+/*
+ * Writes a short list of nbytes bytes, and sets *page and *offset to its
+ * address.  Raises an error if it does not fit on a page.
+ */
 extern void skx_skiplist_writer_short(SkxSkiplistWriter *w,
 									  const uint8 *bytes, uint32 nbytes,
 									  uint32 *page, uint16 *offset);
 
-/* The page being filled, or the next one: nothing will lie before it. */
+/*
+ * Returns the ordinal of the page being filled, or of the next one if none is.
+ * Later lists do not lie before this page.
+ */
 extern uint32 skx_skiplist_writer_page(const SkxSkiplistWriter *w);
 
-/* `check` stands for the term in all parts of its list. */
+/*
+ * Begins a long list.  `check` is skx_disk_lexeme_check() of its term, written
+ * in all pages of the list.  `df` is the expected number of postings, from
+ * which sizes of columns are estimated.
+ */
 extern void skx_skiplist_writer_begin(SkxSkiplistWriter *w, uint32 check,
 									  uint32 df);
+
+/*
+ * Adds a sub-block of postings to the list.  `impacts` dominate these
+ * postings, `positions` is the address of their positions.  All sub-blocks but
+ * the last have SKX_SUBBLOCK postings.  Raises an error if documents do not
+ * ascend.
+ */
 extern void skx_skiplist_writer_add(SkxSkiplistWriter *w,
 									const SkxPostings *postings,
 									SkxImpacts impacts,
 									const SkxPositionAddress *positions);
+
+/* Ends the list and sets *address to its address. */
 extern void skx_skiplist_writer_end(SkxSkiplistWriter *w,
 									SkxListAddress *address);
 
-/* Hands over what is left; returns the number of pages of the plane. */
+/*
+ * Passes the last page to the sink and returns the number of pages of the
+ * plane.
+ */
 extern uint32 skx_skiplist_writer_finish(SkxSkiplistWriter *w);
 
-/* Counted per backend and never reset: tests assert work, not only answers. */
+/*
+ * Counters of the cursors' work in this backend, never reset.  Tests check
+ * them.
+ */
 typedef struct SkxSkiplistWork
 {
 	uint64		nodes;			/* node headers read */
-	uint64		passed;			/* nodes passed over without reading them */
+	uint64		passed;			/* nodes skipped without reading them */
 	uint64		portions;		/* pages of posting lists entered */
 	uint64		tables;			/* pages of node tables read */
 } SkxSkiplistWork;
@@ -84,59 +123,61 @@ typedef struct SkxSkiplistWork
 extern PGDLLIMPORT SkxSkiplistWork skx_skiplist_work;
 
 /*
- * skiplist_cursor.c : reads one long list, with skips
+ * skiplist_cursor.c : a cursor over one long list
  *
- * The cursor stands on a sub-block: `base` is the last document before it,
- * `last` its last, `n` its postings; body..end are its bytes, valid while
- * `ref` is pinned.  Damage is reported and does not return.
+ * The cursor is on a sub-block after a successful seek: `base` is the last
+ * document before it, `last` its last document, `n` its number of postings.
+ * body..end are its bytes, valid while `ref` is pinned.  All functions report
+ * damage as an error.
  */
 typedef struct SkxSkiplistCursor
 {
-	/* the list */
+	/* the list, as passed to skx_skiplist_open() */
 	SkxBlkFile *file;
 	Relation	rel;
 	const SkxBlkPlane *plane;
-	uint32		check;
+	uint32		check;			/* skx_disk_lexeme_check() of the term */
 	SkxListAddress list;
 
-	/* the node */
-	uint32		node;
+	/* the current node; none before the first seek */
+	uint32		node;			/* number in the list */
 	uint32		node_page;		/* ordinal of its first page */
-	uint32		node_last;
+	uint32		node_last;		/* its last document */
 	uint16		node_offset;	/* of its header in the first page */
-	uint16		node_npages;
+	uint16		node_npages;	/* pages; 0: no node was entered */
 	uint16		header_size;
-	uint8		nforward;
-	bool		is_last;
+	uint8		nforward;		/* entries of the forward columns */
+	bool		is_last;		/* it is the last node of the list */
 	SkxImpacts	node_impacts;
 	uint32		forward_last[8];
 	SkxImpacts	forward_impacts[8];
-	SkxImpacts *page_impacts;	/* node_npages entries, palloc'd */
-	uint32	   *page_last;		/* ditto, in the same piece of memory */
-	int			page_slots;		/* allocated */
-	SkxImpacts *table_impacts;	/* of all nodes, once they are known */
-	uint32	   *table_last;		/* ditto, in the same piece of memory */
-	uint32		table_from;		/* nodes from here on, that is */
+	SkxImpacts *page_impacts;	/* by page of the node; palloc'd */
+	uint32	   *page_last;		/* by page of the node; same allocation */
+	int			page_slots;		/* capacity of these two */
+	SkxImpacts *table_impacts;	/* by node of the list; NULL: not loaded */
+	uint32	   *table_last;		/* by node of the list; same allocation */
+	uint32		table_from;		/* first node with valid entries in these two */
 
 	/*
-	 * Called when a node is entered, if not NULL: the one `step` nodes after
-	 * the last one, 0 for the first of all.
+	 * Called when a node is entered, unless NULL.  `step` is the number of
+	 * the node minus that of the node before, 0 for the first node entered.
+	 * skx_skiplist_open() sets it to NULL.
 	 */
 	void		(*entered) (struct SkxSkiplistCursor *c, int64 step);
 
-	/* the portion */
-	SkxBlkRef	ref;
-	uint32		portion;		/* page of the node, from 0 */
-	int			nsub;
-	int			tail;
-	uint32		portion_base;
-	uint32		pos_page;
-	const uint64 *impacts;		/* columns, NULL while unpinned */
-	const uint32 *lasts;
-	const char *bodies;			/* unaligned columns from here on */
+	/* the current portion */
+	SkxBlkRef	ref;			/* pin of its page */
+	uint32		portion;		/* number of its page in the node, from 0 */
+	int			nsub;			/* sub-blocks */
+	int			tail;			/* postings of the last sub-block */
+	uint32		portion_base;	/* last document before it */
+	uint32		pos_page;		/* added to the pos_page column */
+	const uint64 *impacts;		/* by sub-block, on the page */
+	const uint32 *lasts;		/* last documents; NULL while unpinned */
+	const char *bodies;			/* the columns from body on, unaligned */
 
-	/* the sub-block */
-	int			sub;
+	/* the current sub-block */
+	int			sub;			/* number in the portion; -1: none */
 	int			n;
 	uint32		base;
 	uint32		last;
@@ -144,39 +185,54 @@ typedef struct SkxSkiplistCursor
 	const uint8 *end;
 } SkxSkiplistCursor;
 
+/*
+ * Opens a cursor on a list.  It is on no sub-block until the first seek, and
+ * has read nothing.  `file`, `rel` and `plane` must stay; *list is copied.
+ */
 extern void skx_skiplist_open(SkxSkiplistCursor *c, SkxBlkFile *file,
 							  Relation rel, const SkxBlkPlane *plane,
 							  uint32 check, const SkxListAddress *list);
+
+/* Releases the cursor's pin and frees its memory. */
 extern void skx_skiplist_close(SkxSkiplistCursor *c);
 
 /*
  * Moves to the first sub-block, at or after the current one, whose last
- * document is >= target.  False when there is none: the list is done.
+ * document is >= target.  The page of the sub-block is pinned, unless the
+ * cursor stays where it is.  Returns false, without a pin, if there is no such
+ * sub-block.
  */
 extern bool skx_skiplist_seek(SkxSkiplistCursor *c, uint32 target);
 
 /*
- * Moves to the first sub-block of the list whose last document is >= target,
- * to the last one when there is none, wherever the cursor was.
+ * Moves to the first sub-block of the whole list whose last document is >=
+ * target, or to the last sub-block if there is none.  The cursor may be
+ * anywhere before, and pins the page.
  */
 extern void skx_skiplist_seek_back(SkxSkiplistCursor *c, uint32 target);
 
 /*
- * Has the processor fetch the sub-block that a seek to `target` will decode, if
- * that is on the current page.
+ * Prefetches, into the processor's cache, the sub-block that a seek to
+ * `target` will decode.  Does nothing if that is not on the current page.
  */
 extern void skx_skiplist_touch(const SkxSkiplistCursor *c, uint32 target);
 
 /*
- * Fills table_last and table_impacts for the current node and all after it.
- * Only after a seek.
+ * Fills table_last and table_impacts for the current node and all nodes after
+ * it.  A seek must precede.
  */
 extern void skx_skiplist_know_nodes(SkxSkiplistCursor *c);
 
-/* Makes body..end valid again after the pin may have been given up. */
+/* Pins the page of the current portion and makes body..end valid. */
 extern void skx_skiplist_pin_page(SkxSkiplistCursor *c);
+
+/*
+ * Releases the pin if this backend holds many pins.  skx_skiplist_pin() renews
+ * it.
+ */
 extern void skx_skiplist_relax(SkxSkiplistCursor *c);
 
+/* Pins the page of the current portion, unless it is pinned. */
 static inline void
 skx_skiplist_pin(SkxSkiplistCursor *c)
 {
@@ -184,19 +240,23 @@ skx_skiplist_pin(SkxSkiplistCursor *c)
 		skx_skiplist_pin_page(c);
 }
 
-/* Where the current sub-block's start; pages count from the list's first. */
+/*
+ * Sets *address to the address of the current sub-block's positions, whose
+ * page counts from the first page of the list's positions.  Pins the page.
+ */
 extern void skx_skiplist_positions(SkxSkiplistCursor *c,
 								   SkxPositionAddress *address);
 
 /*
- * Finds the first node after *node, which precedes the target, that can contain
- * it; nnodes when it lies behind all.  False when that is not known from the
- * current node.  May read the node table.
+ * Sets *node to the first node after *node that can contain `target`, or to
+ * the number of nodes if none can.  Node *node must precede the target.
+ * Returns false if the current node's forward pointers do not reach so far.
+ * May read the node table.
  */
 extern bool skx_skiplist_find_node(SkxSkiplistCursor *c, uint32 target,
 								   uint32 *node);
 
-/* Ordinal of the first page of a node. */
+/* Returns the ordinal of the first page of a node. */
 static inline uint32
 skx_skiplist_node_page(const SkxSkiplistCursor *c, uint32 node)
 {
@@ -208,8 +268,8 @@ skx_skiplist_node_page(const SkxSkiplistCursor *c, uint32 node)
 }
 
 /*
- * The first entry of ascending `last` in [from, n) that is >= target; n when
- * there is none.
+ * Returns the first index in [from, n) with last[index] >= target, n if there
+ * is none.  `last` must ascend.
  */
 static inline int
 skx_skiplist_lower_bound(const uint32 *last, int from, int n, uint32 target)

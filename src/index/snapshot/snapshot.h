@@ -1,7 +1,7 @@
 /*
  * snapshot.h
- *	  What is read of an index: the segments of a view, then the documents
- *	  pending by it.
+ *	  Reads an index: the segments of a view, then the documents that are
+ *	  pending in it.
  */
 #ifndef SKX_SNAPSHOT_H
 #define SKX_SNAPSHOT_H
@@ -10,130 +10,193 @@
 #include "index/segment/segment.h"
 
 /*
- * One reader of an index.  All of it lives in the memory context that it was
- * opened in.
+ * Reader of an index.  All of it is in the memory context in which it was
+ * opened.
  */
 typedef struct SkxSource
 {
 	Relation	rel;
 	const SkxView *view;
-	SkxBlkFile *file;			/* NULL: the view has no segments */
+	SkxBlkFile *file;			/* NULL if the view has no segments */
 	int			next;			/* number of the next segment in the view */
-	int			nsegments;		/* that are open, */
-	SkxSegment **segments;		/* by their numbers, up to `next` */
-	SkxPendingScan *pending;	/* NULL: not begun, or at its end */
-	const uint64 *after;		/* after these; NULL: all */
-	const SkxPendingBounds *only;	/* of these; NULL: all */
+	int			nsegments;		/* open segments */
+	SkxSegment **segments;		/* the open ones, which precede `next` in the
+								 * view */
+	SkxPendingScan *pending;	/* NULL if not begun, or at its end */
+	const uint64 *after;		/* skip documents up to these numbers; NULL:
+								 * none */
+	const SkxPendingBounds *only;	/* bounds of wanted documents; NULL: all
+									 * are wanted */
 	MemoryContext context;
-	MemoryContext document;		/* of a pending one; NULL: there was none */
+	MemoryContext document;		/* reset after each pending document; NULL if
+								 * none was read */
 } SkxSource;
 
 /*
- * Of a view, which must stay: one taken now (skx_manifest_view()), or earlier
- * by what keeps it readable.
+ * Opens a reader of the view, in the current memory context.  The view must
+ * stay readable: one just taken by skx_manifest_view(), or an earlier one that
+ * the caller keeps readable.
  */
 extern SkxSource *skx_snapshot_open(Relation rel, const SkxView *view);
 
-/* What is read will not be read again soon: skx_blkio_once(). */
+/*
+ * Makes further reads of segments leave the block cache to others
+ * (skx_blkio_once()), because the pages are not needed again soon.
+ */
 extern void skx_snapshot_once(SkxSource *source);
 
-/* Nor by others, and it is much: skx_blkio_past(), before next and at. */
+/*
+ * Makes further reads of segments bypass the page cache (skx_blkio_past()),
+ * for large scans whose pages no process needs again soon.  Must be called
+ * before skx_snapshot_next() and skx_snapshot_at().
+ */
 extern void skx_snapshot_past(SkxSource *source);
 
-/*
- * Closes the segments that are open, and opens the next ones, `most` at most;
- * the headers of several are asked for together.  Returns how many; 0 at the
- * end.
- */
+/* `most` that makes skx_snapshot_next() open all segments. */
 #define SKX_SOURCE_ALL		PG_INT32_MAX
 
+/*
+ * Closes the open segments, and opens the next ones, at most `most`.
+ * Prefetches the headers of these together.  Returns how many are open, 0 at
+ * the end.
+ */
 extern int	skx_snapshot_next(SkxSource *source, int most);
 
-/* Closes them, and opens that one of the view. */
+/*
+ * Closes the open segments, and opens the segment with this number in the
+ * view.  Returns it.  skx_snapshot_next() continues after it.
+ */
 extern SkxSegment *skx_snapshot_at(SkxSource *source, int segment);
 
 /*
- * Calls `visit` for each pending document, in a memory context that is reset
- * after it, until it returns false; the next call goes on from there.  Returns
- * false at the end, after which the next call begins again.  `last` is as for
- * skx_pending_begin().
+ * Callback that skx_snapshot_pending() calls with a document, which is valid
+ * until it returns.  Returns false to stop.
  */
 typedef bool (*SkxSourceVisit) (const SkxPendingDoc *doc, void *arg);
+
+/*
+ * Calls `visit` for each pending document, in a memory context that is reset
+ * after it, until it returns false.  `last` is as for skx_pending_begin().
+ * Returns true if `visit` stopped it; the next call continues from there.
+ * Returns false at the end; the next call then begins again.
+ */
 extern bool skx_snapshot_pending(SkxSource *source, const uint64 *last,
 								 SkxSourceVisit visit, void *arg);
 
 /*
- * From the next time that they begin, only those after the numbers of stripes,
- * and those that are wanted; NULL: all.
+ * Makes skx_snapshot_pending() skip documents of stripe i up to number
+ * after[i]; NULL: none.  The array must stay valid.  No scan of pending
+ * documents may be under way.
  */
 extern void skx_snapshot_after(SkxSource *source, const uint64 *after);
-extern void skx_snapshot_only(SkxSource *source, const SkxPendingBounds *only);
 
 /*
- * The row of a document was seen to be dead to all snapshots of this server:
- * searches may leave the document out from now on.  Not to be called for what
- * was seen in a transaction that began in recovery.  Counted in dead_noted.
+ * Makes skx_snapshot_pending() skip documents whose bounds are too low; NULL:
+ * none.  *only must stay valid.  No scan of pending documents may be under
+ * way.
  */
+extern void skx_snapshot_only(SkxSource *source, const SkxPendingBounds *only);
+
+/* Place of a document in a view. */
 typedef struct SkxSourcePlace
 {
-	const SkxSegment *segment;	/* NULL: pending, */
-	int			stripe;			/* in this one */
-	uint64		number;			/* of the document there */
+	const SkxSegment *segment;	/* NULL: the document is pending */
+	int			stripe;			/* of a pending document */
+	uint64		number;			/* of the document in the segment or stripe */
 } SkxSourcePlace;
 
+/* Number of calls of skx_snapshot_note_dead() in this process. */
 extern PGDLLIMPORT uint64 skx_snapshot_dead_noted;
 
+/*
+ * Notes that the row of a document is dead to all snapshots of this server, so
+ * that searches may skip the document.  Must not be called for a row that was
+ * found dead in a transaction that began in recovery.
+ */
 extern void skx_snapshot_note_dead(Relation rel, const SkxView *view,
 								   const SkxSourcePlace *place);
 
-/* Pending documents that were handed out, in this process. */
+/* Number of pending documents passed to a callback, in this process. */
 extern PGDLLIMPORT uint64 skx_snapshot_pending_read;
 
-/* Closes all of it.  After an error there is nothing to be closed. */
+/*
+ * Closes the reader and all that it has open.  After an error this call is not
+ * necessary.
+ */
 extern void skx_snapshot_close(SkxSource *source);
 
 /*
- * snapshot_heap.c : the table's blocks of rows that will be handed out, asked for
- * some rows ahead, as many as `depth` tells of the table's tablespace: the
- * larger one of effective_io_concurrency and skipidx.io_depth, none where the
- * former is 0
+ * snapshot_heap.c : prefetch of the table's blocks of rows that a scan will
+ * return
  *
- * begin is called with the table, as often as one likes; batch when there are
- * TIDs of further rows, of which the first `sure` will be wanted; ask before
- * row `at` of n is handed out.  restart is for a scan that begins anew.
+ * The scan prefetches some rows ahead, at most as many as
+ * skx_snapshot_heap_depth() tells.
  */
+
+/* Number of recent blocks that are remembered. */
 #define SKX_HEAP_LATELY		16
 
+/* State of the prefetch of one scan. */
 typedef struct SkxHeapAhead
 {
-	Relation	heap;			/* NULL: none is known */
-	int			depth;			/* rows ahead, at most */
-	int			reach;			/* now: grows as rows are handed out */
-	int			sure;
-	int			next;			/* the first row not asked for */
-	int			found;			/* blocks found in shared buffers in a row */
-	int			pass;			/* blocks not to be looked for */
-	uint32		rows;			/* noted in lately */
-	BlockNumber before;			/* of the row before `next` */
-	BlockNumber lately[SKX_HEAP_LATELY];	/* asked for, or looked for */
+	Relation	heap;			/* NULL: no table, no prefetch */
+	int			depth;			/* most rows ahead */
+	int			reach;			/* rows ahead at present; grows as rows are
+								 * returned */
+	int			sure;			/* rows of the batch that are certainly
+								 * returned */
+	int			next;			/* first row of the batch whose block was not
+								 * prefetched */
+	int			found;			/* blocks in a row that were in shared buffers */
+	int			pass;			/* blocks to skip before the next look-up */
+	uint32		rows;			/* blocks noted in lately since the batch
+								 * began */
+	BlockNumber before;			/* block of the row before `next` */
+	BlockNumber lately[SKX_HEAP_LATELY];	/* blocks that were prefetched or
+											 * looked up */
 } SkxHeapAhead;
 
-/* Blocks for which a read was begun, in this process. */
+/* Number of blocks whose read was begun by a prefetch, in this process. */
 extern PGDLLIMPORT uint64 skx_snapshot_heap_asked;
 
+/*
+ * Returns how many rows ahead a scan of a table in this tablespace prefetches:
+ * the larger of effective_io_concurrency and skipidx.io_depth, but 0 if the
+ * former is 0.
+ */
 extern int	skx_snapshot_heap_depth(Oid tablespace);
+
+/*
+ * Sets the table of the scan; NULL: none.  Does nothing if that is the table
+ * already, so that it may be called repeatedly.
+ */
 extern void skx_snapshot_heap_begin(SkxHeapAhead *a, Relation heap);
+
+/*
+ * Begins a batch of tids, of which the first `sure` rows will certainly be
+ * returned.
+ */
 extern void skx_snapshot_heap_batch(SkxHeapAhead *a, int sure);
+
+/*
+ * Prefetches blocks of the rows after row `at` of a batch of n tids.  Called
+ * by skx_snapshot_heap_ask() only.
+ */
 extern void skx_snapshot_heap_ask_slow(SkxHeapAhead *a,
 									   const ItemPointerData *tids, int n,
 									   int at);
 
+/* Prepares for a scan that begins again. */
 static inline void
 skx_snapshot_heap_restart(SkxHeapAhead *a)
 {
 	a->reach = 0;
 }
 
+/*
+ * Prefetches blocks of the rows after row `at` of a batch of n tids.  The scan
+ * calls it before it returns row `at`.
+ */
 static inline void
 skx_snapshot_heap_ask(SkxHeapAhead *a, const ItemPointerData *tids, int n,
 					  int at)

@@ -1,6 +1,6 @@
 /*
  * condition.h
- *	  What conditions on the columns of an index ask of its documents.
+ *	  Conditions on the columns of an index, as conditions on its documents.
  */
 #ifndef SKX_CONDITION_H
 #define SKX_CONDITION_H
@@ -9,93 +9,135 @@
 #include "index/column/column.h"
 
 /*
- * condition.c
- *
- * What a document has to have.  Lexemes ascend and differ.
+ * The kinds of conditions on a document.  The lexemes they name are those of
+ * an SkxCondition; they ascend and are distinct.
  */
 typedef enum SkxConditionKind
 {
 	SKX_CONDITION_NEVER,		/* no document meets it */
 	SKX_CONDITION_ALL,			/* has all of the lexemes */
-	SKX_CONDITION_ANY,			/* has one of them */
-	SKX_CONDITION_WITHOUT,		/* has none of them */
-	SKX_CONDITION_RANGE,		/* has one of a range of them */
+	SKX_CONDITION_ANY,			/* has one of the lexemes */
+	SKX_CONDITION_WITHOUT,		/* has none of the lexemes */
+	SKX_CONDITION_RANGE,		/* has a lexeme in the range [from, to) */
 	SKX_CONDITION_QUERIES,		/* its text matches one of the queries */
 	SKX_CONDITION_DISJUNCTION	/* meets all conditions of one of the arms */
 } SkxConditionKind;
 
-/* Conditions that are to be met together. */
+/* An arm of a disjunction: a conjunction of conditions. */
 typedef struct SkxArm
 {
 	int			n;				/* at least 1 */
 	struct SkxCondition *conditions;	/* not NEVER or DISJUNCTION */
 } SkxArm;
 
+/* A condition on the documents of an index. */
 typedef struct SkxCondition
 {
 	SkxConditionKind kind;
-	bool		lossy;			/* more documents than rows meet it */
-	int			n;
-	SkxLexeme  *lexemes;
+	bool		lossy;			/* documents may meet it whose rows do not */
+	int			n;				/* number of lexemes, or of queries */
+	SkxLexeme  *lexemes;		/* ALL, ANY, WITHOUT: n of them */
 	TSQuery    *queries;		/* QUERIES: n of them, none empty */
-	SkxLexeme	from;			/* RANGE, of one column: from this one on, */
-	SkxLexeme	to;				/* and below this one; n is 0 */
+	SkxLexeme	from;			/* RANGE: lower bound, in the range; n is 0 */
+	SkxLexeme	to;				/* RANGE: upper bound, not in the range; of
+								 * the same column as `from` */
 	int			narms;			/* DISJUNCTION: at least 1; n is 0 */
-	SkxArm	   *arms;
+	SkxArm	   *arms;			/* DISJUNCTION: narms of them */
 } SkxCondition;
 
-/* Takes an array apart, of whatever type; returns how many elements it has. */
+/* condition.c : conditions from scan keys, and tests of documents */
+
+/*
+ * Takes an array of any element type apart into *elements and *nulls, which
+ * are allocated in the current memory context.  Returns the number of
+ * elements.
+ */
 extern int	skx_condition_elements(Datum argument, Datum **elements,
 								   bool **nulls);
 
-/* Of a scan key. */
+/*
+ * Sets *condition to what the scan key says of documents.  A comparison with
+ * NULL becomes NEVER.  Raises an error if the strategy of a scalar column is
+ * unknown.
+ */
 extern void skx_condition_of_key(Relation index, const ScanKeyData *key,
 								 SkxCondition *condition);
 
 /*
- * The first of a document's entries that is not below the lexeme; its size:
- * there is none.
+ * Returns the number of the document's first entry that is not below the
+ * lexeme, or the document's size if all entries are below it.
  */
 extern int	skx_condition_find(TSVector document, const SkxLexeme *lexeme);
 
-/* Does the document meet it?  Not for QUERIES and DISJUNCTION. */
+/*
+ * Returns true if the document, with the lexemes of its values, meets the
+ * condition.  The condition must not be of kind QUERIES or DISJUNCTION.
+ */
 extern bool skx_condition_meets(const SkxCondition *condition,
 								TSVector document);
 
 /*
- * join_without adds what another condition says that documents must not have of
- * the same column; false: they are not such.  join_conditions makes one of these
- * and one of a column's ranges; returns how many conditions are left.
+ * Adds the lexemes of `other` to those of `condition`, so that it means
+ * both.  Returns false and changes nothing unless both are of kind WITHOUT
+ * and on the same column.
  */
 extern bool skx_condition_join_without(SkxCondition *condition,
 									   const SkxCondition *other);
+
+/*
+ * Joins the conditions of a conjunction: the ranges of each column become
+ * one condition, and so do each column's conditions of kind WITHOUT.
+ * Returns the number of conditions left, which stand at the start of the
+ * array.
+ */
 extern int	skx_condition_join_conditions(SkxCondition *conditions, int n);
 
 /*
- * condition_range.c : values below or above others, of a column whose canonical
- * forms ascend as its values do
- *
- * range: column (from 0) `strategy` a value of type `type`, or one of an array
- * of these, which is `array`.  join_range narrows a range by another one of its
- * column; false: they are not such.  in_range: has the document such a value?
+ * condition_range.c : conditions that values lie below or above others, on
+ * columns whose canonical forms ascend as their values do
+ */
+
+/*
+ * Sets *condition to the least range that contains all values of the column
+ * (from 0) for which "column `strategy` argument" is true; it is lossy if it
+ * contains others.  The argument is a value of `type`.  With `array` it is
+ * an array of such values, and the comparison is to be true for one of them.
+ * *condition must be zeroed and of kind NEVER.  It is left NEVER if the
+ * range is empty, or all elements of the array are NULL.
  */
 extern void skx_condition_range(Relation index, int column,
 								StrategyNumber strategy, Oid type, bool array,
 								Datum argument, SkxCondition *condition);
+
+/*
+ * Narrows a range to its intersection with `other`; an empty one becomes
+ * NEVER.  Returns false and changes nothing unless both are ranges of one
+ * column.
+ */
 extern bool skx_condition_join_range(SkxCondition *condition,
 									 const SkxCondition *other);
+
+/*
+ * Returns true if the document has a lexeme in [from, to) of the condition,
+ * which must be of kind RANGE.
+ */
 extern bool skx_condition_in_range(const SkxCondition *condition,
 								   TSVector document);
 
+/* condition_place.c : comparisons between values of two types */
+
 /*
- * condition_place.c
- *
- * Support function 2 of a pair of types in a family of operators, which tells
- * where values of `right` stand among those of `left`; InvalidOid: there is none.
+ * Returns support function 2 of the two types in the operator family, which
+ * tells where a value of `right` stands among values of `left`.  Returns
+ * InvalidOid if there is none, or if the types are equal or `right` is
+ * invalid.
  */
 extern Oid	skx_condition_placing(Oid family, Oid left, Oid right);
 
-/* May a range of values of `left` that `right` bounds have others in it? */
+/*
+ * Returns true if the range between bounds of type `right` may contain
+ * values of type `left` that do not meet its condition.
+ */
 extern bool skx_condition_may_mix(Oid family, Oid left, Oid right);
 
 #endif							/* SKX_CONDITION_H */

@@ -2,10 +2,11 @@
  * condition_disjunction.h
  *	  A disjunction of conditions on several columns, as one value.
  *
- * Scan keys are all to be met.  That rows meet one of several conditions is asked
- * for by one key on the first column, whose argument has these.  The planner
- * makes it (plan_disjunction.c); values that only the execution knows are put
- * in by skx_bind_values().  Nothing else makes one: the type has no input.
+ * A row has to meet all scan keys.  A disjunction is therefore one scan key
+ * on the first column, and its argument contains the conditions.  The
+ * planner makes the argument (plan_disjunction.c); skx_bind_values() puts
+ * values into it that only the execution knows.  Nothing else makes one: the
+ * type has no input function.
  */
 #ifndef SKX_CONDITION_DISJUNCTION_H
 #define SKX_CONDITION_DISJUNCTION_H
@@ -13,33 +14,37 @@
 #include "read/condition/condition.h"
 #include "lib/stringinfo.h"
 
-/* Conditions of one at most. */
+/* The largest number of conditions in a disjunction. */
 #define SKX_DISJUNCTION_MOST	64
 
-/* Beside the flags of scan keys: the value is not known yet. */
+/* A flag beside those of scan keys: the value is not known yet. */
 #define SKX_PACKED_OPEN			0x40000000
 
 /*
- * One condition.  Those of an arm follow each other, and have to be met
- * together; arms ascend from 0.  The value follows, unless it is NULL or open,
- * aligned to MAXALIGN; of a type that is passed by value as a Datum.
+ * One condition of a disjunction.  The conditions of an arm follow each
+ * other, and a document has to meet all of them; arms are numbered from 0.
+ * The value follows the struct, aligned to MAXALIGN, unless it is NULL or
+ * not known yet.  A value of a type that is passed by value is stored as a
+ * Datum.
  */
 typedef struct SkxPackedCondition
 {
-	int32		arm;
-	int32		column;			/* of the index, from 1: the text */
-	Oid			operator;		/* of the column's family; InvalidOid: whether
-								 * it is NULL, or a gate */
+	int32		arm;			/* number of its arm */
+	int32		column;			/* index column, from 1; 1 is the text */
+	Oid			operator;		/* of the column's family; InvalidOid for a
+								 * test for NULL, or a gate */
 	int32		flags;			/* of a scan key: SK_ISNULL, SK_SEARCH...; and
 								 * SKX_PACKED_OPEN */
-	Oid			type;			/* of the value */
-	int32		len;			/* its bytes, without what aligns the next one */
+	Oid			type;			/* type of the value */
+	int32		len;			/* bytes of the value, without padding; 0 if
+								 * there is none */
 } SkxPackedCondition;
 
 /*
- * A gate, of column 1, is a value that is not known yet and no column's: once it
- * is, it is left out if it is true, else the arm, which has other conditions, is
- * met by nothing.
+ * Returns true if the condition is a gate: a boolean that belongs to no
+ * column and is not known yet.  A gate is stored as a condition on column 1,
+ * in an arm with other conditions.  Once it is known, a true one is left out
+ * of the arm; if it is not true, no document meets the arm.
  */
 static inline bool
 skx_condition_is_gate(const SkxPackedCondition *packed)
@@ -48,17 +53,22 @@ skx_condition_is_gate(const SkxPackedCondition *packed)
 		packed->flags == SKX_PACKED_OPEN;
 }
 
+/*
+ * The header of a disjunction, a varlena value.  Its packed conditions
+ * follow, aligned to MAXALIGN.
+ */
 typedef struct SkxDisjunction
 {
 	int32		vl_len_;		/* varlena header (do not touch directly!) */
-	int32		n;				/* conditions, from here on */
-	int16		exact;			/* do all documents meet it whose rows do, and
-								 * no others?  Else rows have to be looked at. */
-	int16		on_text;		/* does it have a query? */
-	float4		gather;			/* what it costs, as the planner counts, to
-								 * gather bits for its queries; 0: none are */
+	int32		n;				/* number of conditions that follow */
+	int16		exact;			/* a document meets it if and only if its row
+								 * does; if 0, rows are rechecked */
+	int16		on_text;		/* 1 if it contains a query, else 0 */
+	float4		gather;			/* the planner's cost of gathering bits for
+								 * its queries; 0 if none are gathered */
 } SkxDisjunction;
 
+/* Returns the first condition of a disjunction. */
 static inline const SkxPackedCondition *
 skx_condition_first_packed(const SkxDisjunction *disjunction)
 {
@@ -66,6 +76,10 @@ skx_condition_first_packed(const SkxDisjunction *disjunction)
 										 MAXALIGN(sizeof(SkxDisjunction)));
 }
 
+/*
+ * Returns the address behind a condition and its value.  The next condition
+ * stands there, if there is one.
+ */
 static inline const SkxPackedCondition *
 skx_condition_next_packed(const SkxPackedCondition *packed)
 {
@@ -75,17 +89,45 @@ skx_condition_next_packed(const SkxPackedCondition *packed)
 }
 
 /*
- * pack_begin, then pack for each condition, with its value where it has one (len
- * is filled in), then pack_end.  packed_value: valid as long as it is.
+ * condition_disjunction.c : makes a disjunction, and turns one into a
+ * condition
+ *
+ * A disjunction is made by skx_condition_pack_begin(), skx_condition_pack()
+ * for each condition, and skx_condition_pack_end().
+ */
+
+/*
+ * Initializes `out` in the current memory context, and appends the header of
+ * a disjunction without conditions.
  */
 extern void skx_condition_pack_begin(StringInfo out);
+
+/*
+ * Appends a condition, with its value if it has an operator and the value is
+ * neither NULL nor open.  The function fills in packed.len itself.
+ */
 extern void skx_condition_pack(StringInfo out, SkxPackedCondition packed,
 							   Datum value);
+
+/*
+ * Completes the header with `exact` and `gather` (see SkxDisjunction), and
+ * returns the disjunction, which is the data of `out`.
+ */
 extern SkxDisjunction *skx_condition_pack_end(StringInfo out, bool exact,
 											  double gather);
+
+/*
+ * Returns the value of a packed condition that has one.  A value that is
+ * passed by reference points into `packed`, and is valid as long as that is.
+ */
 extern Datum skx_condition_packed_value(const SkxPackedCondition *packed);
 
-/* What documents have to have of it in the index that it was made for. */
+/*
+ * Sets *condition to what the disjunction says of documents of the index,
+ * for which it must have been made.  *condition must be zeroed and of kind
+ * NEVER, and stays NEVER if no document can meet any arm.  A disjunction of
+ * a single condition becomes that condition.  All values must be known.
+ */
 extern void skx_condition_disjunction(Relation index, Datum argument,
 									  SkxCondition *condition);
 

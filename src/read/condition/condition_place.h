@@ -2,10 +2,11 @@
  * condition_place.h
  *	  Where a value of one type stands among those of another.
  *
- * Of types whose `=` and `<` depend on the session's time zone one value may be
- * equal to several of the other type, or to none, and what is equal to, below
- * and above it need not lie in that order: where clocks are put forward, a time
- * that they pass over is later than some that come after it.
+ * The `=` and `<` of some pairs of types depend on the session's time zone.
+ * One value may then be equal to several values of the other type, or to
+ * none.  The values equal to it, below it and above it need not lie in that
+ * order: where clocks are put forward, a time that they skip is later than
+ * some times that come after it.
  */
 #ifndef SKX_CONDITION_PLACE_H
 #define SKX_CONDITION_PLACE_H
@@ -13,32 +14,44 @@
 #include "read/condition/condition.h"
 
 /*
- * Of canonical forms of the other type: those below `least` are below the value,
- * those from `most` on above it.
+ * Where a value stands among the canonical forms of the other type: all
+ * forms below `least` are below the value, and those from `most` on are
+ * above it.
  */
 typedef struct SkxPlace
 {
 	bytea	   *least;
 	bytea	   *most;
-	bool		mixed;			/* between these are others than equal ones */
-	int			n;				/* how many are equal, */
-	bytea	  **equal;			/* ascending */
+	bool		mixed;			/* true if forms between these two are not
+								 * equal to the value */
+	int			n;				/* number of forms equal to the value */
+	bytea	  **equal;			/* these n forms, ascending */
 } SkxPlace;
 
 /*
- * condition_place.c
- *
- * A comparand gives the forms of a column's values (from 0) that values of
- * `type` are compared with; where that is one each, the value's own.
+ * A function that translates values of a type for comparisons with a column:
+ * into their canonical form, or into an SkxPlace if `places` is true.
  */
 typedef struct SkxComparand
 {
 	FmgrInfo	function;
-	bool		places;			/* it is support function 2 */
+	bool		places;			/* the function is support function 2 */
 } SkxComparand;
 
+/* condition_place.c : the place of a value among those of another type */
+
+/*
+ * Sets *comparand to the function that translates values of `type` for
+ * comparisons with the index column (from 0).
+ */
 extern void skx_condition_comparand(Relation index, int column, Oid type,
 									SkxComparand *comparand);
+
+/*
+ * Sets *place to where the value stands among the column's values.  The
+ * comparand's `places` must be true.  The forms are allocated in the current
+ * memory context.
+ */
 extern void skx_condition_place(SkxComparand *comparand, Datum value,
 								SkxPlace *place);
 

@@ -1,7 +1,7 @@
 /*
  * score.h
- *	  A ranking query under the statistics of an index, and the score of one
- *	  document by it.
+ *	  A ranking query with the statistics of an index, and the score of a
+ *	  document for it.
  */
 #ifndef SKX_SCORE_H
 #define SKX_SCORE_H
@@ -13,67 +13,80 @@
 #include "utils/snapshot.h"
 
 /*
- * score_stats.c : statistics of an index, of all partitions of one, or of one
- * and those of the tables that inherit from its table
+ * score_stats.c : statistics of an index and of the indexes counted with it
  *
- * Pinned by index and content of the snapshot until the transaction ends, so
- * that every reader under the same snapshot gets the same: scan, sort, select
- * list, all partitions, all pages of a cursor.  Without an MVCC snapshot they
- * are fresh.  `index` is open and locked; partitions of a partitioned index
- * are opened and locked here; those without an index of the family are none of
- * it.  So are the other indexes of the reference, unless that is NULL.
+ * The statistics of a partitioned index are those of all its partitions.  The
+ * statistics of an index on a parent table include those of its inheriting
+ * tables.  They are kept, by index and content of the snapshot, until the
+ * transaction ends.  So every reader under the same snapshot gets the same:
+ * scan, sort, select list, all partitions, all pages of a cursor.
  */
+
+/* Statistics for one snapshot. */
 typedef struct SkxStats SkxStats;
+
+/* Ranking query with its index, defined below. */
 struct SkxRef;
 
+/*
+ * Returns the statistics of `index` for a snapshot.  They include those of the
+ * other indexes of `ref`, unless ref is NULL.  `index` is open and locked.
+ * Partitions, inheriting tables and other indexes are opened and locked
+ * (AccessShareLock) until the transaction ends; those without a valid index of
+ * this access method are left out.  Without an MVCC snapshot (NULL, or of
+ * another type) the statistics are new, in the current memory context, and not
+ * kept.
+ */
 extern SkxStats *skx_score_stats(Relation index, const struct SkxRef *ref,
 								 Snapshot snapshot);
 
-/* Documents with a tsvector, and the sum of their lengths. */
+/* Returns the number of documents with a tsvector. */
 extern uint64 skx_score_stats_ndocs(const SkxStats *stats);
+
+/* Returns the sum of the lengths of these documents. */
 extern uint64 skx_score_stats_length(const SkxStats *stats);
 
-/*
- * One word of a ranking query.
- */
+/* One word of a ranking query. */
 typedef struct SkxScoreTerm
 {
 	const char *lexeme;
 	int			len;
-	bool		prefix;			/* all lexemes that begin so, as one word */
+	bool		prefix;			/* stands for all lexemes that begin with
+								 * `lexeme` */
 	uint8		labels;			/* set of labels that count; 0: any */
-	uint16		count;			/* how often the query has it, at most
+	uint16		count;			/* occurrences in the query, at most
 								 * SKX_SCORE_COUNT_MAX */
-	uint64		df;				/* of a prefix see README.md; at most the
-								 * number of documents */
+	uint64		df;				/* at most the number of documents; that of a
+								 * prefix is an estimate, see README.md */
 	double		idf;
-	float		weight;			/* idf in units, as often as it counts */
-	float		ceiling;		/* a weight that bounds the parts of pairs,
-								 * too, of which this is the rarer word */
+	float		weight;			/* count * idf, in units */
+	float		ceiling;		/* weight that also bounds the contributions
+								 * of the pairs of which this is the rarer
+								 * word */
 } SkxScoreTerm;
 
 /*
- * A word that the query repeats counts so often at most: as many occurrences as
- * a tsvector keeps.
+ * Most occurrences of a word in a query that count: as many as a tsvector
+ * keeps.
  */
 #define SKX_SCORE_COUNT_MAX	255
 
 /* Two neighbouring words of a ranking query; neither is a prefix. */
 typedef struct SkxScorePair
 {
-	int			first;			/* terms, in the order of the query */
-	int			second;
+	int			first;			/* term, before `second` in the query */
+	int			second;			/* term */
 	float		weight;			/* in units */
 } SkxScorePair;
 
-/* Pairs that are looked at: the first ones of a long query. */
+/* Most pairs of a query: the first ones count. */
 #define SKX_SCORE_PAIRS_MAX	16
 
 /*
- * score_query.c
+ * score_query.c : a ranking query, ready to score documents
  *
- * The words are those that the query does not negate, each lexeme once; its
- * labels are united.  NULL statistics give every word the weight zero.
+ * The terms are the lexemes that the query does not negate, each once with its
+ * labels united.
  */
 typedef struct SkxScorer
 {
@@ -81,44 +94,57 @@ typedef struct SkxScorer
 	SkxStats   *stats;
 	SkxRankOptions options;
 	int			nterms;
-	int			nplain;			/* of them no prefixes */
-	SkxScoreTerm *terms;		/* in the order of a dictionary, prefixes last */
+	int			nplain;			/* terms that are no prefixes */
+	SkxScoreTerm *terms;		/* in dictionary order, prefixes last */
 	int			npairs;
 	SkxScorePair *pairs;
-	uint64		ndocs;			/* documents, and their lengths */
-	uint64		length;
+	uint64		ndocs;			/* documents of the statistics */
+	uint64		length;			/* sum of their lengths */
 	double		unit;			/* units that make a score of 1 */
-	double		average;		/* length */
-	float		most;			/* largest of the label weights, at least 1,
-								 * so that it bounds occurrences, too */
+	double		average;		/* average length of a document */
+	float		most;			/* largest of the label weights, but at least
+								 * 1, so that it bounds numbers of
+								 * occurrences, too */
 	bool		flat;			/* all label weights are 1; those in `options`
 								 * are rounded to multiples of 1/256 */
-	float		inverse[256];	/* by norm */
+	float		inverse[256];	/* by norm, see skx_rank_inverse() */
 } SkxScorer;
 
-/* In the current memory context; `query` must stay. */
+/*
+ * Opens a scorer of the query with the statistics of `index`, in the current
+ * memory context.  `query` must stay valid as long as the scorer.
+ */
 extern SkxScorer *skx_score_open(Relation index, Snapshot snapshot,
 								 const SkxRankOptions *options,
 								 TSQuery query);
 
 /*
- * score_pins.c : the numbers that a scorer goes by, to score by the same later
+ * score_pins.c : frozen statistics
  *
- * pinned tells them, in the current memory context.  open_pinned opens a scorer,
- * by the other indexes of a reference, too, unless that is NULL.  It goes by
- * these numbers, if they are not NULL, which may be anything: it refuses what no
- * index can have, and those of other parameters.
+ * Frozen statistics are the numbers from which a scorer computes scores.  A
+ * later scorer with the same numbers gives every document the same score.
  */
+
+/* Frozen statistics. */
 typedef struct SkxScorePins
 {
-	uint64		options;		/* a hash */
+	uint64		options;		/* hash of the ranking parameters */
 	uint64		ndocs;
-	uint64		length;
-	int			n;
-	uint64	   *dfs;			/* of as many terms */
+	uint64		length;			/* sum of the documents' lengths */
+	int			n;				/* terms */
+	uint64	   *dfs;			/* df of each term */
 } SkxScorePins;
 
+/* Sets *pins to the frozen statistics of a scorer; pins->dfs is palloc'd. */
 extern void skx_score_pinned(const SkxScorer *scorer, SkxScorePins *pins);
+
+/*
+ * Does the same as skx_score_open(), with the statistics of `index` and of the
+ * other indexes of `ref` (NULL: none).  If `pins` is not NULL, the scorer uses
+ * these frozen statistics instead of the present numbers.  They may come from
+ * a user: raises an error if no index can have them, or if the ranking
+ * parameters have changed.
+ */
 extern SkxScorer *skx_score_open_pinned(Relation index,
 										const struct SkxRef *ref,
 										Snapshot snapshot,
@@ -127,79 +153,119 @@ extern SkxScorer *skx_score_open_pinned(Relation index,
 										const SkxScorePins *pins);
 
 /*
- * Is it of this transaction, and of a snapshot of the same content?  One that
- * is not must be opened again, and is good for nothing any more.
+ * Returns true if the scorer was opened in this transaction, its statistics
+ * were last asked for in this statement, and they are for a snapshot with this
+ * content.  Otherwise the scorer must not be used, and the caller opens a new
+ * one.
  */
 extern bool skx_score_is_current(const SkxScorer *scorer, Snapshot snapshot);
 
 /*
- * Terms of the statistics' view, so that they are looked up once: where the
- * statistics are of the plain index `index` alone, the view that they were
- * read from (else NULL), and what a segment of it has of each of the scorer's
- * terms that is no prefix (df 0: nothing).
+ * Returns the view from which the statistics were read, if they are those of
+ * the plain index `index` alone, else NULL.  skx_score_found() tells what
+ * segments of this view have of the terms, so that a search need not look
+ * these up again.
  */
 extern const SkxView *skx_score_view(const SkxScorer *scorer, Relation index);
 
-/* May that view have a pending document that the snapshot sees? */
+/*
+ * Returns true if that view may have a pending document that the snapshot
+ * sees.
+ */
 extern bool skx_score_pending(const SkxScorer *scorer);
+
+/*
+ * Returns the entry of a term, which must not be a prefix, in a segment of
+ * that view, given by its number.  Its df is 0 if the segment does not have
+ * the term.  skx_score_has_found() must be true.
+ */
 extern const SkxTerm *skx_score_found(const SkxScorer *scorer, int term,
 									  int segment);
 
-/* Is that known of all of them?  Not of a query of very many words. */
+/*
+ * Returns true if skx_score_found() knows the entries of all terms that are no
+ * prefixes.  Returns false for some plain terms if the query has very many
+ * words, the index is not plain, or the view has no segments.
+ */
 extern bool skx_score_has_found(const SkxScorer *scorer);
 
 /*
- * score_marks.c : which pending documents of that view may be hits
+ * score_marks.c : upper bounds of the sums of pending documents
  *
- * The look-up of the words has gone through them.  NULL: it is not known.
- * marked: the largest sums that documents can have, 0 without any of the words,
- * of n of a stripe from a number on, SKX_PENDING_BOUNDS at most, that are no
- * shorter than the codes in norms say.  Of documents that came later nothing is
- * known.
+ * While words are looked up in the pending documents of that view, it is noted
+ * how often each document has each word.
  */
+
+/* The notes for the terms of a scorer. */
 typedef struct SkxScoreMarks SkxScoreMarks;
 
+/*
+ * Returns the notes for a scorer, in the current memory context, valid as long
+ * as the scorer.  Returns NULL if there are none for one of its terms.
+ */
 extern SkxScoreMarks *skx_score_marks(const SkxScorer *scorer);
+
+/*
+ * Sets sums[i] to an upper bound of the sum of document sequence + i of a
+ * stripe, for n documents, 1 to SKX_PENDING_BOUNDS.  `norms` has the norms of
+ * these documents, or lower ones.  A bound is 0 if the document has none of
+ * the words, and PG_INT32_MAX if it was inserted after the statistics were
+ * read.
+ */
 extern void skx_score_marked(const SkxScoreMarks *marks, int stripe,
 							 uint64 sequence, int n, const uint8 *norms,
 							 int32 *sums);
 
 /*
- * score_document.c : the sum of parts of one document, 0 when it has none of
- * the words.  parts (NULL: not asked for) has room for nterms + npairs numbers.
+ * score_document.c : returns the sum of contributions of one document, 0 if it
+ * has none of the words.  Sets parts[] to the contributions of the terms and
+ * then the pairs, nterms + npairs numbers, unless parts is NULL.
  */
 extern int32 skx_score_document(const SkxScorer *scorer, TSVector document,
 								int32 *parts);
 
-/* The same apart: returns that of the words, *pairs is that of the pairs. */
+/*
+ * Does the same, but returns the sum of the terms' contributions only, and
+ * sets *pairs to that of the pairs.
+ */
 extern int32 skx_score_document_sums(const SkxScorer *scorer,
 									 TSVector document, int32 *parts,
 									 int32 *pairs);
 
-/* How often one of the terms counts in the document; -1: it has it not. */
+/*
+ * Returns how much the occurrences of a term in the document count, by their
+ * labels.  Returns -1 if the document does not have the term.
+ */
 extern float skx_score_count(const SkxScorer *scorer, int term,
 							 TSVector document);
 
-/* What a word counts in a document at most; of a prefix, the sum of all. */
+/*
+ * Bound of the count of a word in a document; of a prefix, bound of the sum.
+ */
 #define SKX_SCORE_TF_MAX	65535.0f
 
 /*
- * How often posting i of the cursor's sub-block counts, by its labels, which
- * may be 0 times; -1: it has none of the labels that the term asks for.  A
- * multiple of 1/256, so that the counts of a prefix's lexemes add up in any
- * order.
+ * Returns how much the occurrences of posting i of the cursor's sub-block
+ * count, by their labels: 0 if all have weight 0.  Returns -1 if none has a
+ * label that the term asks for.  The result is a multiple of 1/256, so that
+ * the counts of a prefix's lexemes add up to the same sum in any order.
  */
 extern float skx_score_tf_labels(const SkxScorer *scorer,
 								 const SkxScoreTerm *term, SkxCursor *c,
 								 int i);
 
-/* Does each place of a document count once, whatever its label? */
+/* Returns true if each occurrence of the term counts 1, whatever its label. */
 static inline bool
 skx_score_is_flat(const SkxScorer *scorer, const SkxScoreTerm *term)
 {
 	return scorer->flat && term->labels == 0;
 }
 
+/*
+ * Returns how much the occurrences of posting i of the cursor's sub-block
+ * count.  It uses the quickest of the ways that apply.  -1 is as for
+ * skx_score_tf_labels().
+ */
 static inline float
 skx_score_tf(const SkxScorer *scorer, const SkxScoreTerm *term, SkxCursor *c,
 			 int i)
@@ -211,20 +277,24 @@ skx_score_tf(const SkxScorer *scorer, const SkxScoreTerm *term, SkxCursor *c,
 	return skx_score_tf_labels(scorer, term, c, i);
 }
 
-/* Score of a sum, and the distance that `<@>` returns. */
+/* Returns the score of a sum. */
 static inline float4
 skx_score_value(const SkxScorer *scorer, int32 sum)
 {
 	return (float4) (sum / scorer->unit);
 }
 
+/* Returns the distance, the value of `<@>`, of a sum: its negated score. */
 static inline float4
 skx_score_distance(const SkxScorer *scorer, int32 sum)
 {
 	return sum == 0 ? 0.0f : -skx_score_value(scorer, sum);
 }
 
-/* No sum with such a distance, below 0, or a smaller one is less than that. */
+/*
+ * Returns a lower bound, at least 1, of the sums whose distance is `distance`
+ * or less.  `distance` must be below 0.
+ */
 static inline int32
 skx_score_least(const SkxScorer *scorer, float4 distance)
 {
@@ -236,16 +306,18 @@ skx_score_least(const SkxScorer *scorer, float4 distance)
 }
 
 /*
- * score_rights.c : errors out unless the current user may read every row of the
- * columns that the index is made of: SELECT on them, and no policy that applies
+ * score_rights.c : raises an error unless the current user may read every row
+ * of the columns of the index.  That takes SELECT on these columns, and that
+ * no row-level security policy applies.
  */
 extern void skx_score_check_rights(Relation index);
 
 /*
- * What checks the right to the index of a reference.  A plan checks it as
- * often as it is executed, and what holds such a reference is part of the plan.
- * What a function has made users can keep, store and give to others, so that
- * the right is asked for when a scorer is opened by it.
+ * The maker of a reference, which determines when the right to use its index
+ * is checked.  A reference made by the planner (SKX_REF_PLAN) is part of a
+ * plan, which checks the right as often as it is executed.  One made by a
+ * function (SKX_REF_FUNCTION) can be stored and given to other users, so that
+ * the right is checked when a scorer is opened with it.
  */
 typedef enum SkxRefMaker
 {
@@ -254,31 +326,36 @@ typedef enum SkxRefMaker
 } SkxRefMaker;
 
 /*
- * What stands on the right of a bound `<@>`: the index whose statistics and
- * options rank, other indexes that are counted with it, and the ranking query.
- * A varlena, never toasted.
+ * Reference: the right operand of a bound `<@>`.  It has the index whose
+ * statistics and options rank, other indexes whose documents are counted with
+ * it, and the ranking query.  It is a varlena, never toasted.
  */
 typedef struct SkxRef
 {
 	int32		vl_len_;		/* varlena header (do not touch directly!) */
 	Oid			index;
 	uint32		maker;			/* SkxRefMaker */
-	uint32		nothers;
-	Oid			others[FLEXIBLE_ARRAY_MEMBER];	/* ascending; then a TSQuery */
+	uint32		nothers;		/* number of `others` */
+	Oid			others[FLEXIBLE_ARRAY_MEMBER];	/* OIDs, ascending; a TSQuery
+												 * follows */
 } SkxRef;
 
+/* The ranking query of a reference. */
 #define SkxRefQuery(ref)	((TSQuery) ((ref)->others + (ref)->nothers))
 
+/* score_ref.c : references */
+
 /*
- * score_ref.c
- *
- * ref makes one; query NULL: none, to be bound later.  others: OIDs, ascending.
- * bound: the same with that query.  same_query: are two queries equal, item by
- * item?
+ * Returns a new reference, palloc'd.  `others` are OIDs of indexes, ascending.
+ * `query` NULL makes an empty query, for skx_score_bound() to replace.
  */
 extern SkxRef *skx_score_ref(Oid index, const List *others, TSQuery query,
 							 SkxRefMaker maker);
+
+/* Returns a copy of a reference with another query, palloc'd. */
 extern SkxRef *skx_score_bound(const SkxRef *ref, TSQuery query);
+
+/* Returns true if two queries are equal, byte by byte. */
 extern bool skx_score_same_query(const TSQueryData *a, const TSQueryData *b);
 
 #endif							/* SKX_SCORE_H */

@@ -1,6 +1,6 @@
 /*
  * score_internal.h
- *	  What the files of this folder share.
+ *	  Declarations that the files of score/ share.
  */
 #ifndef SKX_SCORE_INTERNAL_H
 #define SKX_SCORE_INTERNAL_H
@@ -12,14 +12,12 @@
 
 /*
  * Label weights are multiples of 1 / SKX_SCORE_LABEL_STEPS, and a word counts
- * SKX_SCORE_TF_MAX times at most: the product of both is below 2^24, so that a
- * sum below the limit is exact in single precision.
+ * SKX_SCORE_TF_MAX times at most.  The product of both is below 2^24, so that
+ * a sum below that limit is exact in single precision.
  */
 #define SKX_SCORE_LABEL_STEPS	256
 
-/*
- * The order of a dictionary and of a tsvector's lexemes.
- */
+/* Compares two lexemes in the order of dictionaries and tsvectors. */
 static inline int
 skx_score_compare(const char *a, int alen, const char *b, int blen)
 {
@@ -28,21 +26,25 @@ skx_score_compare(const char *a, int alen, const char *b, int blen)
 	return cmp != 0 ? cmp : alen - blen;
 }
 
-/* A lexeme or prefix as the statistics know it. */
+/* A lexeme or prefix in the statistics' table of words. */
 typedef struct SkxScoreWord
 {
 	const char *bytes;			/* the first three are the key */
 	int			len;
 	bool		prefix;
 	uint64		df;
-	const SkxTerm **found;		/* by segment of a plain index; NULL: for a
-								 * prefix, or not kept */
-	uint8	   *marks;			/* how often each pending document of a plain
-								 * index has the word, as SkxPendingFound;
-								 * NULL: not kept */
+	const SkxTerm **found;		/* by segment of a plain index: its entry,
+								 * NULL if it has none; `found` is NULL for a
+								 * prefix, without segments, or if not kept */
+	uint8	   *marks;			/* by pending document of a plain index: how
+								 * often it has the word, at most
+								 * SKX_PENDING_TF_MANY; NULL: not kept */
 } SkxScoreWord;
 
-/* What makes two snapshots see the same. */
+/*
+ * Content of a snapshot.  Two snapshots with the same content see the same
+ * rows.
+ */
 typedef struct SkxScoreContent
 {
 	TransactionId xmin;
@@ -56,124 +58,183 @@ typedef struct SkxScoreContent
 	TransactionId *subxip;
 } SkxScoreContent;
 
-/* One index with storage. */
+/* One index with storage, whose documents are counted. */
 typedef struct SkxScoreLeaf
 {
 	Oid			oid;
 	SkxLocator	locator;
 	SkxView    *view;
-	uint64	   *last;			/* number of the last document of each stripe
-								 * that counts */
-	uint64	   *marks;			/* where its documents begin among marks */
-	uint64		nmarks;			/* documents of all stripes */
+	uint64	   *last;			/* by stripe: number of the last document that
+								 * counts */
+	uint64	   *marks;			/* by stripe: index of its first document in
+								 * `marks` of a word */
+	uint64		nmarks;			/* pending documents of all stripes */
 } SkxScoreLeaf;
 
+/* Statistics for one snapshot. */
 struct SkxStats
 {
-	dlist_node	node;			/* in skx_score_pins, the last used first */
-	bool		listed;
-	bool		pinned;			/* was ever listed */
-	int			users;
-	SubTransactionId subid;		/* that pinned it */
-	TimestampTz statement;		/* when the one that asked for it last began */
+	dlist_node	node;			/* in the list of kept statistics, last used
+								 * first */
+	bool		listed;			/* is in that list */
+	bool		pinned;			/* was ever in that list */
+	int			users;			/* holders, see skx_score_stats_hold() */
+	SubTransactionId subid;		/* subtransaction that put them into that list */
+	TimestampTz statement;		/* start of the statement that last asked for
+								 * them */
 	Oid			index;
-	int			nothers;		/* indexes that are counted with it */
-	Oid		   *others;
+	int			nothers;		/* other indexes that are counted */
+	Oid		   *others;			/* OIDs of these, ascending */
 	SkxLocator	locator;		/* of a plain index */
 	SkxScoreContent content;
-	MemoryContext context;		/* of all of it */
+	MemoryContext context;		/* has all of it */
 	uint64		ndocs;
-	uint64		length;
-	bool		plain;			/* one leaf, which is the index itself */
+	uint64		length;			/* sum of the documents' lengths */
+	bool		plain;			/* the only leaf is the index itself */
 	int			nleaves;
 	SkxScoreLeaf *leaves;
-	MemoryContext lookups;		/* of the words and what they point to */
-	Size		mark_bytes;		/* of which are marks */
-	HTAB	   *words;			/* SkxScoreWord */
+	MemoryContext lookups;		/* has the words and all that they point to */
+	Size		mark_bytes;		/* bytes of marks in `lookups` */
+	HTAB	   *words;			/* hash table of SkxScoreWord */
 };
 
-/* Bytes of marks of one query's words, and of those that are remembered. */
+/*
+ * Most bytes of marks for the words of one query.  Statistics with more than
+ * that in all get no further marks.
+ */
 #define SKX_SCORE_MARK_BYTES	(1024 * 1024)
 
 /*
- * score_marks.c : how often pending documents have a word
+ * score_marks.c : marks, which tell how often pending documents have a word
  *
- * leaf: numbers the leaf's documents.  make: a byte for each, none set, for one
- * of n words; NULL: there are no documents, or too many.  at: where a document's
- * byte is; false: it came after those that count.
+ * A mark is one byte for a document and a word.
+ */
+
+/*
+ * Numbers the pending documents of the leaf that count: sets marks and nmarks.
  */
 extern void skx_score_marks_leaf(SkxScoreLeaf *leaf);
+
+/*
+ * Returns zeroed marks for one of n words of a query, a byte for each pending
+ * document, in stats->lookups.  Returns NULL if the index is not plain, has no
+ * pending documents, or has too many.
+ */
 extern uint8 *skx_score_marks_make(SkxStats *stats, int n);
+
+/*
+ * Sets *at to the index of a pending document in the marks of a word.  Returns
+ * false if the document was inserted after the statistics were read.
+ */
 extern bool skx_score_marks_at(const SkxScoreLeaf *leaf, int stripe,
 							   uint64 sequence, uint64 *at);
 
-/* score_query.c : those of a scorer's term, or NULL */
+/* score_query.c : returns the marks of a scorer's term, NULL if not kept */
 extern const uint8 *skx_score_word_marks(const SkxScorer *scorer, int term);
 
-/* score_document.c : the first entry that is not below the lexeme */
+/*
+ * score_document.c : returns the index of the document's first entry that is
+ * not below the lexeme, the number of entries if there is none
+ */
 extern int	skx_score_entry(const char *lexeme, int len, TSVector document);
 
+/* score_leaves.c : the indexes whose documents are counted together */
+
 /*
- * score_leaves.c : is the index counted alone, unless others are named?  Else
- * those that are counted with it and with these, and all but the partitioned ones
- * themselves, each once, in ascending order; all are locked
+ * Returns true if the index is counted alone: it is not partitioned, and no
+ * table inherits from its table.
  */
 extern bool skx_score_is_plain(Relation index);
+
+/*
+ * Returns the OIDs of the indexes that are counted with `index` and with the
+ * nothers indexes `others`, each once, ascending.  These are partitions, and
+ * indexes of inheriting tables that are defined alike.  Partitioned indexes
+ * are among them, and left out by skx_score_leaf_relation().  Locks all of
+ * them (AccessShareLock) until the transaction ends.
+ */
 extern List *skx_score_leaves(Relation index, const Oid *others, int nothers);
 
-/* score_pins.c : puts them in place of the statistics' numbers */
+/*
+ * score_pins.c : replaces the scorer's numbers of documents, lengths and df by
+ * frozen statistics.  Raises an error if these cannot be of this query and
+ * these ranking parameters.
+ */
 extern void skx_score_use_pins(SkxScorer *scorer, const SkxScorePins *pins);
 
-/* score_stats.c */
+/* score_stats.c : statistics, and the indexes that they are read from */
 
-/* Keeps the statistics until the current memory context is reset. */
+/*
+ * Keeps the statistics in memory until the current memory context is reset or
+ * deleted.
+ */
 extern void skx_score_stats_hold(SkxStats *stats);
 
 /*
- * Statistics that were pinned when epoch() gave that number: are they alive,
- * and of a snapshot of that content?
+ * Returns a number that grows with every transaction that ends in this
+ * process.
  */
 extern uint64 skx_score_stats_epoch(void);
+
+/*
+ * Returns true if statistics, which were read when skx_score_stats_epoch() was
+ * `epoch`, can be used under the snapshot.  They must be kept still, have been
+ * asked for in this statement, and be for a snapshot with the same content.
+ */
 extern bool skx_score_stats_current(const SkxStats *stats, uint64 epoch,
 									Snapshot snapshot);
 
-/* Are pending documents among those that were counted? */
+/* Returns true if the statistics count pending documents of the leaf. */
 extern bool skx_score_leaf_pending(const SkxScoreLeaf *leaf);
 
 /*
- * A leaf of a partitioned index, locked until the transaction ends; NULL when
- * it is none, or no longer the one that was pinned.
+ * Opens an index that is counted with `index`, locked (AccessShareLock) until
+ * the transaction ends.  Returns NULL if it does not exist, is not valid, or
+ * is no index with storage of the same access method.  Returns NULL, too, if
+ * `pinned` is not NULL and the index is another one than that leaf was read
+ * from.
  */
 extern Relation skx_score_leaf_relation(Oid oid, Relation index,
 										const SkxScoreLeaf *pinned);
 
 /*
- * score_terms.c : what the session has found of lexemes in segments before
- *
- * Of the leaf's segment of that number in its view.  known: of all of the n
- * lexemes; false: they are to be looked up.  Of more than SKX_SCORE_TERMS_QUERY
- * at once nothing is kept.
+ * score_terms.c : entries of lexemes that this session has looked up in
+ * segments
  */
+
+/* Most lexemes of one look-up whose entries are kept. */
 #define SKX_SCORE_TERMS_QUERY	64
 
+/*
+ * Sets terms[i] to the entry of lexemes[i] in a segment of the leaf's view,
+ * given by its number, if the entries of all n lexemes are known.  Returns
+ * false if not; the caller then looks all of them up.
+ */
 extern bool skx_score_terms_known(const SkxScoreLeaf *leaf, int segment,
 								  const SkxLexeme *lexemes, int n,
 								  SkxTerm *terms);
+
+/*
+ * Keeps the entries of n lexemes in a segment of the leaf's view.  Does
+ * nothing if n is above SKX_SCORE_TERMS_QUERY.
+ */
 extern void skx_score_terms_keep(const SkxScoreLeaf *leaf, int segment,
 								 const SkxLexeme *lexemes, int n,
 								 const SkxTerm *terms);
 
-/* score_words.c */
+/* score_words.c : the table of words */
 
-/* An empty table of words, in place of what was looked up before. */
+/*
+ * Makes an empty table of words, and frees the table before it with its words.
+ */
 extern void skx_score_words_make(SkxStats *stats);
 
 /*
- * Looks up `n` terms (lexeme, len and prefix are set; those that are no prefix
- * first, in the order of a dictionary), sets the df of each, and words[i],
- * which is NULL for all where they are too many to be remembered.  `index` is
- * the one that the statistics are of.  The words stay as long as a scorer
- * holds the statistics.
+ * Looks up n terms, whose lexeme, len and prefix are set.  Terms that are no
+ * prefixes come first; both kinds are in dictionary order.  Sets the df of
+ * each term, and words[i] to its word in the table.  Sets all words[i] to NULL
+ * if the words are too many to be kept.  `index` is the index of the
+ * statistics.  The words stay valid as long as a scorer holds the statistics.
  */
 extern void skx_score_words_find(SkxStats *stats, Relation index,
 								 SkxScoreTerm *terms, int n,

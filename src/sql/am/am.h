@@ -17,22 +17,22 @@
 #include "write/maint/maint.h"
 
 /*
- * Strategies of the opclass for tsvector; of those for other columns see
- * index/column/column.h.
+ * Strategy numbers of the operator class for tsvector.  index/column/column.h
+ * has those of the operator classes for other columns.
  */
 #define SKX_STRATEGY_MATCH		1	/* tsvector @@ tsquery */
 #define SKX_STRATEGY_MATCH_OLD	2	/* tsvector @@@ tsquery, GIN's synonym */
 #define SKX_STRATEGY_RANK		3	/* tsvector <@> skipidx_ref, FOR ORDER BY */
 /* SKX_STRATEGY_DISJUNCTION		4	   tsvector @@| skipidx_disjunction */
 
-/* Of all of them. */
+/* The largest strategy number of all operator classes. */
 #define SKX_NSTRATEGIES			SKX_STRATEGY_DISJOINT
 
-/* Parsed reloptions. */
+/* The parsed storage parameters of an index, as rd_options has them. */
 typedef struct SkxOptions
 {
 	int32		vl_len_;		/* varlena header (do not touch directly!) */
-	int			block_size;		/* bytes (given with a unit, or in kB) */
+	int			block_size;		/* bytes */
 	int			pending_limit;	/* kB */
 	int			max_merged_segment; /* kB */
 	int			segments_per_tier;
@@ -40,8 +40,10 @@ typedef struct SkxOptions
 	double		k1;
 	double		b;
 	double		proximity;
-	int			weights;		/* where their string is */
-	double		labels[4];		/* weights of D, C, B, A */
+	int			weights;		/* offset of the option's string, in bytes
+								 * from the start of this struct */
+	double		labels[4];		/* the weights of labels D, C, B and A, which
+								 * that string gives */
 } SkxOptions;
 
 #define SKX_DEFAULT_BLOCK_SIZE	(32 * 1024)
@@ -54,82 +56,193 @@ typedef struct SkxOptions
 #define SKX_DEFAULT_WEIGHT		1.0
 #define SKX_DEFAULT_WEIGHTS		"{1, 1, 1, 1}"
 
-/* am_handler.c : a relation, open */
+/* am_handler.c */
+
+/* Returns true if the open relation is an index of this access method. */
 extern bool skx_am_is_ours(Relation index);
 
-/* am_options.c */
+/* am_options.c : storage parameters */
+
+/* Registers the storage parameters; called once, when the module is loaded. */
 extern void skx_am_options_init(void);
+
+/*
+ * amoptions: returns the parsed storage parameters as an SkxOptions, palloc'd,
+ * or NULL if there are none.  With `validate` it raises an error for a value
+ * that is not allowed.
+ */
 extern bytea *skxoptions(Datum reloptions, bool validate);
-extern uint32 skx_am_block_size(Relation index);	/* bytes */
+
+/* Returns the block size of the index in bytes. */
+extern uint32 skx_am_block_size(Relation index);
+
+/* Fills in the ranking parameters of the index. */
 extern void skx_am_rank_options(Relation index, SkxRankOptions *options);
+
+/*
+ * Fills in the parameters of flushes and merges of the index.  They come from
+ * its storage parameters and from the memory settings of this session.
+ * `asker` is the kind of caller, which decides on the memory setting that
+ * applies.
+ */
 extern void skx_am_maint_options(Relation index, SkxWorkerAsker asker,
 								 SkxMaintOptions *options);
 
-/* am_columns.c : errors out unless the index has a tsvector first, and only
- * then, and other columns whose values it can hold */
+/* am_columns.c */
+
+/*
+ * Raises an error unless the index can hold its columns.  The first column,
+ * and no other, must be a tsvector.  Each other column needs a canonical form
+ * of its values and must not have a nondeterministic collation.  For an array
+ * that applies to its elements, whose operator = must be that of their default
+ * operator class for skipidx.
+ */
 extern void skx_am_check_columns(Relation index);
 
-/* am_validate.c : is the type one that has an operator class for no other purpose
- * than that CREATE INDEX comes to skx_am_check_columns(), which refuses it? */
+/* am_validate.c */
+
+/*
+ * Returns true for a type of which no index can have a column, although there
+ * is an operator class for it (json and jsonb).  That class only makes CREATE
+ * INDEX reach skx_am_check_columns(), which refuses the column with a hint.
+ */
 extern bool skx_am_is_refused(Oid type);
 
 /* am_build.c */
+
+/*
+ * ambuild: builds the index from the rows of its table, with parallel workers
+ * if the planner grants them.  Returns the numbers of rows of both, palloc'd.
+ * Raises an error for columns that an index cannot hold, and if the file
+ * already contains data.
+ */
 extern IndexBuildResult *skxbuild(Relation heap, Relation index,
 								  struct IndexInfo *info);
+
+/*
+ * ambuildempty: writes an empty index to the init fork of an unlogged index.
+ */
 extern void skxbuildempty(Relation index);
+
+/*
+ * ambuildphasename: returns the name of a phase of a build, which
+ * pg_stat_progress_create_index shows; NULL if the number is unknown.
+ */
 extern char *skxbuildphasename(int64 phase);
 
 /* am_insert.c */
+
+/*
+ * aminsert: adds a row to the pending documents as one document; `values` and
+ * `isnull` have an element for each column of the index.  If the pending list
+ * has become too long, it has a worker flush the list, or flushes a part of it
+ * itself.  Always returns false, since an index is never unique.
+ */
 extern bool skxinsert(Relation index, Datum *values, bool *isnull,
 					  ItemPointer tid, Relation heap,
 					  IndexUniqueCheck unique, bool unchanged,
 					  struct IndexInfo *info);
 
 /* am_vacuum.c */
+
+/*
+ * ambulkdelete: calls `callback` for each live document and marks as deleted
+ * those for which it returns true.  Returns `stats` with its counts updated;
+ * NULL makes it allocate them.
+ */
 extern IndexBulkDeleteResult *skxbulkdelete(IndexVacuumInfo *info,
 											IndexBulkDeleteResult *stats,
 											IndexBulkDeleteCallback callback,
 											void *state);
+
+/*
+ * amvacuumcleanup: flushes and merges where that is due, and counts documents
+ * and pages.  Returns `stats` with these counts; NULL makes it allocate them.
+ * For ANALYZE alone it does nothing and returns `stats` as it is.
+ */
 extern IndexBulkDeleteResult *skxvacuumcleanup(IndexVacuumInfo *info,
 											   IndexBulkDeleteResult *stats);
 
 /* am_scan.c */
+
+/* ambeginscan: returns a scan that has not begun; no page is read. */
 extern IndexScanDesc skxbeginscan(Relation index, int nkeys, int norderbys);
+
+/*
+ * amrescan: ends the scan under way, if there is one, and sets the keys of the
+ * next.  NULL for `keys` or `orderbys` leaves them as they are.
+ */
 extern void skxrescan(IndexScanDesc scan, ScanKey keys, int nkeys,
 					  ScanKey orderbys, int norderbys);
+
+/*
+ * amgettuple: puts the TID of the next row into the scan; false at the end.
+ * The scan begins with the first call.  Raises an error in an index-only scan.
+ */
 extern bool skxgettuple(IndexScanDesc scan, ScanDirection dir);
+
+/* amgetbitmap: adds all rows that match to `tbm` and returns how many. */
 extern int64 skxgetbitmap(IndexScanDesc scan, TIDBitmap *tbm);
+
+/* amendscan: ends the scan and frees its state. */
 extern void skxendscan(IndexScanDesc scan);
 
-/* by several processes */
+/*
+ * amestimateparallelscan: returns how many bytes of shared memory a scan by
+ * several processes needs.
+ */
 extern Size skxestimateparallelscan(SKX_COMPAT_ESTIMATE_PARALLEL);
+
+/* aminitparallelscan: sets up that shared memory, which `target` points to. */
 extern void skxinitparallelscan(void *target);
+
+/* amparallelrescan: sets that shared memory back for a rescan. */
 extern void skxparallelrescan(IndexScanDesc scan);
 
-/*
- * am_ranked.c
- *
- * The index of a reference, opened with AccessShareLock to open a scorer by it;
- * errors out when it is gone, and, unless a plan checks it, where the user has
- * not the right that skx_score_check_rights() asks for.
- */
+/* am_ranked.c */
+
 struct SkxRef;
-extern Relation skx_am_open_bound(const struct SkxRef *ref);
 
 /*
- * am_cost.c : skx_cost_share() and skx_cost_length() of an index that is not
- * open; length 0: not known
+ * Opens the index that a reference names, for use with a scorer.  The caller
+ * closes it and keeps the AccessShareLock that this takes.  Raises an error if
+ * the index does not exist or is not a skipidx index.  Unless a plan made the
+ * reference, it also raises one if the user lacks the rights that
+ * skx_score_check_rights() asks for.
+ */
+extern Relation skx_am_open_bound(const struct SkxRef *ref);
+
+/* am_cost.c : opens the index of a path and calls cost/ with it */
+
+/*
+ * Returns what skx_cost_share() does: a share of the table from 0 to 1, or a
+ * value below 0 if it is not known.
  */
 extern double skx_am_cost_share(PlannerInfo *root, IndexOptInfo *info,
 								Node *clause, int column, double score);
+
+/*
+ * Returns the average number of words of a document; 0 if the index must not
+ * be read while the query is planned.
+ */
 extern double skx_am_cost_length(PlannerInfo *root,
 								 const IndexOptInfo *info);
+
+/*
+ * amcostestimate: estimates what the scan of a path costs.  It makes an
+ * index-only scan of the path a plain index scan.
+ */
 extern void skxcostestimate(PlannerInfo *root, IndexPath *path,
 							double loop_count, Cost *startup, Cost *total,
 							Selectivity *selectivity, double *correlation,
 							double *pages);
 
 /* am_validate.c */
+
+/*
+ * amvalidate: returns true if the operator class and its family are valid.
+ * Reports each defect as a message of level INFO.
+ */
 extern bool skxvalidate(Oid opclass);
 
 #endif							/* SKX_AM_H */

@@ -1,6 +1,6 @@
 /*
  * am_build.h
- *	  What the files of CREATE INDEX share.
+ *	  Declarations that the files of CREATE INDEX share.
  */
 #ifndef SKX_AM_BUILD_H
 #define SKX_AM_BUILD_H
@@ -9,87 +9,123 @@
 #include "sql/am/am.h"
 #include "write/writer/writer_build.h"
 
-/* Subphases after the server's own first one. */
+/* Subphases of progress reports; the server's own first one is 1. */
 #define SKX_SUBPHASE_SCAN		2
 #define SKX_SUBPHASE_WRITE		3
 
-/*
- * am_build.c
- */
+/* am_build.c */
+
+/* The build of one index, in one of its processes. */
 typedef struct SkxBuild
 {
 	Relation	index;
-	uint32		block_pages;
+	uint32		block_pages;	/* pages of a block of the index */
 	Size		memory;			/* bytes, for all processes together */
 
 	/* segments */
 	SkxSegmentStore store;
 	SkxSegmentBuildOptions options;
 	SkxSegmentBuilder *builder;
-	SkxDiskSegmentRef *segments;
+	SkxDiskSegmentRef *segments;	/* that have been written */
 	int			nsegments;
-	uint64		tuples;
+	uint64		tuples;			/* rows that have been handed over */
 
 	/* the file */
-	uint32		head_pages;		/* kept for the head */
-	BlockNumber nblocks;		/* given out */
-	BlockNumber nwritable;		/* the file is this long */
-	SkxDiskExtent *extents;
+	uint32		head_pages;		/* pages reserved for the head */
+	BlockNumber nblocks;		/* pages given out so far */
+	BlockNumber nwritable;		/* the file is at least this long */
+	SkxDiskExtent *extents;		/* free pages that the root will name */
 	int			nextents;
-	SkxDiskPoolExtent pool[SKX_META_POOL];
+	SkxDiskPoolExtent pool[SKX_META_POOL];	/* free pages that the metapage
+											 * will name */
 	int			npool;
 } SkxBuild;
 
+/*
+ * Initializes a build, with options from the storage parameters of the index
+ * and from maintenance_work_mem.  Each process of a parallel build calls it
+ * with the same incarnation.  Allocates in the current memory context.
+ */
 extern void skx_am_build_begin(SkxBuild *b, Relation index,
 							   uint64 incarnation);
 
-/* Number and salt of the segment that comes next. */
+/* Sets the number and the salt of the next segment in the options. */
 extern void skx_am_build_next_segment(SkxBuild *b);
+
+/*
+ * Adds a copy of `ref`, of a segment that has been written, to the segments.
+ */
 extern void skx_am_build_add_segment(SkxBuild *b,
 									 const SkxDiskSegmentRef *ref);
 
-/* Callbacks of the store and of segment builders; arg is the SkxBuild. */
+/*
+ * Callback of the store: writes pages to consecutive blocks from `block` on,
+ * and extends the file first if it ends before the last of them.  `arg` is the
+ * SkxBuild.
+ */
 extern void skx_am_build_write(void *arg, BlockNumber block, char **pages,
 							   int npages);
-extern void skx_am_build_progress(int phase, uint64 done, uint64 total);
-
-/* Notes that pages of the file are free. */
-extern void skx_am_build_free(SkxBuild *b, BlockNumber block, uint32 npages);
-extern void skx_am_build_sort_extents(SkxBuild *b);
 
 /*
- * am_build_documents.c : the rows of a table scan in TID order
+ * Callback of segment builders: reports `done` of `total` bytes of the segment
+ * as progress.  `phase` is not used.
  */
+extern void skx_am_build_progress(int phase, uint64 done, uint64 total);
+
+/*
+ * Notes that pages from `block` on are free.  Pages that follow on the last
+ * free extent lengthen it.
+ */
+extern void skx_am_build_free(SkxBuild *b, BlockNumber block, uint32 npages);
+
+/* Sorts the free extents by their first block. */
+extern void skx_am_build_sort_extents(SkxBuild *b);
+
+/* am_build_documents.c : the rows of a table scan in TID order */
+
+/* The receiver of the documents. */
 typedef struct SkxBuildSink
 {
-	/* a row, as a document */
+	/* takes a row as a document; `value` is freed after the call */
 	void		(*document) (void *arg, ItemPointer tid, TSVector value);
-	/* all rows of a page of the table, so many, have been handed over */
+	/* called after all ndocs rows of a page of the table were handed over */
 	void		(*page) (void *arg, BlockNumber block, int ndocs);
-	void	   *arg;
+	void	   *arg;			/* handed to both */
 } SkxBuildSink;
 
 typedef struct SkxBuildDocuments SkxBuildDocuments;
 
-/* Rows of one page of the table, at most. */
+/* The largest number of rows of one page of the table. */
 #define SKX_AM_PAGE_DOCS	MaxHeapTuplesPerPage
 
-/* `memory` bytes of one page's values are kept, the rest goes to a file. */
+/*
+ * Begins to hand rows to the sink, of which it makes a copy.  Of the values of
+ * one page of the table, `memory` bytes are kept in memory, and the rest goes
+ * to a temporary file.  Returns an object for skx_am_documents_end().
+ */
 extern SkxBuildDocuments *skx_am_documents_begin(Relation index,
 												 const SkxBuildSink *sink,
 												 Size memory);
 
-/* For table_index_build_scan; arg is the SkxBuildDocuments. */
+/*
+ * Callback of table_index_build_scan(): keeps the row, and hands over the rows
+ * of the page before if this row is the first of its page.  `arg` is the
+ * SkxBuildDocuments.  Raises an error if a page has too many rows.
+ */
 extern void skx_am_documents_callback(Relation index, ItemPointer tid,
 									  Datum *values, bool *isnull,
 									  bool alive, void *arg);
+
+/* Hands over the rows of the last page and frees the object. */
 extern void skx_am_documents_end(SkxBuildDocuments *documents);
 
+/* am_build_team.c */
+
 /*
- * am_build_team.c
- *
- * Builds with parallel workers; false, and nothing is done, when none could be
- * started.  *heap_tuples is the number of rows of the table.
+ * Scans the table and writes all segments together with up to nworkers
+ * parallel workers.  Sets *heap_tuples to the number of rows of the table.
+ * Returns false, with nothing done, if no worker could be started; without
+ * enough shared memory a NOTICE says so.
  */
 extern bool skx_am_build_together(SkxBuild *b, Relation heap,
 								  IndexInfo *info, int nworkers,

@@ -1,6 +1,6 @@
 /*
  * cost.h
- *	  What an index scan costs, and how many rows match.
+ *	  Estimates of what an index scan costs and of how many rows match.
  */
 #ifndef SKX_COST_H
 #define SKX_COST_H
@@ -14,14 +14,14 @@
 #include "utils/guc.h"
 #include "utils/relcache.h"
 
-/* The index, as the planner's caller has opened it. */
+/* The index of an estimate, as the caller has opened it. */
 typedef struct SkxCostIndex
 {
-	Relation	rel;			/* NULL: it is not read */
-	SkxRankOptions options;		/* zeroes: it is not read */
+	Relation	rel;			/* NULL: the index must not be read */
+	SkxRankOptions options;		/* zeroes if rel is NULL */
 } SkxCostIndex;
 
-/* What amcostestimate tells. */
+/* The estimate of the scan of a path, as amcostestimate returns it. */
 typedef struct SkxCostEstimate
 {
 	Cost		startup;
@@ -29,80 +29,141 @@ typedef struct SkxCostEstimate
 	Selectivity selectivity;
 	double		correlation;
 	double		first;			/* pages that are read before the first row */
-	double		pages;			/* all of them */
+	double		pages;			/* pages that are read for all rows */
 } SkxCostEstimate;
 
+/* cost_words.c, cost_scan.c, cost_ranked.c : estimates while planning */
+
 /*
- * cost_words.c, cost_scan.c, cost_ranked.c
- *
- * readable: may the index be read while a query is planned?  Not where there
- * is none yet; and where neither kind of scan is allowed anyway, one that is
- * damaged should not be in the way.
- * share: how much of the table a condition (RestrictInfo) on a column (from 0)
- * of a whole index is met by, if the index knows its words better than ANALYZE
- * does; or how much of it has a score above that by a distance (OpExpr), and a
- * word of its query.  Below 0: not known.
- * length: words of a document, on average.
- * first: where all rows are wanted, about so many, how many of them the first
- * search is for.
+ * Returns true if the index may be read while a query is planned.  It is
+ * false for a hypothetical or empty index, without an active snapshot, and
+ * while the index is rebuilt.  It is also false if index scans and bitmap
+ * scans are both disabled, so that a damaged index does not keep queries
+ * from being planned.
  */
 extern bool skx_cost_readable(const IndexOptInfo *info);
+
+/*
+ * Estimates what a path costs that is executed loop_count times.  Keeps the
+ * estimate for skx_cost_planned_pages().  It makes a path of an index-only
+ * scan one of a plain index scan, which is all that the access method can
+ * do.
+ */
 extern void skx_cost_estimate(PlannerInfo *root, IndexPath *path,
 							  double loop_count, const SkxCostIndex *index,
 							  SkxCostEstimate *estimate);
+
+/*
+ * Returns the share of the documents, from 0 to 1, that a clause selects.
+ * For a RestrictInfo on a column (from 0), these are the documents that meet
+ * it.  For an OpExpr, a distance, these are the documents with at least that
+ * score and with a word of its query.  Returns a value below 0 if it is not
+ * known: the query is unknown, the condition is a range, or the index is not
+ * read.
+ */
 extern double skx_cost_share(PlannerInfo *root, const SkxCostIndex *index,
 							 Node *clause, int column, double score);
+
+/* Returns the average number of words of a document. */
 extern double skx_cost_length(PlannerInfo *root, Relation index);
+
+/*
+ * Returns how many rows the first search of a ranked scan looks for, if all
+ * rows are wanted and these are about `rows`.
+ */
 extern uint64 skx_cost_first(double rows);
 
-/* cost_query.c : what a key for conditions on several columns asks; NULL: other */
+/* cost_query.c */
+
+/*
+ * Returns the disjunction that an index clause stands for, if it is one of
+ * conditions on several columns; NULL if it is another clause.  The result
+ * belongs to the clause.
+ */
 extern const SkxDisjunction *skx_cost_disjunction(const IndexOptInfo *index,
 												  const IndexClause *clause);
 
+/* cost_rows.c */
+
 /*
- * cost_rows.c : how far a column of the index (from 0) follows the order of the
- * table: 1 wholly, -1 against it, 0 not at all, or it is not known
+ * Returns how far a column of the index (from 0) follows the order of the
+ * table's rows: 1 wholly, -1 in reverse, 0 not at all or not known.  It is
+ * the correlation that ANALYZE has found.
  */
 extern double skx_cost_follows(PlannerInfo *root,
 							   const IndexOptInfo *index, int column);
 
+/* cost_documents.c */
+
 /*
- * cost_documents.c : about how many documents match, live or dead, by what all
- * segments know of the words; of pending ones, how many do
+ * Returns about how many documents match the query, live or dead ones.  Those
+ * of segments are estimated from the document frequencies in each segment;
+ * pending ones are counted.
  */
 extern uint64 skx_cost_documents(Relation index, TSQuery query);
 
+/* cost_prices.c : the costs of reading a page */
+
 /*
- * cost_prices.c : what reading a page costs, by tablespace (0: the database's);
- * its settings, for _PG_init
- *
- * with: skipidx.tablespace_costs with such an entry.
- * reading: so many pages of all there are, where neighbours come in an order.
+ * The cost of reading a page, in the planner's units, by the way of reading.
  */
 typedef struct SkxCostPrices
 {
-	double		forward;
-	double		backward;
-	double		random;
+	double		forward;		/* in ascending order of blocks */
+	double		backward;		/* in descending order of blocks */
+	double		random;			/* anywhere */
 } SkxCostPrices;
 
+/*
+ * Fills in the prices of a tablespace; 0 is that of the database.  They come
+ * from skipidx.tablespace_costs if it has an entry for the tablespace.  Else
+ * they come from the settings below, and from those of the server.
+ */
 extern void skx_cost_prices(Oid tablespace, SkxCostPrices *prices);
+
+/*
+ * Returns a value for skipidx.tablespace_costs, palloc'd: its entries with
+ * these prices for the tablespace.  It is empty if there is no such
+ * tablespace.
+ */
 extern char *skx_cost_prices_with(Oid tablespace, const SkxCostPrices *prices);
+
+/*
+ * Returns the cost of reading `pages` of `all` pages in the order of blocks.
+ * If all are read, each costs `ordered`; the fewer are read, the closer the
+ * price of each comes to `random`.
+ */
 extern double skx_cost_reading(double pages, double all, double ordered,
 							   double random);
 
-/* Settings: prices, those of tablespaces as text, and its hooks. */
+/*
+ * Value of the three settings below that derives a price from the server's.
+ */
 #define SKX_COST_PRICE_NONE		(-1.0)
 
+/* Settings: prices of all tablespaces without an entry of their own. */
 extern double skx_cost_prices_forward;
 extern double skx_cost_prices_backward;
 extern double skx_cost_prices_random;
+
+/* Setting skipidx.tablespace_costs: prices of tablespaces, as text. */
 extern char *skx_cost_prices_setting;
+
+/*
+ * Check hook of skipidx.tablespace_costs: parses the text into *extra.
+ * Returns false for text that is not valid.
+ */
 extern bool skx_cost_prices_check(char **value, void **extra,
 								  GucSource source);
+
+/*
+ * Assign hook of skipidx.tablespace_costs: takes what the check hook parsed.
+ */
 extern void skx_cost_prices_assign(const char *value, void *extra);
 
-/* Sizes of an index, found once while a statement is planned. */
+/* cost_planned.c : facts that are found once while a statement is planned */
+
+/* Sizes of an index. */
 typedef struct SkxPlannedSizes
 {
 	SkxView    *view;
@@ -110,29 +171,49 @@ typedef struct SkxPlannedSizes
 } SkxPlannedSizes;
 
 /*
- * cost_planned.c : found once while a statement is planned
- *
- * keep: what a path was estimated to read, which it has no room for; pages:
- * that, of all rows, or before the first one.  value: of an expression without
- * columns; NULL if it cannot be known.  sizes: the caller has an active
- * snapshot.  close: the statement's paths have been made, and no index is read
- * any more for it; what is asked for later is read anew.
+ * Releases the views of indexes that were read for the statement.  Called
+ * when its paths have been made; if sizes are requested later, they are read
+ * again.
  */
 extern void skx_cost_planned_close(PlannerInfo *root);
+
+/*
+ * Keeps how many pages the scan of a path reads, by its estimate, which an
+ * IndexPath has no member for.
+ */
 extern void skx_cost_planned_keep(PlannerInfo *root, const IndexPath *path,
 								  const SkxCostEstimate *estimate);
+
+/*
+ * Returns how many pages the scan of a path reads, before its first row if
+ * `first`, else for all rows; 0 if that was not kept.
+ */
 extern double skx_cost_planned_pages(PlannerInfo *root, const IndexPath *path,
 									 bool first);
+
+/*
+ * Returns the value of an expression without columns; NULL if it cannot be
+ * known while planning.  The value is kept while the statement is planned.
+ */
 extern Const *skx_cost_planned_value(PlannerInfo *root, Node *expr);
+
+/*
+ * Returns the sizes of an index, which are read once and kept until
+ * skx_cost_planned_close().  The caller must have an active snapshot.
+ */
 extern const SkxPlannedSizes *skx_cost_planned_sizes(PlannerInfo *root,
 													 Relation index);
 
 /*
- * Between these the client gets no message below a warning: what is evaluated
- * in addition to the server's own evaluation does not repeat its notices (of
- * stop words, for one).  begin returns what end is given.
+ * Keeps messages below a warning from the client, until
+ * skx_cost_quiet_end().  An expression that is evaluated in addition to the
+ * server's own evaluation thus does not repeat its notices, such as those of
+ * stop words.  Returns the level for skx_cost_quiet_end(); 0 if the client
+ * gets no such messages anyway.
  */
 extern int	skx_cost_quiet_begin(void);
+
+/* Ends what skx_cost_quiet_begin() began; an error ends it, too. */
 extern void skx_cost_quiet_end(int level);
 
 #endif							/* SKX_COST_H */

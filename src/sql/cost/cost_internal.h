@@ -1,6 +1,6 @@
 /*
  * cost_internal.h
- *	  Between the files of cost/.
+ *	  Declarations that the files of cost/ share.
  */
 #ifndef SKX_COST_INTERNAL_H
 #define SKX_COST_INTERNAL_H
@@ -12,179 +12,247 @@
 #include "sql/cost/cost.h"
 #include "sql/cost/cost_model.h"
 
-/* Words of a ranking query, and values of a condition, that are looked up. */
+/*
+ * How many words of a ranking query, values of a condition and prefixes are
+ * looked up at most.
+ */
 #define SKX_COST_LOOKUPS	SKX_TOPK_MANY
 
 /*
- * Words of a condition's query that are.  Of more, so many from its beginning to
- * its end, some next to each other, as words of a conjunction are: these stand
- * for the others.
+ * How many words of a condition's query are looked up at most.  In a longer
+ * query, that many words from its beginning to its end are looked up, and
+ * stand for the others.  They come in groups of SKX_COST_NEIGHBOURS, because
+ * words of a conjunction are next to each other.
  */
 #define SKX_COST_MATCHED	(4 * SKX_COST_LOOKUPS)
 #define SKX_COST_NEIGHBOURS	8
 
-/* Words of all queries that are looked up. */
+/* How many words of all queries of a scan are looked up at most. */
 #define SKX_COST_LEXEMES	(2 * SKX_COST_MATCHED)
 
-/* Share of the documents that have a word of which nothing is known. */
+/*
+ * Share of the documents that have a word, if nothing is known of the word.
+ */
 #define SKX_COST_UNKNOWN	0.005
 
-/* `column < value`, and the like. */
+/* Conditions like `column < value` on one column. */
 typedef struct SkxCostRange
 {
 	int			column;			/* of the index, from 0 */
 	List	   *quals;			/* RestrictInfo */
 } SkxCostRange;
 
-/* Words or prefixes of a query; how many documents of a segment have each. */
+/*
+ * Words or prefixes of a query, and their document frequencies in a segment.
+ */
 typedef struct SkxCostKnown
 {
 	int			n;
 	SkxLexeme  *lexemes;		/* ascending, distinct */
-	double	   *df;
+	double	   *df;				/* of each lexeme */
 } SkxCostKnown;
 
-/* What is known of the queries of one scan, and of the index. */
+/* The estimate of one scan: what is known of its queries and of the index. */
 typedef struct SkxCosting
 {
 	PlannerInfo *root;
 	const SkxCostIndex *index;
-	IndexPath  *path;			/* NULL: only what matches is asked for */
-	List	   *filters;		/* TSQuery, of `@@` */
-	List	   *conditions;		/* SkxCondition, of other columns, and others
-								 * of the text */
-	List	   *ranges;			/* SkxCostRange: others, of which the planner
-								 * knows how many rows meet them */
-	List	   *unknown;		/* RestrictInfo: conditions of which only the
-								 * planner knows that */
-	bool		nothing;		/* a query is NULL or empty */
-	TSQuery		ranking;		/* of `<@>`; NULL: unknown, or none */
-	double		rows;			/* that match, as the planner thinks */
+	IndexPath  *path;			/* NULL: only matches are estimated, no cost */
+	List	   *filters;		/* TSQuery: queries of `@@` */
+	List	   *conditions;		/* SkxCondition: of other columns, and on the
+								 * text other than `@@` */
+	List	   *ranges;			/* SkxCostRange: ranges of other columns; the
+								 * planner knows how many rows meet them */
+	List	   *unknown;		/* RestrictInfo: conditions that only the
+								 * planner can estimate */
+	bool		nothing;		/* no row matches: a query is NULL or empty */
+	TSQuery		ranking;		/* query of `<@>`; NULL: unknown, or none */
+	double		rows;			/* that match, as the planner expects */
 
 	/* of the index */
-	double		ndocs;			/* at least 1 */
+	double		ndocs;			/* documents, at least 1 */
 	double		nsegments;
-	double		npending;
+	double		npending;		/* pending documents */
 	double		pending_pages;
-	double		length;			/* average */
+	double		length;			/* average number of words of a document */
 
 	/* of the queries' words */
-	int			nlexemes;		/* of `lexemes` */
+	int			nlexemes;		/* number of `lexemes` */
 	double		left;			/* words that are not among these */
-	SkxTerm    *terms;			/* df 0: none; scaled by: */
-	double		scale;
+	SkxTerm    *terms;			/* of `lexemes`, in the largest segment; df 0:
+								 * the segment does not have it */
+	double		scale;			/* ndocs by the documents of that segment */
 	double		average;		/* df of a word that was not looked up */
-	int			nprefixes;		/* that were looked up, */
-	double		prefixed;		/* and df of all of them */
-	const SkxCostKnown *known;	/* NULL: the above; else all words, and all
+	int			nprefixes;		/* prefixes that were looked up */
+	double		prefixed;		/* sum of their df */
+	const SkxCostKnown *known;	/* all words [0] and all prefixes [1], used in
+								 * place of `terms`; NULL: these are used */
+	bool		phrase;			/* the operand being looked up is one of a
+								 * phrase */
+	Cost		charged;		/* cost of gathering bits, which disjunctions
+								 * tell */
+	double		gathered;		/* work before the first row for the lists of
 								 * prefixes */
-	bool		phrase;			/* is the operand that is looked up one of a
-								 * phrase? */
-	Cost		charged;		/* to gather bits, as disjunctions tell */
-	double		gathered;		/* work before the first row: their lists, */
-	double		gathered_pages; /* and what is read for that */
-	bool		read;			/* are the terms known, of the largest
-								 * segment? */
-	double		segment_docs;	/* of that */
+	double		gathered_pages; /* pages that are read for that */
+	bool		read;			/* `terms` and `segment_docs` are set */
+	double		segment_docs;	/* documents of the largest segment */
 	SkxSource  *source;			/* NULL: it was not opened */
 
 	/* last, as it is large, and not cleared */
 	SkxLexeme	lexemes[SKX_COST_LEXEMES];	/* ascending, distinct */
 } SkxCosting;
 
-/* What a scan does: before its first row, and for all rows. */
+/*
+ * What a scan does.  Arrays of two have the amount before the first row at 0,
+ * and the amount for all rows at 1.
+ */
 typedef struct SkxCostScan
 {
-	double		lookups;		/* words */
-	double		work[2];
-	double		pages[2];		/* of lists */
-	double		listed;			/* pages that these have; never less */
+	double		lookups;		/* words that are looked up */
+	double		work[2];		/* in units of cpu_operator_cost */
+	double		pages[2];		/* pages of posting lists that are read */
+	double		listed;			/* pages in these lists, at least `pages` */
 	double		scored;			/* share of the rows that come by a score */
-	double		near;			/* share of the table that these rows lie in */
+	double		near;			/* share of the table that the rows lie in */
 	double		likely;			/* rows that match; 0: not known */
 	double		segments;
-	double		pending;		/* documents, */
-	double		pending_pages;	/* and their pages */
+	double		pending;		/* pending documents */
+	double		pending_pages;
 	Cost		charged;		/* see SkxCosting */
 } SkxCostScan;
 
+/* cost_planned.c : results that are kept while a statement is planned */
+
 /*
- * cost_planned.c : what was found last, for the same index
- *
- * scan: what the scan of a path does, which follows from its index and
- * conditions, the distance, and how many rows the planner expects: `selectivity`
- * is that of the conditions as the planner has it, or, when it is kept, below 0
- * where nothing follows from it; NULL: it is not known.
- * terms: of n lexemes, ascending and distinct, filled in; false: not all of them
- * are known.
+ * Returns what the scan of a path does, if it was kept for a path with the
+ * same index, conditions and distance; else NULL.  `selectivity` is that of
+ * the conditions as the planner has it.  If the result depends on what the
+ * planner expects, selectivity and number of rows must be equal, too.
  */
 extern const SkxCostScan *skx_cost_planned_scan(PlannerInfo *root,
 												const IndexPath *path,
 												Selectivity selectivity);
+
+/*
+ * Keeps a copy of what the scan of a path does.  `selectivity` is that of the
+ * conditions as the planner has it, or a value below 0 if the result does not
+ * depend on what the planner expects.
+ */
 extern void skx_cost_planned_keep_scan(PlannerInfo *root,
 									   const IndexPath *path,
 									   Selectivity selectivity,
 									   const SkxCostScan *scan);
+
+/*
+ * Fills in the terms of n lexemes, which are ascending and distinct, if they
+ * were kept.  Returns false if one of them was not.
+ */
 extern bool skx_cost_planned_terms(PlannerInfo *root, Relation index,
 								   const SkxLexeme *lexemes, int n,
 								   SkxTerm *terms);
+
+/*
+ * Keeps a copy of n lexemes and their terms, in place of those kept before
+ * for the index.  Does nothing if they are too many or too long.
+ */
 extern void skx_cost_planned_keep_terms(PlannerInfo *root, Relation index,
 										const SkxLexeme *lexemes, int n,
 										const SkxTerm *terms);
 
-/*
- * cost_query.c : the queries, as far as the planner knows them
- *
- * conditions, of a column (from 0), and queries fill filters, conditions and
- * ranking; gather adds words of a query that are no prefixes, or values of a
- * condition, as far as there is room.
- * plain is how many of a query's operands are no prefixes; looked_up: of each of
- * these, itself or the one that stands for it.  ranks_filter: is
- * the ranking query the condition, and the only one?  ranking is the query of
- * `<@>`, NULL if it cannot be known.
- */
-extern void skx_cost_conditions(SkxCosting *c, List *quals, int column);
-extern void skx_cost_queries(SkxCosting *c);
-extern TSQuery skx_cost_ranking(PlannerInfo *root, Node *distance);
-extern int	skx_cost_plain(TSQuery query);
-extern const QueryOperand **skx_cost_looked_up(TSQuery query);
-extern void skx_cost_gather(SkxCosting *c, TSQuery query);
-extern void skx_cost_gather_condition(SkxCosting *c,
-									  const SkxCondition *condition);
-extern bool skx_cost_ranks_filter(const SkxCosting *c);
+/* cost_query.c : the queries, as far as the planner knows them */
 
 /*
- * cost_words.c : what the index knows of their words
- *
- * begin reads it, as far as it may be read, until end.  operand is the term of
- * an operand, or NULL; in any case how many documents have it.  value_df: how
- * many have a value.
+ * Adds quals (RestrictInfo) on a column (from 0) to the filters, conditions,
+ * ranges or unknown conditions.  Sets c->nothing if one of them is never met.
  */
+extern void skx_cost_conditions(SkxCosting *c, List *quals, int column);
+
+/* Adds all conditions of c->path, and sets c->ranking and c->charged. */
+extern void skx_cost_queries(SkxCosting *c);
+
+/* Returns the query of a distance (an OpExpr); NULL if it cannot be known. */
+extern TSQuery skx_cost_ranking(PlannerInfo *root, Node *distance);
+
+/* Returns how many operands of a query are words, not prefixes. */
+extern int	skx_cost_plain(TSQuery query);
+
+/*
+ * Returns for each word of a query, in order, the word that is looked up for
+ * it: itself, or in a long query one that stands for it.  The array has
+ * skx_cost_plain() elements and is palloc'd.
+ */
+extern const QueryOperand **skx_cost_looked_up(TSQuery query);
+
+/*
+ * Adds the words of a query that are looked up to c->lexemes, as far as there
+ * is space, and counts all others in c->left.
+ */
+extern void skx_cost_gather(SkxCosting *c, TSQuery query);
+
+/* Adds values of a condition to c->lexemes, likewise. */
+extern void skx_cost_gather_condition(SkxCosting *c,
+									  const SkxCondition *condition);
+
+/*
+ * Returns true if the ranking query is also the query of the only condition
+ * of the scan.
+ */
+extern bool skx_cost_ranks_filter(const SkxCosting *c);
+
+/* cost_words.c : what the index knows of the queries' words */
+
+/* Returns how many documents have a value of a column. */
 extern double skx_cost_value_df(SkxCosting *c, const SkxLexeme *value);
+
+/*
+ * Gathers the words of all queries, and looks them up if the index may be
+ * read.  Must be followed by skx_cost_end().
+ */
 extern void skx_cost_begin(SkxCosting *c);
+
+/* Closes what skx_cost_begin() and further look-ups have opened. */
 extern void skx_cost_end(SkxCosting *c);
+
+/*
+ * Sets *df to how many documents have an operand of the query.  Returns its
+ * term in the largest segment; NULL for a prefix, or if it was not looked up.
+ */
 extern const SkxTerm *skx_cost_operand(SkxCosting *c, TSQuery query,
 									   const QueryOperand *operand,
 									   double *df);
 
-/*
- * cost_rows.c : the documents that match a query, or all conditions
- *
- * near: the share of the table in which rows that match lie, above 0 to 1.  It
- * is less than 1 where a condition is on a column that follows the order of the
- * table's rows.
- */
+/* cost_rows.c : the documents that match */
+
+/* Returns the documents that match one query, and the work to find them. */
 extern SkxCostSet skx_cost_filter(SkxCosting *c, TSQuery query);
-extern SkxCostSet skx_cost_filters(SkxCosting *c);
-extern double skx_cost_near(const SkxCosting *c);
 
 /*
- * cost_ranked.c : a search finds the best before it hands them out, and then
- * all the rest; `match` are the documents that match.  above: how many have a
- * score of at least so much; of 0: a word of the ranking query
+ * Returns the documents that match all conditions of the scan, and the work
+ * to find them.
+ */
+extern SkxCostSet skx_cost_filters(SkxCosting *c);
+
+/*
+ * Returns the share of the table in which the rows that match lie, above 0 to
+ * 1.  It is less than 1 if a condition is on a column that follows the order
+ * of the table's rows.
+ */
+extern double skx_cost_near(const SkxCosting *c);
+
+/* cost_ranked.c : ranked scans */
+
+/*
+ * Sets work, pages and scored of a ranked scan.  It finds the best rows
+ * before it hands out the first, and then all others.  `match` are the
+ * documents that match its conditions.
  */
 extern void skx_cost_ranked(SkxCosting *c, const SkxCostSet *match,
 							SkxCostScan *scan);
+
+/*
+ * Returns about how many documents have at least that score by the ranking
+ * query; for a score of 0, how many have a word of it.
+ */
 extern double skx_cost_above(SkxCosting *c, double score);
 
 #endif							/* SKX_COST_INTERNAL_H */

@@ -1,6 +1,6 @@
 /*
  * functions_internal.h
- *	  Between the files of functions/.
+ *	  Declarations that the files of functions/ share.
  */
 #ifndef SKX_FUNCTIONS_INTERNAL_H
 #define SKX_FUNCTIONS_INTERNAL_H
@@ -12,75 +12,119 @@
 #include "utils/relcache.h"
 
 /*
- * functions_open.c : what functions share that tell rows or scores through an
- * index
- *
- * open errors out unless it is a valid index of ours (with `parts` also a
- * partitioned one), and unless the user may read every row of the columns that
- * it is made of: SELECT on them, and no policy that applies.  close leaves
- * table and index locked until the transaction ends.  check_age errors out if
- * the active snapshot may see rows that were updated before the index was made,
- * and that it has only as they were then.
+ * functions_open.c : opens and closes an index for functions that return
+ * rows or scores through it
+ */
+
+/*
+ * Opens an index and its table, and locks both with AccessShareLock, the
+ * table first.  Errors out unless it is a valid skipidx index; one that is
+ * partitioned is accepted only if `parts` is true.  Errors out with
+ * ERRCODE_INSUFFICIENT_PRIVILEGE unless the user may read every row of the
+ * columns that the index is made of: SELECT on them, and no policy that
+ * applies.  The caller closes both with skx_functions_close().
  */
 extern void skx_functions_open(Oid oid, bool parts, Relation *heap,
 							   Relation *index);
+
+/* Closes table and index; both stay locked until the transaction ends. */
 extern void skx_functions_close(Relation heap, Relation index);
-extern void skx_functions_check_age(Relation index);
 
 /*
- * functions_arguments.c
- *
- * rows: so many rows, or values, are asked for; NULL is all, as of LIMIT.  Errors
- * out below 0.  given: the argument, which must not be NULL.
+ * Errors out with ERRCODE_T_R_SERIALIZATION_FAILURE if the index is too young
+ * for the active snapshot.  The snapshot may then see rows that were updated
+ * before the index was made, while the index has only what they became.
  */
+extern void skx_functions_check_age(Relation index);
+
+/* functions_arguments.c : arguments of SQL functions */
+
+/* Result of skx_functions_rows() if there is no limit. */
 #define SKX_FUNCTIONS_ALL	PG_UINT64_MAX
 
+/*
+ * Returns an int4 argument (numbered from 0) that limits rows or values.
+ * NULL gives SKX_FUNCTIONS_ALL, as LIMIT NULL does.  Errors out with
+ * ERRCODE_INVALID_PARAMETER_VALUE if it is negative; `name` is the
+ * argument's name in the message.
+ */
 extern uint64 skx_functions_rows(FunctionCallInfo fcinfo, int argument,
 								 const char *name);
+
+/*
+ * Returns an argument (numbered from 0) that must not be NULL.  Errors out
+ * with ERRCODE_NULL_VALUE_NOT_ALLOWED if it is; `name` is its name in the
+ * message.
+ */
 extern Datum skx_functions_given(FunctionCallInfo fcinfo, int argument,
 								 const char *name);
 
 /*
- * functions_parts.c
- *
- * open_parts is open for functions that go through the tables of an index one
- * by one: of a partitioned one those of its partitions, which all need a valid
- * index of it, and whose rights are not asked for, as a query on the table does
- * not.  Columns of their indexes are numbered as those of the named one.
+ * functions_parts.c : opens an index for functions that go through its tables
+ * one by one
  */
+
+/* A table that has rows itself, and its index. */
 typedef struct SkxPart
 {
 	Relation	heap;
 	Relation	index;
 } SkxPart;
 
+/*
+ * An open index with its tables: one, or all partitions that have rows
+ * themselves.  Columns of the partitions' indexes are numbered as those of
+ * the named index.
+ */
 typedef struct SkxParts
 {
-	Relation	heap;			/* that the named index is of */
-	Relation	index;			/* this one */
-	int			n;
+	Relation	heap;			/* table of the named index */
+	Relation	index;			/* the named index */
+	int			n;				/* number of parts */
 	SkxPart    *parts;
 } SkxParts;
 
+/*
+ * Does what skx_functions_open() does, and fills in parts.  Of a partitioned
+ * index it also opens all partitions and their indexes, with
+ * AccessShareLock.  Errors out if a partition has no valid index that is a
+ * partition of the named one.  Rights on partitions are not checked, as in a
+ * query on the table.  The caller closes all with
+ * skx_functions_close_parts().
+ */
 extern void skx_functions_open_parts(Oid oid, SkxParts *parts);
+
+/*
+ * Closes all relations of parts; they stay locked until the transaction
+ * ends.
+ */
 extern void skx_functions_close_parts(SkxParts *parts);
+
+/* Calls skx_functions_check_age() for the index of each part. */
 extern void skx_functions_check_ages(const SkxParts *parts);
 
 /*
- * functions_facets.c : the column of the index, from 0, that is not the text,
- * by a name of type text
+ * functions_facets.c : returns the number of the index's column with the
+ * given name, a Datum of type text.  The text is column 0 and never
+ * returned.  Errors out if there is no such column, or if the name is that
+ * of the text.
  */
 extern int	skx_functions_find_column(Relation heap, Relation index,
 									  Datum name);
 
-/* functions_histogram.c : errors out, since the column has no keys */
+/*
+ * functions_histogram.c : raises ERRCODE_FEATURE_NOT_SUPPORTED, since the
+ * column of that name has no order
+ */
 SKX_NORETURN extern void skx_functions_no_order(Relation index,
 												const char *name);
 
 /*
- * functions_search.c : a scan of the rows that match a query, under the active
- * snapshot, ranked by a reference unless that is NULL; a scan looks at strategies,
- * and calls no function of an operator
+ * functions_search.c : begins a scan of the rows that match `query` under
+ * the active snapshot, in the order of the distance to rank_by.  A rank_by
+ * of NULL asks for no order.  The keys have strategy numbers but no operator
+ * functions, which a scan of the index does not call.  Keys keep pointers to
+ * query and rank_by.  The caller ends the scan with index_endscan().
  */
 extern IndexScanDesc skx_functions_scan(Relation heap, Relation index,
 										TSQuery query, const SkxRef *rank_by);

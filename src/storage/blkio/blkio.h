@@ -1,7 +1,7 @@
 /*
  * blkio.h
- *	  Pages of immutable segments, in and out: transfer methods, the shared
- *	  cache, the residency protocol.  Knows blocks, not postings.
+ *	  Reads and writes the pages of immutable segments: transfer methods, the
+ *	  shared cache, the residency protocol.  Knows blocks, not postings.
  */
 #ifndef SKX_BLKIO_H
 #define SKX_BLKIO_H
@@ -14,21 +14,22 @@ typedef struct SkxBlkRun
 {
 	uint32		first;			/* page ordinal in the plane */
 	uint32		npages;
-	BlockNumber block;			/* where page `first` lies in the main fork */
+	BlockNumber block;			/* block of page `first` in the main fork */
 } SkxBlkRun;
 
 /*
  * One plane of one segment: how its page ordinals map to the file, and how
- * many pages are worth transferring together (`unit`, a power of two: the
- * index's block for posting lists, 1 for what is read page by page).
- * Pages of one unit (ordinals unit * i .. unit * i + unit - 1) are contiguous
- * in the file; the last may be short.  `unit` is a property of the segment.
+ * many pages are worth transferring together.  This number, `unit`, is a
+ * power of two and a property of the segment: the index's block for posting
+ * lists, 1 for planes that are read page by page.  The pages of one unit
+ * (ordinals unit * i .. unit * i + unit - 1) are contiguous in the file; the
+ * last unit may be short.
  */
 typedef struct SkxBlkPlane
 {
-	uint64		salt;			/* of the segment */
-	uint32		segment;
-	uint8		plane;
+	uint64		salt;			/* of the segment, see SkxBlkKey */
+	uint32		segment;		/* number of the segment */
+	uint8		plane;			/* number of the plane in the segment */
 	uint16		unit;
 	uint32		npages;
 	int			nruns;
@@ -36,10 +37,11 @@ typedef struct SkxBlkPlane
 } SkxBlkPlane;
 
 /*
- * Logical identity of a page; never reused, whatever happens to the file.  A
- * copy of an index (CREATE DATABASE, an unlogged index after a crash) goes on
- * with the incarnation and the segment numbers of the original; the salt,
- * random for each segment, tells what the two make from then on apart.
+ * Logical identity of a page; it is never reused, whatever happens to the
+ * file.  A copy of an index (CREATE DATABASE, an unlogged index after a
+ * crash) continues with the incarnation and the segment numbers of the
+ * original.  The salt, random for each segment, distinguishes the segments
+ * that original and copy make after that.
  */
 typedef struct SkxBlkKey
 {
@@ -52,13 +54,15 @@ typedef struct SkxBlkKey
 } SkxBlkKey;
 
 /*
- * Checks a page that was just transferred; raises an error that says what is
- * wrong with it, also for zeros.  Called once per load into the cache, for each
- * page of the frames; at every pin where it is not known when the page was
- * loaded.  key->ordinal is that of the page.
- * The server's own checks (header, pg_checksums) have been made, but their
- * verdict is reported only when this function finds nothing to say.  Without
- * `report` it returns false instead.
+ * Checks a page that was just transferred.  With `report` it raises an error
+ * that says what is wrong with the page, also for a page of zeros; without,
+ * it returns false instead.  key->ordinal is that of the page.
+ *
+ * It is called once per load into the cache, for each page of the frames.
+ * Where it is not known when the page was loaded (shared buffers), it is
+ * called at every pin.  The server's own checks (header, pg_checksums) have
+ * been made before, but a failure of these is reported only if this function
+ * finds nothing wrong.
  */
 typedef bool (*SkxBlkVerify) (Relation rel, const SkxBlkKey *key,
 							  BlockNumber block, const char *page,
@@ -68,13 +72,14 @@ typedef bool (*SkxBlkVerify) (Relation rel, const SkxBlkKey *key,
 typedef struct SkxBlkFile SkxBlkFile;
 
 /*
- * A pinned page.  Zero-initialised means "nothing pinned"; pinning through a
- * ref that holds another page releases that first, and costs a comparison
- * when the page lies in the frame already pinned (`base`, `first`, `npages`).
+ * A pinned page.  A ref of zeros has nothing pinned.  Pinning through a ref
+ * that holds another page releases that one first.  It costs only a
+ * comparison when the page lies in the frame already pinned (`base`,
+ * `first`, `npages`).
  *
  * The pin ends with the resource owner current when it was taken, at the
- * latest; unpinning afterwards does nothing.  A plane must stay where it is in
- * memory as long as refs into it are pinned.
+ * latest; unpinning afterwards does nothing.  A plane must keep its address
+ * in memory as long as refs into it are pinned.
  */
 typedef struct SkxBlkRef
 {
@@ -83,12 +88,12 @@ typedef struct SkxBlkRef
 	uint32		ordinal;		/* of page */
 	uint32		first;			/* ordinal of the pinned frame's first page */
 	uint32		npages;			/* pages in the pinned frame, 0 = no pin */
-	const char *base;			/* its first page */
+	const char *base;			/* first page of the pinned frame */
 	int32		slot;			/* in the backend's table of pins */
 	uint32		serial;			/* of the pin in that slot */
 } SkxBlkRef;
 
-/* The methods, as counters know them; never renumbered. */
+/* Numbers of the transfer methods, for counters; never renumbered. */
 typedef enum SkxBlkMethodNumber
 {
 	SKX_BLK_SHARED_BUFFERS,
@@ -99,76 +104,101 @@ typedef enum SkxBlkMethodNumber
 } SkxBlkMethodNumber;
 #define SKX_BLK_NMETHODS		5
 
-/* Their names, as in skipidx.io_method. */
+/* Names of the methods by number, as in skipidx.io_method. */
 extern const char *const skx_blkio_method_names[SKX_BLK_NMETHODS];
 
 /*
- * What has been read by one method; counts, never reset, all of them uint64.
- * A page found through a ref that already holds its frame is counted nowhere.
+ * Counters of one method, never reset.  All fields are uint64, so that the
+ * struct can be added up as an array.  A page found through a ref that
+ * already holds its frame is not counted.
  */
 typedef struct SkxBlkCounters
 {
-	uint64		pins;			/* frames pinned (a frame holds 1 or 4 pages) */
-	uint64		hits;			/* of these, found in cache or shared buffers */
-	uint64		loads;			/* frames read */
+	uint64		pins;			/* frames pinned (a frame has 1 or 4 pages) */
+	uint64		hits;			/* of these, found in memory: in the cache, in
+								 * shared buffers or in the backend's frames */
+	uint64		loads;			/* frames filled, by reads or by copies */
 	uint64		requests;		/* transfers issued to the kernel */
-	uint64		pages_read;		/* pages in them */
+	uint64		pages_read;		/* pages in these transfers */
 	uint64		resident;		/* pages taken from shared buffers by the
 								 * residency protocol */
 	uint64		batches;		/* calls that handed requests to the kernel */
-	uint64		depth_sum;		/* over requests: how many of the backend's
-								 * were under way then, it included */
-	uint64		waits;			/* for a read under way, of any backend */
-	uint64		queue_waits;	/* for others' reads to end: io_depth_total */
-	uint64		ahead;			/* units read before they were pinned */
+	uint64		depth_sum;		/* sum over requests: requests of the backend
+								 * under way at its start, itself included */
+	uint64		waits;			/* waits for a read of any backend to end */
+	uint64		queue_waits;	/* waits because of io_depth_total */
+	uint64		ahead;			/* loads started ahead of pins */
 	uint64		ahead_used;		/* of these, pinned later */
-	uint64		rounds;			/* times that reads were wanted which had been
-								 * asked for since the last such time */
+	uint64		rounds;			/* rounds of reads: those requested before one
+								 * of them is wanted make one round */
 } SkxBlkCounters;
 
+/* blkio_file.c : an index opened by a scan */
+
 /*
- * blkio_file.c : an index opened by a scan
- *
- * open chooses the method by skipidx.io_method and by whether the file holds
- * pages as they are, for which it may read the metapage; the file is palloc'd,
- * and `rel` must stay open as long as it is used.  pin
- * returns the page, which stays in memory unchanged until unpinned.  It raises
- * ERRCODE_INDEX_CORRUPTED for an ordinal past the end of the plane,
- * ERRCODE_DATA_CORRUPTED or the operating system's error for a failed or short
- * read, and whatever `verify` raises.  close needs no unpinned refs: whatever
- * is pinned stays so until its resource owner goes.  At an error nothing need
- * be called.
+ * Opens an index and returns a palloc'd file, which skx_blkio_close frees.
+ * The method follows from skipidx.io_method and from whether the file holds
+ * pages as they are; to learn that, it may read the metapage.  The caller
+ * holds no buffer lock and keeps `rel` open as long as it uses the file.
  */
 extern SkxBlkFile *skx_blkio_open(Relation rel, uint64 incarnation,
 								  SkxBlkVerify verify);
+
+/*
+ * Ends reading ahead for the file, adds this backend's counts to the totals
+ * and frees the file.  Waits for reads under way.  Refs need not be unpinned
+ * before: each pin lasts until its resource owner ends.  After an error this
+ * call is not necessary.
+ */
 extern void skx_blkio_close(SkxBlkFile *file);
 
 /*
- * From now on this file is read in passing: what the cache has is used, and
- * nothing is put there.  A page is then in memory only while it is pinned.
+ * Makes all further reads of the file reads in passing, which leave the
+ * cache to others.  Frames in the cache are used and not counted as used.
+ * Other pages are read into memory of this backend, or with shared_buffers
+ * through a ring of a few buffers.
  */
 extern void skx_blkio_once(SkxBlkFile *file);
 
-/*
- * Of such a file: how often the pages of a plane (by its number in keys) that
- * were pinned since the last call of this, and the last one before, were used
- * while the cache had them: the most of them, SKX_BLK_USES at most; 0: it had
- * none.
- */
+/* Highest use count of a frame in the cache. */
 #define SKX_BLK_USES			4
 
+/*
+ * Returns the highest use count, 1 to SKX_BLK_USES, of the frames of a plane
+ * that pins found in the cache; 0 if no pin did.  It regards the pins since
+ * the last call and the last pin before that call.  `plane` is the number of
+ * the plane in keys.  Only for a file read in passing (skx_blkio_once).
+ */
 extern int	skx_blkio_met(SkxBlkFile *file, uint8 plane);
 
 /*
- * And past the page cache, too, where `auto` reads through it and there is
- * io_uring to read ahead.  Before the first pin.
+ * Makes reads of the file bypass the page cache, if skipidx.io_method is
+ * `auto` and the file is read by io_uring through it; else does nothing.
+ * Must be called before the first pin.
  */
 extern void skx_blkio_past(SkxBlkFile *file);
+
+/*
+ * Does the work of skx_blkio_pin for a page that is not in the frame already
+ * pinned by the ref.
+ */
 extern const char *skx_blkio_pin_slow(SkxBlkFile *file,
 									  const SkxBlkPlane *plane,
 									  uint32 ordinal, SkxBlkRef *ref);
+
+/*
+ * Releases what the ref has pinned, if anything, and sets the ref to zeros.
+ * A pin that has ended with its resource owner is left alone.
+ */
 extern void skx_blkio_unpin(SkxBlkFile *file, SkxBlkRef *ref);
 
+/*
+ * Pins a page and returns it.  The page stays in memory unchanged until it
+ * is unpinned or its resource owner ends.  Raises ERRCODE_INDEX_CORRUPTED
+ * for an ordinal past the end of the plane.  A failed or short read raises
+ * ERRCODE_DATA_CORRUPTED or the operating system's error.  Errors of the
+ * file's `verify` function are passed on.
+ */
 static inline const char *
 skx_blkio_pin(SkxBlkFile *file, const SkxBlkPlane *plane, uint32 ordinal,
 			  SkxBlkRef *ref)
@@ -182,80 +212,126 @@ skx_blkio_pin(SkxBlkFile *file, const SkxBlkPlane *plane, uint32 ordinal,
 	return skx_blkio_pin_slow(file, plane, ordinal, ref);
 }
 
-/* Where a page of a plane lies; errors as for pin. */
+/*
+ * Returns the block of a page of a plane.  Raises ERRCODE_INDEX_CORRUPTED
+ * for an ordinal past the end of the plane.
+ */
 extern BlockNumber skx_blkio_block(Relation rel, const SkxBlkPlane *plane,
 								   uint32 ordinal);
 
 /*
- * Is a page in shared buffers, or being read into them?  It may be newer than
- * the file: to be asked before the file is read by other means.
+ * Returns true if a block is in shared buffers or being read into them.  The
+ * buffer may be newer than the file, so this is checked before the file is
+ * read by other means.  Not for temporary relations.
  */
 extern bool skx_blkio_resident(Relation rel, BlockNumber block);
 
 /*
- * Tells the method which pages will be wanted soon, best in the order of pins.
- * A hint: no error is raised, and a method may ignore it.  What exceeds the
- * depth waits and is started as pages are pinned; adjacent pages become one
- * read.  The plane must stay where it is until the file is closed.
+ * Tells the method which pages of a plane will be pinned soon, best in the
+ * order of the pins.  A method may ignore this hint.  Ordinals past the end
+ * of the plane are ignored; a read of the file that fails is reported by the
+ * pin.
+ *
+ * With io_uring, adjacent pages become one read, and reads beyond the depth
+ * wait until pages are pinned.  The plane must keep its address until the
+ * file is closed.
  */
 extern void skx_blkio_prefetch(SkxBlkFile *file, const SkxBlkPlane *plane,
 							   const uint32 *ordinals, int n);
 
-/* Units that prefetch can have under way; 0: it would do nothing. */
+/*
+ * Returns the prefetch depth of the file in units, or 0 if
+ * skx_blkio_prefetch does nothing.
+ */
 extern int	skx_blkio_ahead(const SkxBlkFile *file);
 
-/* Does this backend hold so many pins that a cursor should drop its page? */
+/*
+ * Returns true if this backend, in all its files, holds so many pins that a
+ * cursor should drop its page.
+ */
 extern bool skx_blkio_crowded(SkxBlkFile *file);
 
+/* blkio_prewarm.c : pages of whole planes into memory */
+
 /*
- * blkio_prewarm.c : reads the pages of all these planes, in the order of the
- * file, until the cache would begin to drop what it has just read; returns how
- * many pages that were, those already in the cache not counted.
+ * Reads the pages of all these planes in the order of the file, until the
+ * cache would begin to drop pages that were just read.  Returns the number
+ * of pages read from the file or copied from shared buffers; pages already
+ * in the cache are not counted.
  */
 extern uint64 skx_blkio_prewarm(SkxBlkFile *file,
 								const SkxBlkPlane *const *planes,
 								int nplanes);
 
+/* blkio_counters.c : what has been read, by method */
+
 /*
- * Counts by method number of this backend, exact; and of all since the server
- * started, to which each adds at skx_blkio_close, here, and at its end.
- * SKX_BLK_NMETHODS structs each; sum adds them up.
+ * Returns the counters of this backend, exact: an array of SKX_BLK_NMETHODS
+ * structs by method number.
  */
 extern const SkxBlkCounters *skx_blkio_counters(void);
+
+/*
+ * Copies the counters of all backends since the server started into
+ * `totals`, SKX_BLK_NMETHODS structs by method number; zeros without shared
+ * memory for them.  A backend adds its counts in this call, at
+ * skx_blkio_close and when it ends.
+ */
 extern void skx_blkio_totals(SkxBlkCounters *totals);
+
+/* Sets `sum` to the sum of SKX_BLK_NMETHODS structs, one for each method. */
 extern void skx_blkio_sum(const SkxBlkCounters *counters,
 						  SkxBlkCounters *sum);
-extern uint64 skx_blkio_rounds(void);	/* of this backend */
 
-/* State of the shared cache; but for `configured`, zeros without one. */
+/* Returns the rounds of reads of this backend so far, over all methods. */
+extern uint64 skx_blkio_rounds(void);
+
+/*
+ * State of the shared cache.  Without a cache all fields but `configured`
+ * are zero.
+ */
 typedef struct SkxBlkCacheState
 {
 	uint64		configured;		/* skipidx.cache_size, bytes */
-	uint64		bytes;			/* of pages, without bookkeeping, at most */
-	uint64		taken;			/* of these, so far */
-	uint64		frames;			/* at most */
-	uint64		frames_used;
+	uint64		bytes;			/* most bytes of pages, no bookkeeping */
+	uint64		taken;			/* of these, in pieces that exist so far */
+	uint64		frames;			/* most frames */
+	uint64		frames_used;	/* frames with a key */
 	uint64		pinned;			/* frames with at least one pin */
 	uint64		evictions;
 	uint64		reads;			/* under way in all backends, as counted for
 								 * skipidx.io_depth_total */
-	uint64		queue;			/* backends that wait for one of these to end */
+	uint64		queue;			/* backends that wait for such a read to end */
 } SkxBlkCacheState;
 
+/*
+ * Fills `state`; creates the cache if it does not exist yet.  The counts of
+ * frames are approximate while other backends read.
+ */
 extern void skx_blkio_cache_state(SkxBlkCacheState *state);
 
-/* blkio_settings.c : the settings in force; false: there is no such number */
+/* blkio_settings.c : the settings in force */
+
+/*
+ * A setting as configured, as in force for a permanent index opened at this
+ * time, and the reason for a difference.
+ */
 typedef struct SkxBlkSetting
 {
 	const char *name;
 	char	   *configured;
-	char	   *in_force;		/* NULL: nothing of it is */
-	char	   *reason;			/* NULL: it is as configured */
+	char	   *in_force;		/* NULL if the setting has no effect */
+	char	   *reason;			/* NULL if it is in force as configured */
 } SkxBlkSetting;
 
+/*
+ * Fills `setting` with setting `number`, from 0 on; returns false if there
+ * is no such number.  The strings are constants or palloc'd.  Makes the
+ * cache and the ring if they are wanted, as a search would.
+ */
 extern bool skx_blkio_setting(int number, SkxBlkSetting *setting);
 
-/* What the cache holds, or is being read, of an index and its copies. */
+/* Frames of an index and its copies in the cache, loaded or being read. */
 typedef struct SkxBlkCached
 {
 	uint64		incarnation;
@@ -264,92 +340,155 @@ typedef struct SkxBlkCached
 	uint64		bytes;			/* of these frames */
 } SkxBlkCached;
 
-/* All of them, in no order; palloc'd.  Approximate while others read. */
+/*
+ * Returns a palloc'd array of *n entries, one for each index in the cache,
+ * in no promised order; NULL and *n = 0 without a cache.  Approximate while
+ * other backends read.
+ */
 extern SkxBlkCached *skx_blkio_cache_indexes(int *n);
 
-/* Drops all unpinned frames of it (0: of all); returns how many there were. */
+/*
+ * Drops all unpinned frames of the index with this incarnation, or of all
+ * indexes if it is 0.  Returns the number of frames dropped.
+ */
 extern uint64 skx_blkio_cache_forget(uint64 incarnation);
 
 /*
- * Has the clock take those of an index's segments next, unless they are used
- * again: of each segment some plane is given.
+ * Sets the use count of all frames of some segments of an index to 0.
+ * Unless they are used again, the clock evicts them before frames in use.
+ * `planes` has n planes, at least one of each of these segments.
  */
 extern void skx_blkio_cache_retire(uint64 incarnation,
 								   const SkxBlkPlane *const *planes, int n);
 
 /*
- * blkio_write_new.c : pages of a relation file that no other backend can read
- * yet
- *
- * For a new index only.  extend makes the main fork `nblocks` long, if it is
- * not; replay only as long as its last logged page: write the last block too.
- * write takes copies of the pages for consecutive blocks from `block` on, all
- * below the file's end; up to 1 MB of them wait or are on their way.  Each
- * is logged if the relation needs it, and written with LSN and checksum; the
- * pd_lower..pd_upper hole is not kept.  finish sees all of that done, and must
- * be called, by each process that wrote, before the file is read.  agree: how
- * this process would write, for all that write the file together, each of which
- * is told (agreed_on) before it writes; it holds until sync.  sync does
- * so, gives all blocks space, makes the file durable, and must precede commit.
- * failed: where the error that ends a build has been caught, whose context this
- * was: no page of the file stays torn, which CREATE INDEX CONCURRENTLY leaves;
- * throws the error again.
+ * blkio_write_new.c : pages of a new index, whose file no query can read yet
+ */
+
+/*
+ * Makes the main fork `nblocks` long if it is shorter.  Replay makes the
+ * file only as long as its last logged page, so the last block must be
+ * written too.  Takes the relation extension lock unless the relation is
+ * temporary, and raises an error if the file cannot be extended.
  */
 extern void skx_blkio_new_extend(Relation rel, BlockNumber nblocks);
+
+/*
+ * Writes copies of pages to consecutive blocks from `block` on, all below
+ * the end of the file.  Up to 1 MB of copies wait or are being written after
+ * the call.  Pages are logged if the relation needs it, and get LSN and
+ * checksum; the hole between pd_lower and pd_upper is not kept.  Pages of a
+ * temporary relation are written at once.  Raises the errors of earlier
+ * writes, too.
+ */
 extern void skx_blkio_new_write(Relation rel, BlockNumber block,
 								char **pages, int npages);
+
+/*
+ * Returns how this process would write, as a number for
+ * skx_blkio_new_agreed_on in all processes that write the file together.
+ * Makes the file at least one block long, and may leave random bytes in
+ * block 0, which must be written afterwards.
+ */
 extern int	skx_blkio_new_agree(Relation rel);
+
+/*
+ * Sets how this process writes the file: `way` is the result of
+ * skx_blkio_new_agree in one of the processes.  Called before the first
+ * write of the process, and valid until it calls skx_blkio_new_sync.
+ */
 extern void skx_blkio_new_agreed_on(Relation rel, int way);
+
+/*
+ * Waits until all pages of this process are logged and written.  Each
+ * process that wrote must call it before the file is read.
+ */
 extern void skx_blkio_new_finish(Relation rel);
+
+/*
+ * Does skx_blkio_new_finish, gives all blocks space on disk, and makes the
+ * file durable unless it is temporary.  Must be called before the commit;
+ * raises an error if the disk is full.
+ */
 extern void skx_blkio_new_sync(Relation rel);
+
+/*
+ * Called where the error that ends a build has been caught; `context` is the
+ * memory context that was current before the error.  Waits for writes under
+ * way, and repairs pages that may be torn in the file, since CREATE INDEX
+ * CONCURRENTLY leaves the file.  The repair ends at the first page that
+ * cannot be repaired.  Then the function throws the error again.
+ */
 extern void skx_blkio_new_failed(Relation rel, MemoryContext context);
 
 /*
- * blkio_write_live.c : pages of a segment that is made while the index is in use
+ * blkio_write_live.c : pages of a segment made while the index is in use
  *
- * They belong to extents that are not read before they are published, but that
- * may have been used before.  put copies a finished page; pages are logged and
- * written in batches, with interrupts served in between.  After end everything
- * put is safe as soon as a WAL record that follows is.  Must run inside a
- * transaction, not during recovery.  At an error nothing need be called.
- * `bytes` is what is expected to be put: much of it is written past the page
- * cache by `auto` too.  begin may read the metapage.
+ * The pages belong to extents that are not read before they are published,
+ * but that may have been used before.  A writer must be used inside a
+ * transaction, not during recovery.  After an error no call is necessary.
  */
+
+/* A writer of such pages, with the batch of pages that are not written yet. */
 typedef struct SkxBlkLive SkxBlkLive;
 
+/*
+ * Returns a new writer.  `bytes` is how much is expected to be put; if it is
+ * large, `auto` also bypasses the page cache.  May read the metapage, so the
+ * caller holds no buffer lock.  Raises an error during recovery.
+ */
 extern SkxBlkLive *skx_blkio_live_begin(Relation rel, uint64 incarnation,
 										uint64 bytes);
+
+/*
+ * Copies a finished page, to be written to `block`; pages can come in any
+ * order.  A full batch is logged, if the relation needs it, and written
+ * before the function returns; interrupts are served between batches.
+ * Raises an error for a page of zeros, a block past the end of the file or
+ * twice in a batch, or a failed write.  The caller holds no buffer lock.
+ */
 extern void skx_blkio_live_put(SkxBlkLive *live, BlockNumber block,
 							   const char *page);
+
+/*
+ * Writes the last batch and frees the writer.  After that all pages survive
+ * a crash as soon as a WAL record that follows does.  Raises errors as
+ * skx_blkio_live_put; the caller holds no buffer lock.
+ */
 extern void skx_blkio_live_end(SkxBlkLive *live);
 
 /*
- * Makes the main fork at least `nblocks` long, new pages zero and with space on
- * disk, or errors out; `spare`: or returns errno, and leaves 1 MB of the disk.
+ * Makes the main fork at least `nblocks` long; new pages are zero and have
+ * space on disk.  Returns 0, and raises an error if they cannot get it.
+ * With `spare` it returns the errno instead, and also refuses (ENOSPC) if
+ * less than 1 MB would be left on the disk.  Without space for all, the file
+ * gets no new block.  Takes the relation extension lock unless the relation
+ * is temporary.
  */
 extern int	skx_blkio_live_extend(Relation rel, BlockNumber nblocks,
 								  bool spare);
+
+/*
+ * Reports, at level `elevel`, that the index could not be extended because
+ * of errno `error`.
+ */
 extern void skx_blkio_no_space(Relation rel, int error, int elevel);
 
-/*
- * blkio_hint.c : the server will read these blocks of a relation of any kind
- *
- * A hint: no error is raised, and blocks past the end of the file are none.
- * What a run is that is worth one: so many blocks.
- */
+/* blkio_hint.c : blocks that the server will read */
+
+/* Number of blocks in a run that is worth one hint. */
 #define SKX_BLK_RUN				16
 
+/*
+ * Tells the kernel that the server will read these blocks of a relation, of
+ * any kind.  Raises no error if the file cannot be opened or ends before,
+ * and does nothing for a temporary relation.
+ */
 extern void skx_blkio_hint(Relation rel, BlockNumber first, uint32 nblocks);
 
-/*
- * blkio_measure.c : reads of single pages of a file, as scans read them
- *
- * Seconds a read, of a pass that ends with the file or after so many seconds;
- * 0: this is not to be had here (no O_DIRECT, no io_uring for a depth).  The
- * page cache has nothing of the file when the pass begins, if all of it has
- * been synced, but where `cached` says otherwise.  Errors of reads are raised,
- * and a cancel is served between them.
- */
+/* blkio_measure.c : times of reads of single pages, as scans read them */
+
+/* Order in which a measurement reads pages. */
 typedef enum SkxBlkPattern
 {
 	SKX_MEASURE_FORWARD,
@@ -358,22 +497,32 @@ typedef enum SkxBlkPattern
 	SKX_MEASURE_SKIPPING		/* forward, one of 8 pages */
 } SkxBlkPattern;
 
+/* What to measure: one pass over a file. */
 typedef struct SkxBlkMeasure
 {
 	const char *path;
-	uint32		nblocks;		/* a power of two */
+	uint32		nblocks;		/* reads blocks below; a power of two */
 	SkxBlkPattern pattern;
-	bool		direct;
-	bool		cached;			/* leave the page cache what it has */
-	int			depth;			/* at least 1 */
-	double		seconds;
+	bool		direct;			/* with O_DIRECT, past the page cache */
+	bool		cached;			/* keep what the page cache has */
+	int			depth;			/* reads under way, at least 1 */
+	double		seconds;		/* most time of the pass */
 } SkxBlkMeasure;
 
+/*
+ * Makes one pass, until all blocks are read or its time is over, and returns
+ * the seconds per read.  Returns 0 if it cannot be measured: no read, no
+ * O_DIRECT, or no io_uring for `direct` with a depth above 1.
+ *
+ * Unless `cached` is set, the page cache drops the file before the pass, as
+ * far as it has been synced.  Errors of reads are raised, and a cancel is
+ * served between reads.
+ */
 extern double skx_blkio_measure(const SkxBlkMeasure *what);
 
-/* Settings, and their bounds. */
+/* Settings and their bounds. */
 #define SKX_BLK_AUTO		(-1)	/* else a SkxBlkMethodNumber */
-#define SKX_BLK_MAX_AHEAD	64		/* units read ahead: of io_depth */
+#define SKX_BLK_MAX_AHEAD	64	/* most units read ahead: of io_depth */
 #define SKX_BLK_DEPTH_MOST	10000	/* of io_depth_total */
 
 extern int	skx_blkio_io_method;
@@ -381,7 +530,12 @@ extern int	skx_blkio_io_depth;
 extern int	skx_blkio_io_depth_total;
 extern int	skx_blkio_cache_size;	/* kB */
 
-/* blkio_anchor.c : main shared memory, if preloaded; from _PG_init */
+/* blkio_anchor.c : where processes find the cache */
+
+/*
+ * Called from _PG_init.  If the library is preloaded, it has the server put
+ * the cache into main shared memory; else it does nothing.
+ */
 extern void skx_blkio_anchor_init(void);
 
 #endif							/* SKX_BLKIO_H */

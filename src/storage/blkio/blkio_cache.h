@@ -10,47 +10,53 @@
 #include "storage/condition_variable.h"
 #include "storage/lwlock.h"
 
+/* Partition locks of the hash table. */
 #define SKX_BLK_PARTITIONS		128
 
-/* Files whose path is known: by all processes, and by one without a cache. */
+/*
+ * Words in the table of answers of skx_blkio_path: of the table in shared
+ * memory, and of the one that a process without a cache has for itself.
+ */
 #define SKX_BLK_PATHS			4096
 #define SKX_BLK_PATHS_MINE		64
 
 /*
- * State of a frame in one word: pins (of a backend, a few at most), the usage
- * count of the clock sweep, flags, and in the high half the version, which
- * changes before the pages of a frame that was VALID may (blkio_glance.c).
+ * State of a frame in one word: the number of pins, the use count of the
+ * clock sweep, flags, and in the high half the version.  A backend has a few
+ * pins of a frame at most.  The version changes before the pages of a frame
+ * that was VALID may change (blkio_glance.c).
  */
 #define SKX_BLK_PIN				UINT64CONST(1)
 #define SKX_BLK_PIN_MASK		UINT64CONST(0xFFFFFF)
 #define SKX_BLK_USE				(UINT64CONST(1) << 24)
 #define SKX_BLK_USE_MASK		(UINT64CONST(7) << 24)
 #define SKX_BLK_USE_MAX			(SKX_BLK_USES * SKX_BLK_USE)
-#define SKX_BLK_TAGGED			(UINT64CONST(1) << 27)	/* key set, in hash */
+#define SKX_BLK_TAGGED			(UINT64CONST(1) << 27)	/* has a key */
 #define SKX_BLK_VALID			(UINT64CONST(1) << 28)	/* pages verified */
 #define SKX_BLK_BUSY			(UINT64CONST(1) << 29)	/* being read */
 #define SKX_BLK_AHEAD			(UINT64CONST(1) << 30)	/* ahead of its pin */
-#define SKX_BLK_SLOW			(UINT64CONST(1) << 31)	/* a wait was in vain */
+#define SKX_BLK_SLOW			(UINT64CONST(1) << 31)	/* a wait timed out */
 #define SKX_BLK_VERSION			(UINT64CONST(1) << SKX_BLK_VERSION_SHIFT)
 #define SKX_BLK_VERSION_MASK	(~(SKX_BLK_VERSION - 1))
 
 /*
- * key, hash and next change only while the frame has exactly one pin, of the
- * backend that changes them, and under the partition lock of the hash when
- * TAGGED.
+ * Descriptor of a frame.  key and hash change only while the frame is not in
+ * the hash table and has exactly one pin, of the backend that changes them.
+ * next changes only under the exclusive partition lock of the hash.
  */
 typedef struct SkxBlkFrame
 {
 	pg_atomic_uint64 state;
 	SkxBlkKey	key;
-	uint32		hash;
-	int32		next;			/* in its bucket, -1 at the end */
-	ConditionVariable loaded;	/* BUSY has gone */
+	uint32		hash;			/* skx_blkio_cache_hash of the key */
+	int32		next;			/* next frame of the bucket, -1 at the end */
+	ConditionVariable loaded;	/* signals that BUSY has been cleared */
 } SkxBlkFrame;
 
-/* Padded to what the processor fetches at once. */
+/* Bytes of a cache line of the processor. */
 #define SKX_BLK_FRAME_SIZE		64
 
+/* A frame descriptor, padded to a cache line. */
 typedef union SkxBlkFramePadded
 {
 	SkxBlkFrame frame;
@@ -61,33 +67,36 @@ StaticAssertDecl(sizeof(SkxBlkFramePadded) == SKX_BLK_FRAME_SIZE,
 				 "a frame descriptor must fill one cache line");
 
 /*
- * The cache is made in pieces, each when those before it are full: the server
- * writes zeros to all of a dynamic segment when it makes it, .25 ms a MB.  The
- * first has so many MB of pages, and each other one as many, or as many more as
- * it takes to have no more pieces than this.
+ * The cache is made in pieces, each when those before it are full.  The
+ * reason is that the server writes zeros to all of a dynamic segment when it
+ * makes it, .25 ms a MB.  SKX_BLK_PIECE_MB is the size of the pages of the
+ * first piece.  The other pieces have the same size, or a larger one if more
+ * than SKX_BLK_PIECES pieces would be needed.
  */
 #define SKX_BLK_PIECE_MB		16
 #define SKX_BLK_PIECES			64
 
-/* How a cache is divided: frames of the first piece, and of each other one. */
+/* How a cache is divided into pieces; arrays are by class of frame. */
 typedef struct SkxBlkDivision
 {
-	uint32		first[SKX_BLK_NCLASSES];
-	uint32		more[SKX_BLK_NCLASSES];
+	uint32		first[SKX_BLK_NCLASSES];	/* frames of the first piece */
+	uint32		more[SKX_BLK_NCLASSES]; /* frames of each other piece */
 	uint32		npieces;
 } SkxBlkDivision;
 
-/* Offsets in a piece: of descriptors, block class first, and of pages. */
+/* Layout of a piece, as offsets in bytes from its start. */
 typedef struct SkxBlkLayout
 {
-	Size		frames;
-	Size		pages[SKX_BLK_NCLASSES];
-	Size		end;
+	Size		frames;			/* descriptors, block class first */
+	Size		pages[SKX_BLK_NCLASSES];	/* pages of each class */
+	Size		end;			/* end of the piece */
 } SkxBlkLayout;
 
 /*
- * A library that was replaced while the server runs may find the cache of the one
- * before, whose sessions go on: it is left to these if it is another kind.
+ * Identifies the format of the cache.  A library that was replaced while the
+ * server runs may find a cache that the replaced library made.  Sessions
+ * with that library continue to use it; a process does not use a cache of
+ * another kind.
  */
 #define SKX_BLK_CACHE_MAGIC		UINT64CONST(0x534B584361636865)
 #define SKX_BLK_CACHE_VERSION	1
@@ -96,24 +105,27 @@ typedef struct SkxBlkLayout
 							(uint64) sizeof(SkxBlkFrame) << 32 | \
 							sizeof(SkxBlkCacheHeader)))
 
-/* At the start of the first piece; places are offsets from there. */
+/*
+ * Head of the cache, at the start of the first piece.  `buckets` and
+ * `depths` are offsets from there.
+ */
 typedef struct SkxBlkCacheHeader
 {
 	uint64		kind;			/* SKX_BLK_CACHE_KIND */
-	SkxBlkDivision division;	/* npieces: see `most` */
+	SkxBlkDivision division;	/* as made; `most` limits the pieces */
 	SkxBlkLayout layout;		/* of the first piece */
 	uint32		nbuckets;		/* a power of two, at least the partitions */
-	Size		buckets;		/* int32 each: first frame, or -1 */
-	pg_atomic_uint32 most;		/* pieces there may be */
-	pg_atomic_uint32 ready;		/* pieces there are */
-	dsm_handle	handles[SKX_BLK_PIECES];	/* but of the first */
-	pg_atomic_uint64 evictions;
+	Size		buckets;		/* int32 each: first frame, or -1 if empty */
+	pg_atomic_uint32 most;		/* most pieces the cache may get */
+	pg_atomic_uint32 ready;		/* number of pieces that exist */
+	dsm_handle	handles[SKX_BLK_PIECES];	/* of pieces from 1 on */
+	pg_atomic_uint64 evictions; /* frames evicted so far */
 	pg_atomic_uint32 hand[SKX_BLK_NCLASSES];	/* clock hands */
-	uint32		ndepths;		/* words of backends, see blkio_depth.c */
+	uint32		ndepths;		/* words of processes, see blkio_depth.c */
 	Size		depths;			/* pg_atomic_uint64 each */
 	pg_atomic_uint32 depth;		/* reads under way */
-	pg_atomic_uint32 depth_waiters;
-	ConditionVariable depth_free;
+	pg_atomic_uint32 depth_waiters; /* backends that wait to read */
+	ConditionVariable depth_free;	/* signals that a read has ended */
 	pg_atomic_uint64 paths[SKX_BLK_PATHS];	/* see blkio_path.c */
 	LWLockPadded locks[SKX_BLK_PARTITIONS];
 } SkxBlkCacheHeader;
@@ -127,37 +139,42 @@ typedef struct SkxBlkPiece
 } SkxBlkPiece;
 
 /*
- * The cache in this process; header NULL when there is none.  The number of a
- * frame is that of its piece, and in the low bits its place there.
+ * The cache as mapped in this process; header is NULL without a cache.  The
+ * number of a frame has the number of its piece in the high bits, and in the
+ * `shift` low bits the index of its descriptor in that piece.
  */
 typedef struct SkxBlkCache
 {
 	SkxBlkCacheHeader *header;
 	int32	   *buckets;
 	uint32		bucket_mask;
-	int			shift;			/* bits of a place in a piece */
-	uint32		npieces;		/* mapped */
-	bool		partial;		/* there are others, which cannot be mapped */
+	int			shift;			/* low bits of a frame's number */
+	uint32		npieces;		/* pieces mapped */
+	bool		partial;		/* mapping further pieces has failed */
 	SkxBlkPiece pieces[SKX_BLK_PIECES];
-	uint32		nframes[SKX_BLK_NCLASSES];	/* in as many pieces as may be */
-	uint32		mapped[SKX_BLK_NCLASSES];	/* in those mapped */
-	pg_atomic_uint64 *depths;
+	uint32		nframes[SKX_BLK_NCLASSES];	/* with all pieces to come */
+	uint32		mapped[SKX_BLK_NCLASSES];	/* frames of the pieces mapped */
+	pg_atomic_uint64 *depths;	/* words of processes, see blkio_depth.c */
 } SkxBlkCache;
 
+/* The cache of this process. */
 extern SkxBlkCache skx_blkio_cache;
 
+/* Returns the piece of a frame. */
 static inline const SkxBlkPiece *
 skx_blkio_cache_piece(int32 frame)
 {
 	return &skx_blkio_cache.pieces[frame >> skx_blkio_cache.shift];
 }
 
+/* Returns the index of a frame's descriptor in its piece. */
 static inline uint32
 skx_blkio_cache_place(int32 frame)
 {
 	return frame & (((uint32) 1 << skx_blkio_cache.shift) - 1);
 }
 
+/* Returns the descriptor of a frame. */
 static inline SkxBlkFrame *
 skx_blkio_cache_frame(int32 frame)
 {
@@ -166,6 +183,7 @@ skx_blkio_cache_frame(int32 frame)
 	return &piece->frames[skx_blkio_cache_place(frame)].frame;
 }
 
+/* Returns the class of a frame. */
 static inline SkxBlkClass
 skx_blkio_cache_class(int32 frame)
 {
@@ -175,6 +193,7 @@ skx_blkio_cache_class(int32 frame)
 		SKX_BLK_CLASS_BLOCK : SKX_BLK_CLASS_PAGE;
 }
 
+/* Returns the address of the first page of a frame. */
 static inline char *
 skx_blkio_cache_pages(int32 frame)
 {
@@ -189,7 +208,10 @@ skx_blkio_cache_pages(int32 frame)
 		(Size) (place - nblock) * BLCKSZ;
 }
 
-/* The frame with the next number, from -1 on; -1 behind the last. */
+/*
+ * Returns the next frame of the mapped pieces, or -1 after the last one.
+ * The first frame follows -1.
+ */
 static inline int32
 skx_blkio_cache_next(int32 frame)
 {
@@ -208,6 +230,7 @@ skx_blkio_cache_next(int32 frame)
 		(int32) (behind << skx_blkio_cache.shift) : -1;
 }
 
+/* Returns true if two keys are equal. */
 static inline bool
 skx_blkio_same_key(const SkxBlkKey *a, const SkxBlkKey *b)
 {
@@ -216,6 +239,7 @@ skx_blkio_same_key(const SkxBlkKey *a, const SkxBlkKey *b)
 		a->salt == b->salt;
 }
 
+/* Returns the bytes of pages in frames; `nframes` is an array by class. */
 static inline Size
 skx_blkio_frames_bytes(const uint32 *nframes)
 {
@@ -224,48 +248,81 @@ skx_blkio_frames_bytes(const uint32 *nframes)
 		 nframes[SKX_BLK_CLASS_PAGE]);
 }
 
-/* Bytes of pages that it may have; 0 when there is none. */
+/* Returns the most bytes of pages the cache may get; 0 without a cache. */
 static inline Size
 skx_blkio_cache_bytes(void)
 {
 	return skx_blkio_frames_bytes(skx_blkio_cache.nframes);
 }
 
-/*
- * blkio_cache.c
- *
- * find pins the frame of a key, -1 when there is none; without `use` the clock
- * does not count it.  claim takes a frame for a key that was not found; it
- * returns it pinned, and *mine says whether this backend must load it (else
- * another was quicker), or -1 when every frame of the class is pinned.  grow
- * gives the cache one more piece, where all that it has is taken and there may
- * be one; it is called before a claim where nothing is locked.  reclaim
- * is true when this backend must load a frame it has pinned, because the
- * backend that was to load it failed.  With `ahead` others know that it may
- * take its time. await returns when the frame is valid or must be loaded by
- * this backend, or when it is not worth the wait; it counts a wait, which may
- * be cancelled.  The others never fail: they are called while cleaning up.
- */
+/* blkio_cache.c : the life of a frame */
+
+/* Result of a wait for a frame. */
 typedef enum SkxBlkAwaited
 {
-	SKX_BLK_AWAITED_VALID,
+	SKX_BLK_AWAITED_VALID,		/* the frame has its pages */
 	SKX_BLK_AWAITED_MINE,		/* this backend must load it */
 	SKX_BLK_AWAITED_SLOW		/* read ahead by a backend that may sleep */
 } SkxBlkAwaited;
 
+/* Returns the hash of a key, as the functions below take it. */
 extern uint32 skx_blkio_cache_hash(const SkxBlkKey *key);
+
+/*
+ * Returns the frame of a key, pinned, or -1 if it is not in the cache.  The
+ * frame need not be valid yet.  With `use` its use count goes up, which
+ * delays its eviction.  Takes the partition lock shared, in the call only.
+ */
 extern int32 skx_blkio_cache_find(const SkxBlkKey *key, uint32 hash,
 								  bool use);
+
+/* Returns true if a frame of this key is valid or being read; pins nothing. */
 extern bool skx_blkio_cache_present(const SkxBlkKey *key, uint32 hash);
+
+/*
+ * Takes a frame of `class` for a key that was not found, evicting another
+ * page if necessary, and returns it pinned.  *mine is true if this backend
+ * must load it (`ahead`: ahead of a pin, which may take long).  *mine is
+ * false if another backend has put the key into the cache meanwhile; the
+ * result is its frame.  Returns -1 if every frame of the class is pinned or
+ * a piece of the cache cannot be mapped.
+ */
 extern int32 skx_blkio_cache_claim(const SkxBlkKey *key, uint32 hash,
 								   SkxBlkClass class, bool ahead, bool *mine);
+
+/*
+ * Gives the cache one more piece if all its frames of `class` are taken and
+ * it may grow.  Called before skx_blkio_cache_claim; does nothing in a
+ * critical section or while interrupts are held off, as they are under any
+ * LWLock.
+ */
 extern void skx_blkio_cache_grow(SkxBlkClass class);
+
+/*
+ * Returns true if this backend must load a frame that it has pinned, because
+ * the backend that was to load it failed; the frame is then busy.  With
+ * `ahead` other backends know that the load may take long.
+ */
 extern bool skx_blkio_cache_reclaim(int32 frame, bool ahead);
+
+/*
+ * Waits until a pinned frame is valid, or this backend must load it, or the
+ * wait is not worthwhile; the result says which.  Adds 1 to *waits if it had
+ * to sleep.  The wait can be cancelled, which raises an error.
+ */
 extern SkxBlkAwaited skx_blkio_cache_await(int32 frame, uint64 *waits);
+
+/*
+ * Ends the load of a frame by this backend and wakes waiting backends.  With
+ * `valid` the frame has its pages, else the load has failed.  The pin
+ * remains.  Never fails, so it can be called while cleaning up.
+ */
 extern void skx_blkio_cache_loaded(int32 frame, bool valid);
+
+/* Releases a pin of a frame.  Never fails. */
 extern void skx_blkio_cache_unpin(int32 frame);
 
-/* Has a pinned frame its pages? */
+/* Returns true if a pinned frame has its pages. */
 static inline bool
 skx_blkio_cache_valid(int32 frame)
 {
@@ -276,7 +333,7 @@ skx_blkio_cache_valid(int32 frame)
 	return (state & SKX_BLK_VALID) != 0;
 }
 
-/* Uses that the clock has not taken away yet, up to SKX_BLK_USES. */
+/* Returns the use count of a frame, 0 to SKX_BLK_USES. */
 static inline int
 skx_blkio_cache_uses(int32 frame)
 {
@@ -284,83 +341,147 @@ skx_blkio_cache_uses(int32 frame)
 				   SKX_BLK_USE_MASK) / SKX_BLK_USE);
 }
 
-/* First page of the frame that holds a page. */
+/* Returns the ordinal of the first page of the frame that holds a page. */
 static inline uint32
 skx_blkio_frame_first(const SkxBlkPlane *plane, uint32 ordinal)
 {
 	return ordinal & ~(skx_blkio_frame_pages(skx_blkio_class(plane)) - 1);
 }
 
+/* blkio_claim.c : frames for a read */
+
 /*
- * blkio_claim.c
- *
- * claim takes the frame at ordinal `first` into the load, pinned, if it is
- * neither cached nor being read, and a frame is free.  note says in a reserved
- * slot that this backend has pinned the frame.  present: in the cache, or on
- * its way there.
+ * Adds a frame for the pages from ordinal `first` on to the load, pinned, if
+ * they are neither cached nor being read and a frame is free; else does
+ * nothing.  For a file read in passing the frame is private, and pages in
+ * another private frame are left out as well.
  */
 extern void skx_blkio_claim(SkxBlkLoad *load, uint32 first);
+
+/*
+ * Notes in a reserved slot that this backend has pinned a frame of the
+ * cache; with `loading` it must also load it.
+ */
 extern void skx_blkio_claim_note(int32 slot, SkxBlkClass class, int32 frame,
 								 bool loading);
+
+/*
+ * Returns true if the page is in the cache or being read into it; false
+ * without a cache.
+ */
 extern bool skx_blkio_claim_present(SkxBlkFile *file,
 									const SkxBlkPlane *plane,
 									uint32 ordinal);
 
-/* blkio_cached.c : for every method that reads by itself */
+/* blkio_cached.c : a pin through the cache */
+
+/*
+ * Pins a page for a method that reads by itself, and sets the frame in the
+ * ref (base, first, npages, slot, serial).  A page that is not in memory is
+ * read, with the rest of its unit if the cache takes it.  Raises errors as
+ * skx_blkio_pin; waits can be cancelled.
+ */
 extern void skx_blkio_cached_pin(SkxBlkFile *file, const SkxBlkPlane *plane,
 								 uint32 ordinal, SkxBlkRef *ref);
 
+/* blkio_cache_shmem.c : the cache as pieces of memory */
+
 /*
- * blkio_cache_shmem.c
- *
- * divide says how a cache of about `bytes` bytes of pages is made: of pieces,
- * or whole.  first_size and more_size are the memory of the first piece and of
- * each other one, total_size that of all.  format makes an empty cache of the
- * first piece, format_piece adds an empty piece.  map and map_piece turn offsets
- * into addresses of this process, piece by piece; header NULL: there is no
- * cache.  limit notes in this process how many frames there may be.
+ * Computes how a cache with about `bytes` bytes of pages is divided: into
+ * one piece if `whole` is true, else into as many as needed.  Less than 1 MB
+ * counts as 1 MB.
  */
 extern void skx_blkio_cache_divide(Size bytes, bool whole,
 								   SkxBlkDivision *division);
+
+/* Returns the bytes of memory of the first piece, with the cache's header. */
 extern Size skx_blkio_cache_first_size(const SkxBlkDivision *division);
+
+/* Returns the bytes of memory of each piece after the first. */
 extern Size skx_blkio_cache_more_size(const SkxBlkDivision *division);
+
+/* Returns the bytes of memory of all pieces together. */
 extern Size skx_blkio_cache_total_size(const SkxBlkDivision *division);
+
+/*
+ * Makes an empty cache, of one piece so far, in skx_blkio_cache_first_size
+ * bytes of memory.  Its locks belong to the LWLock tranche `tranche`.
+ */
 extern void skx_blkio_cache_format(SkxBlkCacheHeader *header,
 								   const SkxBlkDivision *division,
 								   int tranche);
+
+/* Makes a further empty piece in skx_blkio_cache_more_size bytes. */
 extern void skx_blkio_cache_format_piece(void *memory,
 										 const SkxBlkDivision *division);
-extern void skx_blkio_cache_map(SkxBlkCacheHeader *header);
-extern void skx_blkio_cache_map_piece(void *memory);
-extern void skx_blkio_cache_limit(void);
 
 /*
- * blkio_choose.c
- *
- * method_in_force is for permanent indexes that are opened now, choose for one
- * index: the same, unless only the server can read its file.  depth_in_force is
- * how many units may be under way before they are pinned; a method that puts
- * them into the cache needs one.
+ * Sets the addresses of the cache and its first piece in this process; with
+ * NULL this process has no cache.
+ */
+extern void skx_blkio_cache_map(SkxBlkCacheHeader *header);
+
+/* Sets the addresses of the next piece in this process. */
+extern void skx_blkio_cache_map_piece(void *memory);
+
+/* Notes in this process how many frames the cache may get. */
+extern void skx_blkio_cache_limit(void);
+
+/* blkio_choose.c : which method reads a file */
+
+/*
+ * Returns the method of skipidx.io_method for permanent indexes, as cache
+ * and io_uring of this process allow it.  Makes both if they are wanted.
  */
 extern const SkxBlkMethod *skx_blkio_method_in_force(void);
+
+/*
+ * Returns the method for one index: that of skx_blkio_method_in_force, or
+ * the server's buffers if the index is temporary or only the server can read
+ * its file.  May read the metapage, so the caller holds no buffer lock.
+ */
 extern const SkxBlkMethod *skx_blkio_choose(Relation rel, uint64 incarnation);
+
+/*
+ * Returns how many units may be under way before they are pinned.  Returns 0
+ * if the method reads nothing ahead, or if it needs the cache for that and
+ * there is none.
+ */
 extern int	skx_blkio_depth_in_force(const SkxBlkMethod *method);
 
 /*
  * blkio_private.c : frames in this backend's memory
  *
- * find and take return one, with the pages of the key (NULL when there is
- * none), or with any; give takes it back, with the key of what is in it, or
- * NULL.  trim returns most of the memory.  Only take can fail.
+ * Frames that are given back are kept as spare frames, with their pages.
  */
+
+/* Returns true if a spare frame has the pages of the key. */
 extern bool skx_blkio_private_has(SkxBlkClass class, const SkxBlkKey *key);
+
+/* Takes the spare frame with the pages of the key; NULL if there is none. */
 extern char *skx_blkio_private_find(SkxBlkClass class, const SkxBlkKey *key);
+
+/*
+ * Returns memory for a frame, aligned for direct I/O and with any contents.
+ * Raises an error if memory is short.
+ */
 extern char *skx_blkio_private_take(SkxBlkClass class);
+
+/*
+ * Gives the memory of a frame back.  `key` is the key of the pages in it, or
+ * NULL if they are not worth keeping.  Never fails.
+ */
 extern void skx_blkio_private_give(SkxBlkClass class, char *memory,
 								   const SkxBlkKey *key);
+
+/* Frees all but a few spare frames.  Never fails. */
 extern void skx_blkio_private_trim(void);
 
-/* blkio_pins.c: the private pin of a frame (with its pages), or NULL */
+/*
+ * Returns a pin of this backend on a private frame of the key, or NULL.
+ * With `filled` only a frame that already has its pages counts.  In
+ * blkio_pins.c.
+ */
 extern const SkxBlkPin *skx_blkio_pins_other(SkxBlkClass class,
 											 const SkxBlkKey *key,
 											 bool filled);
@@ -368,46 +489,50 @@ extern const SkxBlkPin *skx_blkio_pins_other(SkxBlkClass class,
 /*
  * blkio_depth.c : reads under way in all backends, skipidx.io_depth_total
  *
- * take asks for n reads and returns how many of them may be started: with
- * `wait` at least one, after a wait that can be cancelled.  A backend must not
- * wait while reads of its own have ended that it has not given back yet.  give
- * returns n of them, and never fails.  The end of the process gives back all.
+ * The end of the process gives back all reads that it has taken.
  */
 
+/*
+ * Asks for n reads and returns how many of them may be started: 0 to n, or
+ * with `wait` 1 to n; n without a cache.  The wait can be cancelled, which
+ * raises an error.  A backend must give back its reads that have ended
+ * before it waits.
+ */
 extern int	skx_blkio_depth_take(int n, bool wait);
+
+/* Gives back n reads, or as many as this backend has.  Never fails. */
 extern void skx_blkio_depth_give(int n);
 
+/* blkio_path.c : which files can be read and written past the server */
+
 /*
- * blkio_path.c : may a file be read and written past the storage manager?
- *
- * path says so of an index in use: its file holds pages as they are.  The
- * caller holds no lock of a buffer.  path_new does of a new one, and leaves a
- * page of random bytes in the block, which must be written soon.  Whatever is
- * not proven goes through the server.
+ * Whether a file holds pages as the storage manager was given them.  Only a
+ * file for which this is proven is read or written past the server.
  */
 typedef enum SkxBlkPath
 {
-	SKX_BLK_PATH_UNKNOWN,		/* it could not be found out now */
-	SKX_BLK_PATH_PROVEN,
-	SKX_BLK_PATH_REFUSED
+	SKX_BLK_PATH_UNKNOWN,		/* the file could not be compared */
+	SKX_BLK_PATH_PROVEN,		/* the file holds pages as they are */
+	SKX_BLK_PATH_REFUSED		/* the file has other contents */
 } SkxBlkPath;
 
+/*
+ * Returns whether the file of an index in use holds pages as they are, by a
+ * comparison of the metapage with the file.  The result, if known, is kept
+ * for later calls.  To compare, it locks the metapage's buffer shared and
+ * writes it out, so the caller holds no buffer lock.
+ */
 extern SkxBlkPath skx_blkio_path(Relation rel, uint64 incarnation);
-extern SkxBlkPath skx_blkio_path_new(Relation rel, BlockNumber block);
 
 /*
- * blkio_anchor.c
- *
- * attach makes the cache usable in this process, creating it where it does
- * not exist yet, and returns whether there is one.  follow maps the pieces that
- * other processes have made; false: not all are mapped.  grow makes one more, if
- * there may be one.  None of them fails; the caller of follow and grow holds
- * no lock of the cache.  why says
- * after it what keeps the cache smaller than it was to be, "" if nothing, and
- * whether the setting has changed since the cache was made; refused, whether any
- * process has met with this limit of the machine; first, whether this one is
- * the first, which may log it.
+ * Does the same for the file of a new index, by a page of random bytes that
+ * it writes to `block`.  The caller must write the block afterwards.
  */
+extern SkxBlkPath skx_blkio_path_new(Relation rel, BlockNumber block);
+
+/* blkio_anchor.c : where processes find the cache, and what they share */
+
+/* A limit of the machine that a process has met with. */
 typedef enum SkxBlkRefusal
 {
 	SKX_BLK_REFUSAL_RING,		/* no io_uring */
@@ -416,15 +541,53 @@ typedef enum SkxBlkRefusal
 	SKX_BLK_REFUSAL_LOOK		/* files that could not be compared */
 } SkxBlkRefusal;
 
+/*
+ * Notes that this process has met with a limit.  Returns true if it is the
+ * first call for this limit, by any process, so that the caller can log it.
+ * Without shared memory for the note, each process has a first call.
+ */
 extern bool skx_blkio_first_refusal(SkxBlkRefusal what);
+
+/*
+ * Makes the cache usable in this process, and creates it if it does not
+ * exist yet.  Returns true if there is a cache.  Never fails.
+ */
 extern bool skx_blkio_anchor_attach(void);
+
+/*
+ * Maps the pieces of the cache that other processes have made.  Returns
+ * false if not all pieces are mapped.  Never fails; the caller holds no lock
+ * of the cache.
+ */
 extern bool skx_blkio_anchor_follow(void);
+
+/*
+ * Makes one more piece of the cache if there may be one.  If the memory is
+ * refused, the cache keeps its size.  Never fails; the caller holds no lock
+ * of the cache.
+ */
 extern void skx_blkio_anchor_grow(void);
+
+/*
+ * Returns why the cache is smaller than configured or missing, "" without
+ * such a reason.  *stale is true if the setting has changed since the cache
+ * was made.  Called after skx_blkio_anchor_attach.
+ */
 extern const char *skx_blkio_anchor_why(bool *stale);
+
+/*
+ * Returns true if any process has met with the limit; false without shared
+ * memory for the note.
+ */
 extern bool skx_blkio_refused(SkxBlkRefusal what);
 
-/* Adds to the totals, reads them; false, or zeros: there is no anchor. */
+/*
+ * Adds SKX_BLK_NMETHODS structs of counters to the totals in shared memory.
+ * Returns false, and adds nothing, if this process has no anchor.
+ */
 extern bool skx_blkio_anchor_add(const SkxBlkCounters *delta);
+
+/* Reads the totals into SKX_BLK_NMETHODS structs; zeros without an anchor. */
 extern void skx_blkio_anchor_sums(SkxBlkCounters *sums);
 
 #endif							/* SKX_BLKIO_CACHE_H */

@@ -1,7 +1,7 @@
 /*
  * blkio_glance.h
- *	  A few bytes of a page without a pin, for readers of pages that they come
- *	  back to.
+ *	  Reads a few bytes of a page without a pin, for readers that return to
+ *	  the same pages.
  */
 #ifndef SKX_BLKIO_GLANCE_H
 #define SKX_BLKIO_GLANCE_H
@@ -10,31 +10,59 @@
 #include "storage/blkio/blkio.h"
 
 /*
- * For pages that are read here and there, time after time.  glance is true if
- * the page is where this backend last noted it.  Whatever was read of it then
- * counts only if the glance still holds afterwards; else, and if it is false,
- * the page is to be pinned, and noted while it is pinned.  cached: a pin needs
- * no read.  room: so many pages of planes like this one may be noted at a time
- * of which some are not wanted yet.
+ * blkio_glance.c : pages without a pin
+ *
+ * A backend notes where a page is in memory while it has the page pinned,
+ * and later reads a few bytes there without a pin: a glance.  These bytes
+ * count only if the glance still holds afterwards (skx_blkio_glance_holds).
+ * If there is no glance or it does not hold, the page must be pinned and
+ * noted.
  */
+
+/* Bits of a frame's state below the version. */
 #define SKX_BLK_VERSION_SHIFT	32
 
+/* A look at a page, with the state of its memory when the look began. */
 typedef struct SkxBlkGlance
 {
 	const char *page;
-	pg_atomic_uint64 *state;	/* of where it lies, */
-	uint64		seen;			/* as it was */
+	pg_atomic_uint64 *state;	/* of the frame or copy with the page */
+	uint64		seen;			/* its value when the glance began */
 } SkxBlkGlance;
 
+/*
+ * Fills `glance` and returns true if the page is where this backend last
+ * noted it; else returns false.
+ */
 extern bool skx_blkio_glance(SkxBlkFile *file, const SkxBlkPlane *plane,
 							 uint32 ordinal, SkxBlkGlance *glance);
+
+/*
+ * Notes the page that the ref has pinned.  A page that is not in a frame of
+ * the cache is copied to memory of this backend.
+ */
 extern void skx_blkio_note(SkxBlkFile *file, const SkxBlkRef *ref);
+
+/*
+ * Returns true if the page is in the cache, or with shared_buffers in shared
+ * buffers, or being read into them, so that a pin needs no read.  Returns
+ * false for a temporary relation.  Pins nothing.
+ */
 extern bool skx_blkio_cached(SkxBlkFile *file, const SkxBlkPlane *plane,
 							 uint32 ordinal);
+
+/*
+ * Returns how many pages of such a plane may be read and noted before they
+ * are wanted.  This is a quarter of the pages that the cache has for its
+ * class, or the number of copies that a backend keeps if it copies pages.
+ */
 extern uint32 skx_blkio_room(const SkxBlkFile *file,
 							 const SkxBlkPlane *plane);
 
-/* After what was read of the page, and before it is believed. */
+/*
+ * Returns true if the page has not changed or moved since the glance began.
+ * Called after the bytes are read and before they are used.
+ */
 static inline bool
 skx_blkio_glance_holds(const SkxBlkGlance *glance)
 {

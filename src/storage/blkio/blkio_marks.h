@@ -1,6 +1,7 @@
 /*
  * blkio_marks.h
- *	  Bits that only the cache has: for what can be found out again.
+ *	  Sets of bits that only the cache has, for facts that can be found out
+ *	  again.
  */
 #ifndef SKX_BLKIO_MARKS_H
 #define SKX_BLKIO_MARKS_H
@@ -8,17 +9,17 @@
 #include "support/compat/compat.h"
 
 /*
- * Numbers of one set, each marked or not, of which the cache keeps pages like
- * those of segments, and drops them like those.  Without a cache no number is
- * marked.  `plane` tells sets of one segment apart; `locator` is the file that
- * the numbers are of, since a copy of an index has the other names in common
- * with the original.
+ * blkio_marks.c : bits that only the cache has
  *
- * groups: of which pages some number may be marked, a bit for those with the
- * same remainder (SkxBlkMarksGroup); 0: none is.  drop takes the marked ones
- * out of ascending numbers of one page, and returns how many are left; read
- * copies the words of a page (SkxBlkMarked); false: none of its numbers is.
- * No error is raised.
+ * A set has one bit for each number.  The cache keeps its bits in pages like
+ * those of segments, and evicts these like others; bits that are not in the
+ * cache are not set.  No function here raises an error.
+ */
+
+/*
+ * Names a set.  `plane` distinguishes the sets of one segment.  `locator` is
+ * the file that the numbers belong to; a copy of an index has all other
+ * fields in common with the original.
  */
 typedef struct SkxBlkMarks
 {
@@ -29,16 +30,42 @@ typedef struct SkxBlkMarks
 	uint8		plane;
 } SkxBlkMarks;
 
-#define SKX_BLK_MARKS_BYTES		(BLCKSZ - 64)	/* of a page, behind its head */
-#define SKX_BLK_MARKS			(SKX_BLK_MARKS_BYTES * 8)	/* its numbers */
+/* Sizes of a page of bits, which has a head before the bits. */
+#define SKX_BLK_MARKS_BYTES		(BLCKSZ - 64)	/* bytes of bits in a page */
+#define SKX_BLK_MARKS			(SKX_BLK_MARKS_BYTES * 8)	/* bits per page */
+
+/* Bit of a page in the result of skx_blkio_marks_groups. */
 #define SkxBlkMarksGroup(page)	(UINT64CONST(1) << ((page) % 64))
+
+/* True if bit `bit` of the words of a page is set. */
 #define SkxBlkMarked(words, bit)	(((words)[(bit) / 32] >> (bit) % 32 & 1) != 0)
 
+/*
+ * Returns which pages of the set may have a bit that is set.  Pages with the
+ * same remainder modulo 64 share a bit of the result (SkxBlkMarksGroup).
+ * Returns 0 if no bit is set or the first page of the set has been evicted.
+ */
 extern uint64 skx_blkio_marks_groups(const SkxBlkMarks *marks);
+
+/*
+ * Removes the numbers whose bit is set from `numbers`, n ascending numbers
+ * of one page of the set, and returns how many are left.
+ */
 extern int	skx_blkio_marks_drop(const SkxBlkMarks *marks, uint32 page,
 								 uint32 *numbers, int n);
+
+/*
+ * Copies the bits of a page, SKX_BLK_MARKS_BYTES bytes, into `words`; see
+ * SkxBlkMarked.  Returns false, and copies nothing, if the page is not in
+ * the cache, so that no bit of it is set.
+ */
 extern bool skx_blkio_marks_read(const SkxBlkMarks *marks, uint32 page,
 								 uint32 *words);
+
+/*
+ * Sets the bit of a number.  Does nothing without a cache, without a free
+ * frame in it, or if the number is too large for a page of the set.
+ */
 extern void skx_blkio_marks_set(const SkxBlkMarks *marks, uint64 number);
 
 #endif							/* SKX_BLKIO_MARKS_H */

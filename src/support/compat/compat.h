@@ -1,7 +1,7 @@
 /*
  * compat.h
- *	  One face for PostgreSQL 15 to 19: the only place that asks for the
- *	  server's version.
+ *	  The same interface to the server for PostgreSQL 15 to 19.  Only the files
+ *	  of compat/ test the server's version.
  *
  * What differs in name or signature only is a macro or an inline function
  * here; what needs a body is in compat_server.c.  Only files built into the
@@ -31,7 +31,7 @@
 #error "skipidx supports PostgreSQL 15 to 19"
 #endif
 
-/* Memory for direct I/O, ours or the server's, is aligned to this. */
+/* Alignment of memory for direct I/O of this module and of the server. */
 #define SKX_IO_ALIGN		4096
 
 /* ---- what moved between headers, or changed its spelling ---- */
@@ -49,6 +49,7 @@
 
 /* ---- the physical address of a relation ---- */
 
+/* The address, access to its parts, and a test of two for equality. */
 #if PG_VERSION_NUM >= 160000
 typedef RelFileLocator SkxLocator;
 #define SKX_REL_LOCATOR(rel)		((rel)->rd_locator)
@@ -63,11 +64,15 @@ typedef RelFileNode SkxLocator;
 #define SKX_LOCATOR_EQUALS(a, b)	RelFileNodeEquals(a, b)
 #endif
 
-/* Path of the main fork of a relation that is not temporary; palloc'd. */
+/*
+ * Returns the path of the main fork of a relation that is not temporary,
+ * palloc'd.
+ */
 extern char *skx_compat_path(SkxLocator locator);
 
 /* ---- pages ---- */
 
+/* Sets the tag of the buffer of a block of the main fork. */
 static inline void
 skx_compat_buffer_tag(BufferTag *tag, SkxLocator locator, BlockNumber block)
 {
@@ -79,14 +84,19 @@ skx_compat_buffer_tag(BufferTag *tag, SkxLocator locator, BlockNumber block)
 }
 
 /*
- * What the buffer manager checks of a page it has read: header and, where the
- * cluster has them, checksum.  Silent; a failed checksum is counted in
- * pg_stat_database.  An all-zero page passes.
+ * Returns true if a page passes the check that the buffer manager makes of
+ * each page it has read: of its header and, if the cluster has checksums, of
+ * its checksum.  An all-zero page passes.  A failed checksum is counted in
+ * pg_stat_database; no error is raised.
  */
 extern bool skx_compat_page_verified(char *page, BlockNumber block,
 									 SkxLocator locator);
 
-/* The same, and nothing is counted. */
+/*
+ * Makes the same check as skx_compat_page_verified() without counting failed
+ * checksums.  From 18 on the setting ignore_checksum_failure has no effect on
+ * it.
+ */
 extern bool skx_compat_page_sound(char *page, BlockNumber block);
 
 /*
@@ -98,8 +108,9 @@ extern void skx_compat_write(SMgrRelation smgr, BlockNumber block,
 							 char **pages, int npages);
 
 /*
- * Has the checkpointer sync the file of 1 GB that has a block of the main fork,
- * which was written past the storage manager; false: its queue is full.
+ * Has the checkpointer sync the file of 1 GB that has a block of the main
+ * fork.  It is needed for a block that was written past the storage manager.
+ * Returns false, and does nothing, if the checkpointer's queue is full.
  */
 extern bool skx_compat_request_sync(SkxLocator locator, BlockNumber block);
 
@@ -111,7 +122,7 @@ extern bool skx_compat_request_sync(SkxLocator locator, BlockNumber block);
 	PageSetChecksumInplace(page, block)
 #endif
 
-/* Must pages given to smgrwrite be aligned for direct I/O? */
+/* True if pages given to smgrwrite() must be aligned for direct I/O. */
 #if PG_VERSION_NUM >= 160000
 #define SKX_COMPAT_ALIGN_WRITES()	((io_direct_flags & IO_DIRECT_DATA) != 0)
 #else
@@ -125,90 +136,98 @@ typedef PGIOAlignedBlock SkxAlignedBlock;
 typedef PGAlignedBlock SkxAlignedBlock;
 #endif
 
-/* ---- what assertions ask ---- */
+/* ---- for assertions ---- */
 
-/* Does this process hold the lock, in that mode or a stronger one? */
+/*
+ * Returns true if this process holds the lock in that mode or a stronger one.
+ */
 extern bool skx_compat_lock_held(const LOCKTAG *tag, LOCKMODE mode);
 
-/* Has this process locked the buffer exclusively?  Local ones need no lock. */
+/*
+ * Returns true if this process has locked the buffer exclusively, or if it is
+ * a local one, which needs no lock.
+ */
 extern bool skx_compat_buffer_locked(Buffer buffer);
 
 /* ---- reuse of pages ---- */
 
 /*
- * The table of an open index, as the next three want it: looked up without a
- * lock of its own, because the index's keeps it from being dropped.  For
- * RelationClose.
+ * Returns the table of an open index, without locking it, because the lock on
+ * the index keeps it from being dropped.  The caller releases it with
+ * RelationClose().  Raises an error if there is no such table.
  */
 extern Relation skx_compat_heap(Relation index);
 
 /*
- * May VACUUM give back the end of the table's file, as far as the table and,
- * from 18, the setting vacuum_truncate say?  What the option TRUNCATE of a
- * VACUUM says, no access method is told.
+ * Returns true if VACUUM may truncate the table's file, by the table's storage
+ * parameter and, from 18 on, the setting vacuum_truncate.  The option TRUNCATE
+ * of a VACUUM command does not count, since access methods do not get it.
  */
 extern bool skx_compat_truncates(Relation heap);
 
 /*
- * Rows of a table that are live, and versions that are dead since VACUUM, as
- * the server's statistics have them: 0 after they were reset, and late.
+ * Sets *live to the number of live rows of a table, and *dead to the number of
+ * its dead row versions since VACUUM.  Both come from the server's statistics:
+ * they lag behind, and are 0 if there are none.
  */
 extern void skx_compat_rows(Oid table, uint64 *live, uint64 *dead);
 
 /*
- * Does no snapshot that may see the table need any more what was removed
- * before `safexid` was the next transaction id?  What counts is what keeps
- * VACUUM from taking away the table's dead rows: sessions of its database,
- * the xmin of replication slots and of standbys with feedback, and for a table
- * that logical decoding reads as a catalog (user_catalog_table) their
- * catalog_xmin, too.
+ * Returns true if no snapshot that may see the table needs what was removed
+ * before `safexid` was the next transaction id.  What counts is what keeps
+ * VACUUM from removing the table's dead rows: sessions of its database, and
+ * the xmin of replication slots and of standbys with feedback.  For a table
+ * that logical decoding reads as a catalog (user_catalog_table), their
+ * catalog_xmin counts, too.
  */
 extern bool skx_compat_removable(Relation heap, uint64 safexid);
 
 /*
- * The transaction id from which on queries of standbys may need what was removed,
- * by what is known of them here: the oldest that has not ended, prepared ones
- * too, or the oldest that a slot or a standby with feedback needs.  Sessions that
- * only read do not count.  Not in recovery.
+ * Returns the first transaction id from which on queries of standbys may need
+ * what was removed, as far as this server knows.  It is the oldest
+ * transaction that has not ended, prepared ones included, or an older one
+ * that a slot or a standby with feedback needs.  Sessions that only read do
+ * not count.  Must not be called in recovery.
  */
 extern uint64 skx_compat_standby_horizon(void);
 
 /*
- * What skx_compat_removable() answers with may be as old as the transaction id
- * that was the oldest at the last look; this looks at all processes again.
+ * Looks at the snapshots of all processes, so that skx_compat_removable() has
+ * a recent horizon.  Without it the horizon can be that of an earlier look.
  */
 extern void skx_compat_horizon_anew(Relation heap);
 
 /*
- * Has another process a lock on the relation, of whatever mode?  Unless
- * `vacuums`, VACUUM does not count, nor one that `but` knows: they use nothing
- * of an index without a lock of its own.  A process that takes its lock while
- * this looks may be missed.
+ * Returns true if another process has a lock on the relation, of any mode.
+ * Processes for which `but` returns true do not count; without `vacuums` those
+ * of VACUUM do not either.  These use nothing of an index without a lock of
+ * its own.  May miss a process that takes its lock during the call.
  */
 extern bool skx_compat_others_hold(Relation rel, bool vacuums,
 								   bool (*but) (int pid));
 
 /*
- * Logs that pages whose content was removed at `safexid` will be overwritten;
- * before it replays, a standby cancels the queries in the relation's database
- * that may still need them, and from 16 on invalidates logical slots of its
- * own that may, where decoding reads the table as a catalog.  For relations
- * that need WAL; where no standby is possible (wal_level) nothing is logged.
+ * Logs that pages whose content was removed at `safexid` will be overwritten.
+ * When a standby replays that, it first cancels the queries in the relation's
+ * database that may still need them.  From 16 on it also invalidates its own
+ * logical slots that may need them, if decoding reads the table as a catalog.
+ * The relation must need WAL.  Logs nothing if wal_level allows no standby.
  */
 extern void skx_compat_log_reuse(Relation heap, SkxLocator locator,
 								 BlockNumber block, uint64 safexid);
 
 /*
- * The same of rows that `xid` was the last to remove, before what finds them
- * goes.
+ * Logs the same for rows of which `xid` was the last transaction to remove
+ * one.  Must be called before the documents that lead to these rows are
+ * removed.
  */
 extern void skx_compat_log_removed(Relation heap, SkxLocator locator,
 								   TransactionId xid);
 
 /*
- * Up to 16, old_snapshot_threshold lets VACUUM remove what an old snapshot
- * sees.  To be called after a scan with it has read something: fails if VACUUM
- * may have been there, whether or not anything is missing.
+ * Raises "snapshot too old" if VACUUM may have removed what the snapshot sees,
+ * which old_snapshot_threshold allows up to 16.  Must be called after a scan
+ * has read something.  May raise it although nothing is missing.
  */
 #if PG_VERSION_NUM >= 170000
 #define skx_compat_check_snapshot(snapshot, rel)	((void) (rel))
@@ -223,21 +242,26 @@ skx_compat_check_snapshot(Snapshot snapshot, Relation rel)
 }
 #endif
 
-/* This backend's local transaction id; invalid outside of transactions. */
+/*
+ * The local transaction id of this backend; invalid outside of transactions.
+ */
 #if PG_VERSION_NUM >= 170000
 #define SKX_COMPAT_LXID()		(MyProc->vxid.lxid)
 #else
 #define SKX_COMPAT_LXID()		(MyProc->lxid)
 #endif
 
-/* After the last attribute of a descriptor; needed from 19 on. */
+/* Completes a tuple descriptor after its last attribute; needed from 19 on. */
 #if PG_VERSION_NUM >= 190000
 #define SKX_COMPAT_FINISH_DESC(desc)	TupleDescFinalize(desc)
 #else
 #define SKX_COMPAT_FINISH_DESC(desc)	((void) (desc))
 #endif
 
-/* A setting and its value, for a list of them; from 17 on. */
+/*
+ * An initializer that switches off transaction_timeout, for an array of
+ * settings with their values; empty before 17, which has no such setting.
+ */
 #if PG_VERSION_NUM >= 170000
 #define SKX_COMPAT_NO_TRANSACTION_TIMEOUT	{"transaction_timeout", "0"},
 #else
@@ -257,21 +281,22 @@ skx_compat_check_snapshot(Snapshot snapshot, Relation rel)
 #endif
 #define SKX_COMPAT_BACKEND_SLOTS()	(MaxBackends + NUM_AUXILIARY_PROCS)
 
-/* A wait event of this name; before 17 just "Extension". */
+/* Returns a wait event of this name; before 17 it is just "Extension". */
 extern uint32 skx_compat_wait_event(const char *name);
 
 /*
- * A small area of main shared memory, or as good, under this name, without
- * preloading.  `size` must be the same for every caller.  The backend that
- * creates it runs init before any other sees it.  May raise errors with
- * LWLocks held, like the functions behind it.
+ * Returns a small area of shared memory of this name, the same for all
+ * processes; the module need not be preloaded.  `size` must be the same for
+ * every caller.  The backend that creates the area runs init before any other
+ * sees it.  May raise errors with LWLocks held, like the server's functions
+ * that it calls.
  */
 extern void *skx_compat_anchor(const char *name, Size size,
 							   void (*init) (void *area));
 
 /*
- * A new tranche of LWLocks for all processes.  Its name has to be made known
- * to each of them, up to 18.
+ * Returns the number of a new tranche of LWLocks for all processes.  Up to 18
+ * each process has to register its name with skx_compat_tranche_name().
  */
 #if PG_VERSION_NUM >= 190000
 #define skx_compat_tranche_new(name)		LWLockNewTrancheId(name)
@@ -282,14 +307,14 @@ extern void *skx_compat_anchor(const char *name, Size size,
 #endif
 
 /*
- * What min_dynamic_shared_memory has set aside in main shared memory for
- * dynamic segments; false: nothing.  *largest is the largest piece that is
- * free, in bytes.
+ * Finds what min_dynamic_shared_memory has set aside in main shared memory
+ * for dynamic segments.  Sets *start, *size in bytes, and *largest, the bytes
+ * of its largest free piece.  Returns false if nothing is set aside.
  */
 extern bool skx_compat_dsm_aside(const char **start, Size *size,
 								 Size *largest);
 
-/* Where EXPLAIN (BUFFERS) finds the time spent reading blocks. */
+/* The time spent reading blocks, which EXPLAIN (BUFFERS) shows. */
 #if PG_VERSION_NUM >= 170000
 #define SKX_COMPAT_READ_TIME	(pgBufferUsage.shared_blk_read_time)
 #else
@@ -298,6 +323,7 @@ extern bool skx_compat_dsm_aside(const char **start, Size *size,
 
 /* ---- privileges ---- */
 
+/* True if the user has the privileges of the relation's owner. */
 #if PG_VERSION_NUM >= 160000
 #define skx_compat_owns_relation(oid) \
 	object_ownercheck(RelationRelationId, (oid), GetUserId())
@@ -306,7 +332,10 @@ extern bool skx_compat_dsm_aside(const char **start, Size *size,
 	pg_class_ownercheck((oid), GetUserId())
 #endif
 
-/* May the user have the index of that table maintained? */
+/*
+ * ACLCHECK_OK if the user may have the index of that table maintained, else
+ * the AclResult of the refusal.
+ */
 #if PG_VERSION_NUM >= 170000
 #define skx_compat_may_maintain(index, table) \
 	pg_class_aclcheck((table), GetUserId(), ACL_MAINTAIN)
@@ -316,10 +345,11 @@ extern bool skx_compat_dsm_aside(const char **start, Size *size,
 #endif
 
 /*
- * Before functions of users run with the rights of another: only objects of
- * the system are found without a schema.  Up to 16 the server did nothing, since
- * it ran them for their owner or a superuser only; may_run: the caller has these
- * rights anyway.
+ * Sets search_path so that only objects of the system are found without a
+ * schema.  Must be called before functions of users run with the rights of
+ * another role.  Up to 16 it does nothing if may_run is true, which means that
+ * the caller has these rights anyway.  Servers of these versions do nothing
+ * themselves, since they run such functions for their owner or a superuser.
  */
 #if PG_VERSION_NUM >= 170000
 #define skx_compat_restrict_search_path(may_run)	RestrictSearchPath()
@@ -331,7 +361,7 @@ extern bool skx_compat_dsm_aside(const char **start, Size *size,
 							   GUC_ACTION_SAVE, true, 0, false)))
 #endif
 
-/* Memory that a setting's check hook hands to its assign hook. */
+/* Allocates and frees memory that a check hook hands to its assign hook. */
 #if PG_VERSION_NUM >= 160000
 #define skx_compat_guc_malloc(size)	guc_malloc(LOG, size)
 #define skx_compat_guc_free(p)		guc_free(p)
@@ -340,14 +370,14 @@ extern bool skx_compat_dsm_aside(const char **start, Size *size,
 #define skx_compat_guc_free(p)		free(p)
 #endif
 
-/* Is this backend a worker of autovacuum? */
+/* True if this process is a worker of autovacuum. */
 #if PG_VERSION_NUM >= 170000
 #define skx_compat_autovacuum()	AmAutoVacuumWorkerProcess()
 #else
 #define skx_compat_autovacuum()	IsAutoVacuumWorkerProcess()
 #endif
 
-/* Can a subtransaction be begun?  Up to 16 not in parallel mode. */
+/* True if a subtransaction can begin; up to 16 not in parallel mode. */
 #if PG_VERSION_NUM >= 170000
 #define SKX_COMPAT_SUBTRANSACTIONS()	true
 #else
@@ -355,21 +385,22 @@ extern bool skx_compat_dsm_aside(const char **start, Size *size,
 #endif
 
 /*
- * Is the VACUUM that this process takes part in for the table's age alone: one
- * of autovacuum against wraparound, or past the failsafe age?
+ * Returns true if the VACUUM that this process takes part in is urgent because
+ * of the table's age: one of autovacuum against wraparound, or one of a table
+ * past the failsafe age.
  */
 extern bool skx_compat_vacuum_urgent(Relation index);
 
 /* ---- background workers ---- */
 
-/* Flags of a worker that can be ended at any time. */
+/* Flags of a background worker that can be ended at any time. */
 #if PG_VERSION_NUM >= 190000
 #define SKX_COMPAT_WORKER_FLAGS		BGWORKER_INTERRUPTIBLE
 #else
 #define SKX_COMPAT_WORKER_FLAGS		0
 #endif
 
-/* Does this transaction alone see the file of the relation, or the relation? */
+/* True if only this transaction sees the relation, or its present file. */
 #if PG_VERSION_NUM >= 160000
 #define SKX_COMPAT_NEW_FILE(rel) \
 	((rel)->rd_createSubid != InvalidSubTransactionId || \
@@ -381,9 +412,9 @@ extern bool skx_compat_vacuum_urgent(Relation index);
 #endif
 
 /*
- * Does another process wait for the relation, whose lock in that mode this
- * process holds?  The server's own LockHasWaiters() is not for locks that can
- * be taken by the fast path.
+ * Returns true if another process waits for a lock on the relation that
+ * conflicts with mode `held`, in which this process has locked it.  The
+ * server's LockHasWaiters() cannot be used for locks of the fast path.
  */
 extern bool skx_compat_waited_for(Relation rel, LOCKMODE held);
 

@@ -1,7 +1,7 @@
 /*
  * compat_planner.h
- *	  What differs between server versions for planning, executing and
- *	  explaining scans, and for planning builds; see compat.h.
+ *	  Hides the differences between server versions in planning, executing and
+ *	  explaining scans, and in planning builds (see compat.h).
  */
 #ifndef SKX_COMPAT_PLANNER_H
 #define SKX_COMPAT_PLANNER_H
@@ -24,7 +24,7 @@
 #include "commands/explain_state.h"
 #endif
 
-/* Ascending order, wherever NULLs come? */
+/* Returns true if the order of a key is ascending, wherever NULLs come. */
 static inline bool
 skx_compat_pathkey_ascends(const PathKey *key)
 {
@@ -36,7 +36,10 @@ skx_compat_pathkey_ascends(const PathKey *key)
 }
 
 #if PG_VERSION_NUM < 180000
-/* bms_is_member() without a call: a class has a member of each partition. */
+/*
+ * bms_is_member() as an inline function.  It is called for each member of an
+ * equivalence class, which before 18 has a member for each partition.
+ */
 static inline bool
 skx_compat_has_relid(const Bitmapset *relids, Index relid)
 {
@@ -48,8 +51,9 @@ skx_compat_has_relid(const Bitmapset *relids, Index relid)
 #endif
 
 /*
- * What is equal, in terms of the table or partition alone (18 keeps members of
- * partitions apart).
+ * Returns the members of an equivalence class that have columns of the table
+ * or partition alone.  (From 18 on the server keeps members of partitions
+ * apart.)
  */
 static inline List *
 skx_compat_class_members(EquivalenceClass *class, const RelOptInfo *rel)
@@ -81,8 +85,8 @@ skx_compat_class_members(EquivalenceClass *class, const RelOptInfo *rel)
 }
 
 /*
- * A key that says how values are compared, and not which: all that the plan of
- * an Index Scan takes from the keys of its path.
+ * Returns a key of ascending order in an operator family, without a class of
+ * values.  The plan of an Index Scan takes no more from the keys of its path.
  */
 static inline PathKey *
 skx_compat_ascending_key(Oid family)
@@ -98,7 +102,10 @@ skx_compat_ascending_key(Oid family)
 	return key;
 }
 
-/* Is a column NOT NULL, and known to be (18 has constraints not validated)? */
+/*
+ * Returns true if a column of a table cannot be NULL.  From 18 on NOT NULL
+ * constraints that are not validated do not count.
+ */
 static inline bool
 skx_compat_is_not_null(const RelOptInfo *rel, Oid table, AttrNumber column)
 {
@@ -117,9 +124,9 @@ skx_compat_is_not_null(const RelOptInfo *rel, Oid table, AttrNumber column)
 }
 
 /*
- * Makes a column of a query one of an index expression, for equal(): without
- * the outer joins that may make a NULL of it (16), and whatever row of
- * RETURNING it is of (18).
+ * Changes a column of a query into the form that index expressions have, to
+ * compare both by equal().  It clears the outer joins that may make it NULL
+ * (from 16 on), and which row of RETURNING it belongs to (from 18 on).
  */
 static inline void
 skx_compat_plain_var(Var *var)
@@ -132,7 +139,10 @@ skx_compat_plain_var(Var *var)
 #endif
 }
 
-/* What a column of the grouping step is of (18); NULL where it is none. */
+/*
+ * Returns the grouping expression that a column of a grouping step stands for
+ * (from 18 on); NULL if `rte` is not such a step.
+ */
 static inline Node *
 skx_compat_group_column(const RangeTblEntry *rte, AttrNumber column)
 {
@@ -144,7 +154,7 @@ skx_compat_group_column(const RangeTblEntry *rte, AttrNumber column)
 	return NULL;
 }
 
-/* Begins the scan of an Index Scan as its first fetch would. */
+/* Begins and returns the scan of an Index Scan, as its first fetch would. */
 static inline IndexScanDesc
 skx_compat_begin_index_scan(IndexScanState *state)
 {
@@ -164,7 +174,7 @@ skx_compat_begin_index_scan(IndexScanState *state)
 		);
 }
 
-/* Parameters of amestimateparallelscan, which a fixed size needs none of. */
+/* The parameters of amestimateparallelscan; an estimate ignores them. */
 #if PG_VERSION_NUM >= 180000
 #define SKX_COMPAT_ESTIMATE_PARALLEL	Relation index, int nkeys, int norderbys
 #elif PG_VERSION_NUM >= 170000
@@ -173,7 +183,10 @@ skx_compat_begin_index_scan(IndexScanState *state)
 #define SKX_COMPAT_ESTIMATE_PARALLEL	void
 #endif
 
-/* Where the access method's part of what a parallel scan shares is. */
+/*
+ * Returns the memory of the access method within what the processes of a
+ * parallel scan share.
+ */
 static inline void *
 skx_compat_parallel_part(ParallelIndexScanDesc shared)
 {
@@ -184,7 +197,10 @@ skx_compat_parallel_part(ParallelIndexScanDesc shared)
 #endif
 }
 
-/* For each column of `to`, the one of that name in `from`. */
+/*
+ * Returns an AttrMap with, for each column of `to`, the number of the column
+ * of that name in `from`.
+ */
 #if PG_VERSION_NUM >= 160000
 #define skx_compat_attrmap(from, to)	build_attrmap_by_name(from, to, false)
 #else
@@ -193,6 +209,7 @@ skx_compat_parallel_part(ParallelIndexScanDesc shared)
 
 /* ---- scans that are not the executor's ---- */
 
+/* Begins and returns a scan of an index. */
 #if PG_VERSION_NUM >= 190000
 #define skx_compat_index_beginscan(heap, index, snapshot, nkeys, norderbys) \
 	index_beginscan(heap, index, snapshot, NULL, nkeys, norderbys, SO_NONE)
@@ -204,6 +221,7 @@ skx_compat_parallel_part(ParallelIndexScanDesc shared)
 	index_beginscan(heap, index, snapshot, nkeys, norderbys)
 #endif
 
+/* Begins and returns this process's part of a parallel scan of a table. */
 #if PG_VERSION_NUM >= 190000
 #define skx_compat_beginscan_parallel(heap, scan) \
 	table_beginscan_parallel(heap, scan, SO_NONE)
@@ -212,7 +230,7 @@ skx_compat_parallel_part(ParallelIndexScanDesc shared)
 	table_beginscan_parallel(heap, scan)
 #endif
 
-/* One more descent of the index, for EXPLAIN ANALYZE of 18. */
+/* Counts one more search of the index, which EXPLAIN ANALYZE shows from 18. */
 #if PG_VERSION_NUM >= 180000
 #define skx_compat_count_search(scan) \
 	do { \
@@ -223,27 +241,34 @@ skx_compat_parallel_part(ParallelIndexScanDesc shared)
 #define skx_compat_count_search(scan)	((void) (scan))
 #endif
 
-/*
- * compat_explain.c : has EXPLAIN call `what` for each node of a plan, where the
- * server can be asked to (from 18 on); parent: the node above, NULL: none
- */
+/* compat_explain.c */
+
+/* True if the server can have EXPLAIN call a function for each plan node. */
 #define SKX_COMPAT_EXPLAIN_NODES	(PG_VERSION_NUM >= 180000)
 
+/* Called for a node of a plan; `parent` is the node above it, NULL if none. */
 typedef void (*SkxCompatExplain) (PlanState *node, const Node *parent,
 								  ExplainState *es);
 
+/*
+ * Has EXPLAIN call `what` for each node of all plans that it shows after this
+ * call.  Does nothing before 18.
+ */
 extern void skx_compat_explain_nodes(SkxCompatExplain what);
 
 /* ---- parallel index builds ---- */
 
 /*
- * Workers that the planner grants a build of `index` on `heap`, 0 where there
- * can be none.  Since 17 the server has asked it already, for access methods
- * that say that they can.
+ * Returns how many workers the planner grants a build of `index` on `heap`; 0
+ * if it must do without.  From 17 on the server has already put that number
+ * into `info`, for access methods with amcanbuildparallel.
  */
 extern int	skx_compat_build_workers(Relation heap, Relation index,
 									 struct IndexInfo *info);
 
+/*
+ * Declares that the access method can build with parallel workers (from 17).
+ */
 #if PG_VERSION_NUM >= 170000
 #define SKX_COMPAT_SET_BUILD_PARALLEL(am)	((am)->amcanbuildparallel = true)
 #else

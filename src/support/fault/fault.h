@@ -1,13 +1,15 @@
 /*
  * fault.h
- *	  Named points of the storage protocol where a test can stop, fail or
- *	  kill a backend; and transfers that a test can spoil or undo.
+ *	  Fault injection for tests: named points of the storage protocol where a
+ *	  test can stop, fail or kill a backend; and transfers that it can spoil
+ *	  or undo.
  */
 #ifndef SKX_FAULT_H
 #define SKX_FAULT_H
 
 #include "support/fault/fault_points.h"
 
+/* The points of fault_points.h, SKX_FAULT_NAME for each. */
 typedef enum SkxFaultPoint
 {
 	SKX_FAULT_NONE = 0,
@@ -16,10 +18,10 @@ typedef enum SkxFaultPoint
 #undef SKX_FAULT_ENUM
 } SkxFaultPoint;
 
-/* Is skipidx.fault set in this session, and has it not acted yet? */
+/* True if skipidx.fault is set in this session and may still act. */
 extern bool skx_fault_armed;
 
-/* Marks a point: SKX_FAULT(SKX_FAULT_LIVE_LOGGED). */
+/* Marks a point in the code: SKX_FAULT(SKX_FAULT_LIVE_LOGGED). */
 #define SKX_FAULT(point) \
 	do { \
 		if (unlikely(skx_fault_armed)) \
@@ -27,29 +29,35 @@ extern bool skx_fault_armed;
 	} while (0)
 
 /*
- * Counts, and acts as the setting says.  Action error raises
- * ERRCODE_INTERNAL_ERROR; kill and panic do not return.
+ * Counts how often the point of the setting is reached, and acts as the
+ * setting says (fault_point.c).  Action error raises ERRCODE_INTERNAL_ERROR;
+ * kill and panic do not return.
  */
 extern void skx_fault_reached(SkxFaultPoint point);
 
 /*
- * What a transfer is to have returned: bytes, or -errno; an error or a kill may
- * come instead.  grow is for the growth of a file, 0 being well; skip for the
- * pages that a new index leaves free before its segments, 0.  The functions are
- * those of a library for tests (test/module/), if it is loaded.
+ * Functions of a library for tests (test/module/) that replace results of
+ * transfers.  Each gets the true result and returns the one to use.  It may
+ * raise an error or kill the process instead.
  */
 typedef struct SkxFaultTransfers
 {
+	/* a read, and a write: number of bytes, or -errno */
 	ssize_t		(*read) (ssize_t result);
 	ssize_t		(*write) (ssize_t result);
+	/* the growth of a file: 0, or -errno */
 	ssize_t		(*grow) (ssize_t result);
+	/* free pages of a new index before its segments: 0 without a test */
 	ssize_t		(*skip) (ssize_t npages);
 } SkxFaultTransfers;
 
+/* Name of the rendezvous variable of the server that has the functions. */
 #define SKX_FAULT_RENDEZVOUS	"skipidx fault"
 
+/* Points to the functions, or to NULL if the library is not loaded. */
 extern const SkxFaultTransfers **skx_fault_transfers;
 
+/* Returns the result to use of a read that has returned `result`. */
 static inline ssize_t
 skx_fault_read(ssize_t result)
 {
@@ -57,6 +65,7 @@ skx_fault_read(ssize_t result)
 		(*skx_fault_transfers)->read(result) : result;
 }
 
+/* Returns the result to use of a write that has returned `result`. */
 static inline ssize_t
 skx_fault_write(ssize_t result)
 {
@@ -64,6 +73,7 @@ skx_fault_write(ssize_t result)
 		(*skx_fault_transfers)->write(result) : result;
 }
 
+/* Returns the result to use of a growth that has returned `result`. */
 static inline ssize_t
 skx_fault_grow(ssize_t result)
 {
@@ -71,6 +81,10 @@ skx_fault_grow(ssize_t result)
 		(*skx_fault_transfers)->grow(result) : result;
 }
 
+/*
+ * Returns how many pages a new index leaves free before its segments, where it
+ * would leave npages.
+ */
 static inline ssize_t
 skx_fault_skip(ssize_t npages)
 {
@@ -79,14 +93,31 @@ skx_fault_skip(ssize_t npages)
 }
 
 /*
- * Before and after a write that no function of the C library makes, so that a
- * simulated power loss can undo it.  The number of the first is for the second;
- * 0 when there is no such simulation.
+ * fault_undo.c : writes that no function of the C library makes
+ *
+ * A library that simulates power losses is told of them, so that it can undo
+ * them.
  */
+
+/* True if such a library is loaded. */
 extern bool skx_fault_undo_armed;
+
+/*
+ * Tells the library that a write of `bytes` bytes begins.  Returns a number
+ * for skx_fault_undo_after().  Only called if skx_fault_undo_armed.
+ */
 extern uint64 skx_fault_undo_before(int fd, off_t offset, size_t bytes);
+
+/*
+ * Tells the library that the write of that number has ended.  Only called if
+ * skx_fault_undo_armed.
+ */
 extern void skx_fault_undo_after(uint64 number);
 
+/*
+ * Called before a write.  Returns a number for skx_fault_write_ended(), 0 if
+ * no power losses are simulated.
+ */
 static inline uint64
 skx_fault_write_begins(int fd, off_t offset, size_t bytes)
 {
@@ -94,6 +125,7 @@ skx_fault_write_begins(int fd, off_t offset, size_t bytes)
 		skx_fault_undo_before(fd, offset, bytes) : 0;
 }
 
+/* Called after the write for which skx_fault_write_begins() gave `number`. */
 static inline void
 skx_fault_write_ended(uint64 number)
 {
@@ -101,8 +133,16 @@ skx_fault_write_ended(uint64 number)
 		skx_fault_undo_after(number);
 }
 
-/* Look for simulations; called once, from _PG_init. */
+/*
+ * Finds the variable in which a library for tests leaves its SkxFaultTransfers
+ * (fault_transfer.c).  Called once, from _PG_init.
+ */
 extern void skx_fault_transfer_init(void);
+
+/*
+ * Looks for a library that simulates power losses.  Called once, from
+ * _PG_init.
+ */
 extern void skx_fault_undo_init(void);
 
 #endif							/* SKX_FAULT_H */

@@ -1,7 +1,7 @@
 /*
  * shm.h
- *	  How much dynamic shared memory may be taken without taking it from
- *	  others.
+ *	  Dynamic shared memory: how much of it a session may take, so that most
+ *	  of it is left to others.
  */
 #ifndef SKX_SHM_H
 #define SKX_SHM_H
@@ -9,84 +9,120 @@
 #include "storage/dsm.h"
 
 /*
- * shm_limits.c : what there is, and what to take of it.  Needs no server.
+ * shm_limits.c : free memory, and how much of it to take.  Builds without a
+ * server.
  */
 
-/* Of memory: no limit, or none that is known. */
+/* Number of free bytes where memory has no limit, or none that is known. */
 #define SKX_ROOM_UNLIMITED	PG_UINT64_MAX
 
-/* Bytes to be had. */
+/* Free bytes, by kind of memory. */
 typedef struct SkxRoom
 {
-	uint64		aside;			/* largest free piece of what the server has
-								 * set aside (min_dynamic_shared_memory) */
+	uint64		aside;			/* largest free piece of the memory that the
+								 * server has set aside
+								 * (min_dynamic_shared_memory) */
 	uint64		place;			/* free where other segments are made;
 								 * SKX_ROOM_UNLIMITED: not known */
-	uint64		memory;			/* left of the cgroup's limit */
+	uint64		memory;			/* left of the cgroup's limit, or
+								 * SKX_ROOM_UNLIMITED */
 } SkxRoom;
 
-/* Which of them decides. */
+/* The limit that keeps a session from all the bytes that it wants. */
 typedef enum SkxRoomLimit
 {
-	SKX_ROOM_LIMIT_NONE,		/* there is room for all */
-	SKX_ROOM_LIMIT_ASIDE,
-	SKX_ROOM_LIMIT_PLACE,
-	SKX_ROOM_LIMIT_UNKNOWN,
-	SKX_ROOM_LIMIT_MEMORY,
-	SKX_ROOM_LIMIT_REFUSED		/* there is less than there seemed to be */
+	SKX_ROOM_LIMIT_NONE,		/* it gets all of them */
+	SKX_ROOM_LIMIT_ASIDE,		/* SkxRoom.aside */
+	SKX_ROOM_LIMIT_PLACE,		/* SkxRoom.place */
+	SKX_ROOM_LIMIT_UNKNOWN,		/* SkxRoom.place is not known */
+	SKX_ROOM_LIMIT_MEMORY,		/* SkxRoom.memory */
+	SKX_ROOM_LIMIT_REFUSED		/* the server refused a segment that was
+								 * granted */
 } SkxRoomLimit;
 
-/* The least worth a segment, but for what is to be smaller. */
+/*
+ * Least bytes that are granted, unless fewer are wanted: a smaller segment is
+ * not worth it.
+ */
 #define SKX_ROOM_LEAST		((uint64) 4 * 1024 * 1024)
 
-/* Taken where it is not known what there is. */
+/* Most bytes that are granted where free memory is not known. */
 #define SKX_ROOM_MODEST		((uint64) 16 * 1024 * 1024)
 
 /*
- * How many of `wanted` bytes to take, 0 for none.  *elsewhere is how many may
- * be taken of `place`; more than that is for memory set aside only.
+ * Returns how many of `wanted` bytes to take, or 0 if too few are free.  Sets
+ * *limit to what bounds them.  Sets *elsewhere to the most bytes of a segment
+ * that does not lie in the memory set aside.
  */
 extern uint64 skx_shm_choose(uint64 wanted, const SkxRoom *room,
 							 SkxRoomLimit *limit, uint64 *elsewhere);
 
 /*
- * Bytes to be had, or SKX_ROOM_UNLIMITED: in the file system of a directory;
- * of System V memory; of the machine's memory; of the memory of the cgroup that
- * this process is in, and of those around it, less what is in use.  `root` is
- * "" or a directory with a copy of proc/ and sys/.
+ * Returns the free bytes of the file system that has the directory `dir`, or
+ * SKX_ROOM_UNLIMITED.
  */
 extern uint64 skx_shm_free(const char *dir);
-extern uint64 skx_shm_sysv(void);
-extern uint64 skx_shm_machine(const char *root);
-extern uint64 skx_shm_cgroup(const char *root);
 
 /*
- * shm_segment.c : a segment that leaves most of what there is to others
- *
- * ask looks at this server.  segment makes one of as many bytes as granted, or
- * fewer.  Both raise errors of the server's shared memory.  hint says what
- * helps against a limit.
+ * Returns how large a segment of System V memory can be by its limits and what
+ * is in use, in bytes, or SKX_ROOM_UNLIMITED.
  */
+extern uint64 skx_shm_sysv(void);
+
+/*
+ * Returns the available bytes of the machine's memory, or SKX_ROOM_UNLIMITED.
+ * `root` is "" or a directory with a copy of proc/.
+ */
+extern uint64 skx_shm_machine(const char *root);
+
+/*
+ * Returns how many bytes are left of the memory limit of the cgroup of this
+ * process, or of a cgroup around it if that has fewer.  Returns
+ * SKX_ROOM_UNLIMITED if none has a limit.  `root` is "" or a directory with a
+ * copy of proc/ and sys/.
+ */
+extern uint64 skx_shm_cgroup(const char *root);
+
+/* shm_segment.c : segments that leave most of the free memory to others */
+
+/* Capacity of SkxRoomGrant.why in bytes. */
 #define SKX_ROOM_WHY		160
 
+/* What a session may take of shared memory. */
 typedef struct SkxRoomGrant
 {
-	uint64		bytes;			/* of those wanted; 0: none */
-	uint64		elsewhere;		/* most bytes of a segment outside of .. */
-	const char *aside;			/* .. the memory set aside */
-	Size		aside_bytes;
+	uint64		bytes;			/* bytes granted; 0: none */
+	uint64		elsewhere;		/* most bytes of a segment outside of the
+								 * memory set aside */
+	const char *aside;			/* start of the memory set aside */
+	Size		aside_bytes;	/* its size; 0: there is none */
 	SkxRoomLimit limit;
-	char		why[SKX_ROOM_WHY];	/* "" when all are granted */
+	char		why[SKX_ROOM_WHY];	/* words for the limit; "" if all bytes
+									 * are granted */
 } SkxRoomGrant;
 
+/*
+ * Finds out how many of `wanted` bytes this server can give, and sets *grant.
+ * May raise errors of the server's shared memory.
+ */
 extern void skx_shm_ask(uint64 wanted, SkxRoomGrant *grant);
+
+/*
+ * Makes a segment of `bytes` bytes, no more than were granted.  Raises
+ * ERRCODE_INSUFFICIENT_RESOURCES if there are too many segments, or if the
+ * memory set aside, which it needs, is in use; and errors of the server's
+ * shared memory.
+ */
 extern dsm_segment *skx_shm_segment(const SkxRoomGrant *grant, Size bytes);
 
 /*
- * Runs `action`; returns NULL, or the text of the error it raised.  What it
- * makes belongs to the session rather than to the query.
+ * Calls action(arg).  Returns NULL, or the message of the error that it
+ * raised, palloc'd.  What it makes belongs to the session rather than to the
+ * query.  The caller holds no LWLock: an error releases all of them.
  */
 extern char *skx_shm_attempt(void (*action) (void *arg), void *arg);
+
+/* Returns the hint of an error message: how to raise the limit. */
 extern const char *skx_shm_hint(SkxRoomLimit limit);
 
 #endif							/* SKX_SHM_H */

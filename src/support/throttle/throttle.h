@@ -1,31 +1,36 @@
 /*
  * throttle.h
- *	  How fast long work goes on, and when it has to stop for others.
+ *	  Slows down long work, and stops it for other processes.
  */
 #ifndef SKX_THROTTLE_H
 #define SKX_THROTTLE_H
 
 /*
- * throttle_point.c : a point in flush, merge or VACUUM at which no page is locked
- * and no transfer is under way
- *
- * May sleep, as VACUUM's cost delay or the rate says; raises the error of a
- * cancel, or of the check that the process has set.
+ * A point in flush, merge or VACUUM at which no page is locked and no transfer
+ * is under way (throttle_point.c).  May sleep for VACUUM's cost delay.  Raises
+ * the error of a cancel, or of the check that skx_throttle_begin() has set.
  */
 extern void skx_throttle_point(void);
 
-/* So many pages were written past shared buffers; then as above. */
+/*
+ * Counts npages pages that were written past shared buffers, for VACUUM's cost
+ * delay and for the rate.  Then it is a skx_throttle_point().  Sleeps while
+ * more was written than the rate allows.
+ */
 extern void skx_throttle_wrote(int npages);
 
-/*
- * What a process does at points from now on, until end: calls `check` every
- * SKX_PACE_CHECK ms, and writes no faster than *rate kB/s (0: no bound), which
- * may change.
- */
+/* Time between two calls of `check`, in ms. */
 #define SKX_PACE_CHECK	100
 
+/*
+ * Until skx_throttle_end(), points call `check` every SKX_PACE_CHECK ms, and
+ * the process writes no faster than *rate kB/s.  *rate 0, or `rate` NULL: the
+ * rate has no bound.  *rate may change meanwhile.
+ */
 extern void skx_throttle_begin(void (*check) (void *arg), void *arg,
 							   const int *rate);
+
+/* Ends what skx_throttle_begin() began. */
 extern void skx_throttle_end(void);
 
 #endif							/* SKX_THROTTLE_H */

@@ -1,7 +1,7 @@
 /*
  * worker.h
- *	  Background workers of the server's indexes: asking for one, and what
- *	  operations they and others have carried out.
+ *	  Background workers for indexes, and records of operations that workers
+ *	  and other processes have carried out.
  */
 #ifndef SKX_WORKER_H
 #define SKX_WORKER_H
@@ -10,10 +10,10 @@
 #include "postmaster/bgworker.h"
 #include "utils/relcache.h"
 
-/* What skipidx.max_workers may be at most. */
+/* Largest value of skipidx.max_workers. */
 #define SKX_WORKERS_MOST	16
 
-/* Operations that the server remembers. */
+/* Number of operations of which the server has records. */
 #define SKX_WORKER_RECORDS	24
 
 /* worker_settings.c */
@@ -21,91 +21,137 @@ extern int	skx_worker_max;		/* skipidx.max_workers */
 extern int	skx_worker_rate;	/* skipidx.merge_rate_limit, kB/s */
 extern int	skx_worker_log_min; /* skipidx.log_min_duration, ms */
 
-/* In a process of ours: not what is set for users' statements. */
+/*
+ * Sets settings of the server that must not have their configured values in a
+ * background worker, such as timeouts of statements.
+ */
 extern void skx_worker_settings(void);
 
-/* The name of the C function that a worker runs; am/ has it. */
+/* Name of the C function that a worker runs, which is in am/. */
 #define SKX_WORKER_MAIN		"skx_am_worker_main"
 
 /*
- * What a worker is for; an index has at most one that flushes, and one of the
- * others.
+ * The work of a worker.  An index has at most one worker that flushes, and one
+ * that does other work.
  */
 typedef enum SkxWorkerDuty
 {
 	SKX_WORKER_FLUSH,
 	SKX_WORKER_MERGE,
-	SKX_WORKER_SHRINK			/* merges, and then gives back the end of the
-								 * file; only to be asked for */
+	SKX_WORKER_SHRINK			/* merges, then gives back the end of the
+								 * file; for skx_worker_ask() only */
 } SkxWorkerDuty;
 
+/* worker_ask.c : requests for workers */
+
 /*
- * worker_ask.c
- *
- * Has a worker look after the index, unless one is at it: then that looks once
- * more before it ends.  False: there can be none now, because all workers are
- * busy elsewhere or the server has no process for one, the last one has failed
- * a moment ago, or no other process can see the index as this one does (it is
- * temporary, or made by this transaction).  Costs one LWLock.
+ * Requests a worker for the index.  If the index has one, that looks for work
+ * once more before it ends.  Returns false if no worker can come: all are
+ * busy, the server has no process, or the last worker has failed a moment ago.
+ * Also returns false if no other process can see the index as this one does:
+ * it is temporary, or made by this transaction.  Costs one LWLock.
  */
 extern bool skx_worker_ask(Relation index, SkxWorkerDuty duty);
 
-/* Could another process open the index, and would it see the same file? */
+/*
+ * Returns true if another process could open the index, and would see the same
+ * file.
+ */
 extern bool skx_worker_may_see(Relation index);
 
-/* Asks the server for a process of ours; false: it has none to give. */
+/*
+ * Requests a background worker from the server, which runs `function` of this
+ * library with `arg`.  `extra` is `size` bytes for its bgw_extra.  *handle is
+ * set unless `handle` is NULL.  Returns false if the server has no free
+ * process.
+ */
 extern bool skx_worker_launch(const char *function, Datum arg,
 							  const void *extra, Size size,
 							  BackgroundWorkerHandle **handle);
 
-/* What a worker was started for.  Fits into bgw_extra. */
+/* The task of a worker, which it gets in bgw_extra. */
 typedef struct SkxWorkerTask
 {
 	Oid			database;
 	Oid			index;
-	uint32		duty;
-	uint32		slot;
-	uint32		ticket;
+	uint32		duty;			/* SkxWorkerDuty, without SHRINK */
+	uint32		slot;			/* number of the slot kept for it */
+	uint32		ticket;			/* which use of the slot */
 } SkxWorkerTask;
 
 /*
- * worker_slots.c, for the worker itself
+ * worker_slots.c : slots of workers in shared memory
  *
- * begin takes the place that was kept for it; false: it has come too late.  It
- * is given up when the process ends.  again: was it asked for once more since
- * it last called this?  If not, the place is free at once.  shrinks: has a
- * request since then been for the end of the file, too?  pause: from now on it
- * only waits, and another may work in its place; false: too many do.  resume:
- * it works again; false: as many as may be do.  called: that, if it was asked
- * for once more, which is noted.  failed: the index gets no worker for a while.
- * is: is that process a worker with a place?  attach: has the first use of what
- * processes share be now, since it must not be while a page is locked.
+ * Functions up to skx_worker_failed() are called by the worker itself, all but
+ * the first while it has a slot.
+ */
+
+/*
+ * Takes the slot that was kept for the worker.  Returns false if it has come
+ * too late.  The slot is given up when the process ends.
  */
 extern bool skx_worker_begin(const SkxWorkerTask *task);
+
+/*
+ * Returns true if the worker was requested once more since it last called
+ * this.  If not, gives up its slot at once.
+ */
 extern bool skx_worker_again(void);
+
+/* Returns true if a request since the last call was SKX_WORKER_SHRINK. */
 extern bool skx_worker_shrinks(void);
+
+/*
+ * Notes that the worker only waits from then on, so that another may work.
+ * Returns false, with nothing noted, if too many others wait.
+ */
 extern bool skx_worker_pause(void);
+
+/*
+ * Notes that the worker works again after a pause.  Returns false, with
+ * nothing noted, if as many workers as allowed are working.
+ */
 extern bool skx_worker_resume(void);
+
+/*
+ * Like skx_worker_resume(), but only if the worker was requested once more
+ * since its last skx_worker_again().  The request is forgotten then.  Returns
+ * false, with nothing noted, otherwise.
+ */
 extern bool skx_worker_called(void);
+
+/*
+ * Gives up the slot of a worker that has failed, if it has one.  The index
+ * gets no worker for a while.
+ */
 extern void skx_worker_failed(void);
+
+/* Returns true if the process is a worker that has a slot. */
 extern bool skx_worker_is(int pid);
+
+/*
+ * Maps the shared memory of workers into this process.  Called before a page
+ * is locked, since the first use of that memory must not come later.
+ */
 extern void skx_worker_attach(void);
 
 /*
- * worker_records.c : operations, running and finished, of any process
+ * worker_records.c : records of operations, running and finished
  *
- * A process has one under way at most.  started notes its begin, wrote how
- * many pages it has written since, progress how far its phase is (total 0: not
- * known); ended, or failed, its end.
+ * A process has one operation under way at most.  The functions do nothing if
+ * it has none, or if its record was taken by a newer operation.
  */
+
+/* What has begun an operation. */
 typedef enum SkxWorkerAsker
 {
-	SKX_ASKER_FUNCTION,
+	SKX_ASKER_FUNCTION,			/* an SQL function */
 	SKX_ASKER_INSERT,
 	SKX_ASKER_VACUUM,
-	SKX_ASKER_WORKER
+	SKX_ASKER_WORKER			/* a background worker */
 } SkxWorkerAsker;
 
+/* State of an operation. */
 typedef enum SkxWorkerState
 {
 	SKX_RECORD_RUNNING,
@@ -113,44 +159,75 @@ typedef enum SkxWorkerState
 	SKX_RECORD_FAILED
 } SkxWorkerState;
 
+/* Phase of an operation. */
 typedef enum SkxWorkerPhase
 {
-	SKX_PHASE_DOCUMENTS,		/* in the order of the table */
-	SKX_PHASE_TERMS,			/* written, with their postings */
-	SKX_PHASE_PUBLISH
+	SKX_PHASE_DOCUMENTS,		/* reads documents, in table order */
+	SKX_PHASE_TERMS,			/* writes terms with their postings */
+	SKX_PHASE_PUBLISH			/* makes the result part of the index */
 } SkxWorkerPhase;
 
+/* The record of an operation. */
 typedef struct SkxWorkerRecord
 {
-	uint64		number;			/* from 1 on; 0: nothing here */
+	uint64		number;			/* from 1 on; 0: the record is empty */
 	Oid			database;
 	Oid			index;
 	int			pid;
 	uint8		operation;		/* SKX_OPERATION_* */
-	uint8		asker;
-	uint8		state;
-	uint8		phase;
-	int32		segments;		/* merged ones */
-	uint64		documents;		/* of them; of a flush, those that moved */
-	uint64		nread;			/* bytes of them, or of the pending list */
-	uint64		nwritten;		/* bytes so far */
+	uint8		asker;			/* SkxWorkerAsker */
+	uint8		state;			/* SkxWorkerState */
+	uint8		phase;			/* SkxWorkerPhase */
+	int32		segments;		/* inputs of a merge; 0: a flush */
+	uint64		documents;		/* of these segments, or moved by the flush */
+	uint64		nread;			/* bytes of the segments, or of the pending
+								 * documents */
+	uint64		nwritten;		/* bytes written so far */
 	uint64		nlogged;		/* bytes of WAL so far */
-	uint64		done;			/* of the phase: documents, postings or bytes */
-	uint64		total;
+	uint64		done;			/* progress of the phase: documents, postings
+								 * or bytes */
+	uint64		total;			/* `done` at its end; 0: not known */
 	TimestampTz started;
 	TimestampTz ended;
 } SkxWorkerRecord;
 
+
+/* Begins a record, of an operation (SKX_OPERATION_*) of this process. */
 extern void skx_worker_started(Relation index, uint8 operation,
 							   SkxWorkerAsker asker);
+
+/*
+ * Notes what the operation reads: the number of segments (0 for a flush),
+ * documents and bytes.
+ */
 extern void skx_worker_input(int segments, uint64 documents, uint64 nbytes);
+
+/* Adds pages that this process has written. */
 extern void skx_worker_wrote(int npages);
+
+/*
+ * Adds pages that helpers of the operation have written, and the bytes of WAL
+ * of these helpers.
+ */
 extern void skx_worker_helped(uint64 npages, uint64 nlogged);
+
+/*
+ * Notes how far a phase is; total 0: its end is not known.  Calls that tell
+ * little new may be left out.
+ */
 extern void skx_worker_progress(SkxWorkerPhase phase, uint64 done,
 								uint64 total);
+
+/*
+ * Notes that the operation has ended, SKX_RECORD_DONE or SKX_RECORD_FAILED.
+ * Logs one that was done and took skipidx.log_min_duration or longer.
+ */
 extern void skx_worker_ended(Relation index, SkxWorkerState state);
 
-/* All of them, oldest first; room for SKX_WORKER_RECORDS. */
+/*
+ * Copies all records to `records`, oldest first, and returns their number.
+ * `records` has capacity for SKX_WORKER_RECORDS.
+ */
 extern int	skx_worker_records(SkxWorkerRecord *records);
 
 #endif							/* SKX_WORKER_H */

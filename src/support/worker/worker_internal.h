@@ -1,6 +1,6 @@
 /*
  * worker_internal.h
- *	  The area where workers, and processes that ask for them, meet.
+ *	  The shared memory of workers and of processes that request them.
  */
 #ifndef SKX_WORKER_INTERNAL_H
 #define SKX_WORKER_INTERNAL_H
@@ -8,33 +8,39 @@
 #include "storage/lwlock.h"
 #include "support/worker/worker.h"
 
+/* State of a slot. */
 typedef enum SkxWorkerSlotState
 {
 	SKX_SLOT_FREE,
-	SKX_SLOT_ASKED,				/* the server was asked for a process */
-	SKX_SLOT_TAKEN,				/* by `pid` */
+	SKX_SLOT_ASKED,				/* kept for a worker that was requested */
+	SKX_SLOT_TAKEN,				/* the process `pid` is the worker */
 	SKX_SLOT_RESTING			/* no worker for the index until `until` */
 } SkxWorkerSlotState;
 
+/* A slot: a worker for an index, or the wait for one. */
 typedef struct SkxWorkerSlot
 {
 	Oid			database;
 	Oid			index;
-	uint8		duty;
-	uint8		state;
-	bool		again;			/* asked for since the worker looked last */
-	bool		shrink;			/* .. to give back the end of the file, too */
-	bool		pauses;			/* TAKEN: does nothing, and does not count */
-	uint32		ticket;			/* of this use of the slot */
+	uint8		duty;			/* SkxWorkerDuty, without SHRINK */
+	uint8		state;			/* SkxWorkerSlotState */
+	bool		again;			/* requested since the worker looked last */
+	bool		shrink;			/* requested to give back the end of the file,
+								 * too */
+	bool		pauses;			/* TAKEN: the worker waits, and does not count
+								 * as busy */
+	uint32		ticket;			/* number of this use of the slot */
 	int			pid;
-	TimestampTz until;			/* RESTING; ASKED: given up then */
+	TimestampTz until;			/* ASKED or RESTING: the slot is free from
+								 * then on */
 } SkxWorkerSlot;
 
+/* All that processes share. */
 typedef struct SkxWorkerArea
 {
-	LWLock		lock;			/* of all that follows */
+	LWLock		lock;			/* protects all that follows */
 	int			tranche;
-	uint32		tickets;
+	uint32		tickets;		/* the ticket given out last */
 	uint64		records_made;	/* record i is records[(i - 1) % ...] */
 	SkxWorkerSlot slots[SKX_WORKERS_MOST];
 	SkxWorkerRecord records[SKX_WORKER_RECORDS];
@@ -43,14 +49,22 @@ typedef struct SkxWorkerArea
 /* Not preloaded, it comes out of the little that the server has to spare. */
 StaticAssertDecl(sizeof(SkxWorkerArea) <= 4096, "the area must be small");
 
-/* worker_slots.c : NULL where the server has no room for it */
+/*
+ * Returns the shared memory, mapped at the first call (worker_slots.c).
+ * Returns NULL if it cannot be had; the reason is logged.
+ */
 extern SkxWorkerArea *skx_worker_area(void);
 
 /*
- * Keeps a slot for a worker; false with *present: there is one already, which
- * will look again.
+ * Keeps a slot for a worker of the task's database, index and duty, and sets
+ * the task's slot and ticket (worker_slots.c).  `shrink`: the worker gives
+ * back the end of the file, too.  Returns false if no slot may be had.
+ * *present is true then if the index has a worker of the duty, which looks
+ * once more.
  */
 extern bool skx_worker_keep(SkxWorkerTask *task, bool shrink, bool *present);
+
+/* Frees a slot that was kept for a worker that the server did not start. */
 extern void skx_worker_drop(const SkxWorkerTask *task);
 
 #endif							/* SKX_WORKER_INTERNAL_H */

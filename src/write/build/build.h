@@ -2,14 +2,15 @@
  * build.h
  *	  One segment, built by several processes.
  *
- * The members of a team first invert a share of the documents each, numbering
- * them from 0.  When all have ended their shares, member 0 puts the documents
- * in order and cuts the lexemes into tasks.  Then all encode tasks, and when
- * they are through member 0 finishes the segment.  It is what one process
- * would have built, but for pages that are partly empty where a task ends.
- * The caller keeps the steps apart, with barriers.
+ * A team of processes builds the segment in four steps.  Step 1: each member
+ * inverts some of the documents, and numbers them from 0.  Step 2: member 0
+ * puts the documents in order and cuts the range of lexemes into tasks.
+ * Step 3: all members encode tasks.  Step 4: member 0 finishes the segment.
+ * The caller separates the steps by barriers.  The result is what one process
+ * would have built, but for partly empty pages where a task ends.
  *
- * The team lies in dynamic shared memory; its files go away with that.
+ * The team lies in dynamic shared memory.  Its temporary files are deleted
+ * when that memory is.
  */
 #ifndef SKX_BUILD_H
 #define SKX_BUILD_H
@@ -22,82 +23,121 @@
 
 typedef struct SkxTeam SkxTeam;
 
+/* Returns the bytes of shared memory that a team of nmembers takes. */
 extern Size skx_build_size(int nmembers);
 
 /*
- * By member 0, before any document is read: shared memory for the norms of a
- * segment's documents.  Less where there is less room; then *docs is how many it
- * is for.  NULL: there is too little.
+ * Allocates shared memory for the norms of *docs documents.  Member 0 calls it
+ * before any document is read.  If there is too little memory, it tries less,
+ * and sets *docs to the number of documents that the memory is for.  Returns
+ * NULL if there is not enough for a segment worth several processes.
  */
 extern dsm_segment *skx_build_reserve(uint32 *docs);
 
 /*
- * By member 0, with norms that are for so many documents.  They are enlarged on
- * the way, up to `most`, where there is room.  A segment ends when there is room
- * for `overshoot` more, which members add before they know.
+ * Initializes a team in the shared memory seg.  Member 0 calls it, with norms
+ * from skx_build_reserve() that hold `given` documents.  Member 0 enlarges the
+ * norms up to `most` documents while the table is scanned.  A segment is full
+ * when the norms have space for `overshoot` documents only: members may add
+ * that many before they are told.
  */
 extern void skx_build_create(SkxTeam *team, int nmembers, dsm_segment *norms,
 							 uint32 given, uint32 most, uint32 overshoot,
 							 dsm_segment *seg);
 
-/* What member 0 has to detach in the end. */
+/*
+ * Returns the segment with the norms as this process has mapped it; NULL if
+ * it has not.  Member 0 detaches it in the end.
+ */
 extern dsm_segment *skx_build_norms(SkxTeam *team);
+
+/* Attaches a member other than member 0 to the files of the team. */
 extern void skx_build_join(SkxTeam *team, dsm_segment *seg);
 
-/* The same without norms, for a merge. */
+/* Initializes a team without norms, for a merge.  Member 0 calls it. */
 extern void skx_build_init(SkxTeam *team, int nmembers, dsm_segment *seg);
 
-/* Files that go away with the team; where members wait for one another. */
+/* Returns the files of the team, which are deleted with its shared memory. */
 extern FileSet *skx_build_files(SkxTeam *team);
+
+/*
+ * Returns the variable that is broadcast when a member ends, fails, or tells
+ * where its task ends.
+ */
 extern ConditionVariable *skx_build_news(SkxTeam *team);
 
 /*
- * Tells all members that this one cannot go on: those that wait for it, or
- * check, end with its error (SQLSTATE and message; 0: it has none).  A parallel
- * worker of the server need not.
+ * Tells all members that this one fails.  skx_build_check() then raises its
+ * error in the others: code is its SQLSTATE, 0 if it ended without an error.
+ * The first failure wins.  A parallel worker of the server need not call it,
+ * because the server passes its error on.
  */
 extern void skx_build_fail(SkxTeam *team, int code, const char *message);
+
+/* Raises the error of a member that has failed, if one has. */
 extern void skx_build_check(SkxTeam *team);
 
-/* Step 1.  options->memory is the member's part, here and below. */
+/*
+ * Step 1: documents that one member inverts.  options->memory is what this
+ * member may use, here and below.
+ */
 typedef struct SkxBuildShare SkxBuildShare;
 
+/* Begins step 1 of the next segment. */
 extern SkxBuildShare *skx_build_share_begin(SkxTeam *team, int member,
 											const SkxSegmentBuildOptions *options);
 
-/* As skx_writer_build_add. */
+/*
+ * Adds a document.  TIDs must ascend within the member, else it raises an
+ * error.  A value of NULL is an SQL NULL.
+ */
 extern void skx_build_share_add(SkxBuildShare *share, ItemPointer tid,
 								TSVector value);
 
-/* Should the segment end here?  All members are told so sooner or later. */
+/*
+ * Returns true if the segment should end here.  Once true for one member it is
+ * so for all at their next call.
+ */
 extern bool skx_build_share_full(SkxBuildShare *share);
+
+/* Ends step 1 of this member, and frees share. */
 extern void skx_build_share_end(SkxBuildShare *share);
 
-/* Step 2; NULL: there are no documents. */
+/* The segment in the making, in member 0, from step 2 to step 4. */
 typedef struct SkxTeamSegment SkxTeamSegment;
 
+/* Step 2, by member 0.  Returns NULL if there are no documents. */
 extern SkxTeamSegment *skx_build_order(SkxTeam *team,
 									   const SkxSegmentBuildOptions *options);
 
-/* Step 3; does nothing without documents. */
+/* Step 3, by each member.  Does nothing if there are no documents. */
 extern void skx_build_encode(SkxTeam *team, int member,
 							 const SkxSegmentBuildOptions *options);
 
-/* Step 4; then the next segment may begin, which others may have done. */
+/*
+ * Step 4, by member 0: writes the rest, fills in *ref and frees segment.
+ * Others may already be in step 1 of the next segment.
+ */
 extern void skx_build_finish(SkxTeamSegment *segment,
 							 SkxDiskSegmentRef *ref);
 
+/* build_merge.c : a merge of segments (write/merge/merge.h) by a team */
+
 /*
- * build_merge.c : segments that become one (write/merge/merge.h)
- *
- * plan, by member 0, does what comes before the terms, of about so many bytes;
- * then all encode, each with inputs that it has opened itself; when all are
- * through, skx_build_finish().
+ * Writes all that comes before the terms, and cuts terms of about nbytes into
+ * tasks.  Member 0 calls it.  common is shared memory of
+ * skx_merge_common_size() bytes.
  */
 extern SkxTeamSegment *skx_build_merge_plan(SkxTeam *team, SkxMerge *merge,
 											SkxSegment **inputs, int ninputs,
 											uint64 nbytes, void *common,
 											const SkxSegmentBuildOptions *options);
+
+/*
+ * Encodes tasks until none is left.  Each member calls it with inputs that it
+ * has opened itself.  When all have returned, member 0 calls
+ * skx_build_finish().
+ */
 extern void skx_build_merge_encode(SkxTeam *team, int member,
 								   SkxSegment **inputs, int ninputs,
 								   void *common,

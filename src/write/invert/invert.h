@@ -3,13 +3,13 @@
  *	  From documents to postings: inversion in memory, sorted runs in files,
  *	  and their merge, term by term.
  *
- * Documents go into an SkxInverter.  Its terms leave it sorted, as a run.
- * Runs lie in a file one after the other; a merge of them, or of the inverter
+ * An SkxInverter takes documents, and gives their terms sorted, as a run.  Runs
+ * lie in a file one after the other.  A merge of runs, or of the inverter
  * alone, gives each term once with all its postings in document order.
  *
- * Documents may be inverted by several processes, each of which numbers its
- * own from 0.  Then a merge is told, by stretches of documents that stay
- * together, what their numbers are in the whole.
+ * Several processes may invert documents; each numbers its own from 0.  Then a
+ * merge maps these numbers to those of the segment, by stretches: ranges of
+ * documents that stay next to each other.
  */
 #ifndef SKX_INVERT_H
 #define SKX_INVERT_H
@@ -22,18 +22,19 @@
 #include "tsearch/ts_type.h"
 
 /*
- * invert_memory.c
+ * invert_memory.c : documents in memory
  *
- * Postings in memory and in runs: varint64 (gap - 1) << 2 | c, the first gap
- * of a run counting from SKX_NO_DOC; c 0: one position, label D; 1: no
- * positions; 2: varint tf, all D; 3: varint tf, labels.  Then per position a
- * varint of the difference less one modulo 2^14, in form 3 shifted left by 2
- * with the label below it.
+ * A posting, in memory and in runs, is a varint64 of (gap - 1) << 2 | form.
+ * The first gap of a run counts from SKX_NO_DOC.  Form 0 has one position with
+ * label D, form 1 no positions, form 2 a varint of tf and only labels D, form 3
+ * a varint of tf and any labels.  Each position is a varint of its difference
+ * less one modulo 2^14.  In form 3 that is shifted left by 2, and the label
+ * takes the low bits.
  */
 #define SKX_RUN_POSTING_MAX \
 	(SKX_VARINT64_MAX + SKX_VARINT32_MAX + 3 * SKX_TF_MAX)
 
-/* What a run knows of a term; its bytes of postings follow. */
+/* Head of a term in a run; the lexeme and nbytes of postings follow. */
 typedef struct SkxRunTerm
 {
 	uint64		nbytes;
@@ -47,33 +48,42 @@ typedef struct SkxRunTerm
 
 typedef struct SkxInverter SkxInverter;
 
-/* Its addresses have 32 bits; there must be room for one more document. */
+/*
+ * Most bytes in an inverter.  Its addresses have 32 bits, and one more document
+ * must fit.
+ */
 #define SKX_INVERT_MAX		(UINT64CONST(3584) * 1024 * 1024)
 
+/* Creates an inverter that expects to use about `memory` bytes. */
 extern SkxInverter *skx_invert_memory_create(Size memory);
 
-/* Returns the length of the document. */
+/* Adds a document, after all with lower numbers; returns its length. */
 extern uint64 skx_invert_memory_add(SkxInverter *inv, uint32 doc,
 									TSVector value);
 
-/* Bytes in use, and how many it could be when a document is added. */
+/* Returns the bytes in use. */
 extern Size skx_invert_memory_used(const SkxInverter *inv);
+
+/* Returns the most bytes that would be in use after value is added. */
 extern Size skx_invert_memory_need(const SkxInverter *inv, TSVector value);
 
-/* Sorts; then one can go through the terms, once. */
+/* Sorts the terms, which can then be read once. */
 extern void skx_invert_memory_sort(SkxInverter *inv);
 
-/* The next term, false after the last one. */
+/*
+ * Moves to the next term, and fills in *term and *lexeme.  Returns false after
+ * the last one.
+ */
 extern bool skx_invert_memory_next(SkxInverter *inv, SkxRunTerm *term,
 								   const char **lexeme);
 
 /*
- * Copies the next bytes, at most `n`, of the current term's postings; returns
- * how many.
+ * Copies at most n of the next bytes of the current term's postings.  Returns
+ * the number copied, 0 at the end.
  */
 extern uint32 skx_invert_memory_read(SkxInverter *inv, uint8 *to, uint32 n);
 
-/* Forgets all documents. */
+/* Removes all documents. */
 extern void skx_invert_memory_reset(SkxInverter *inv);
 
 /*
@@ -82,24 +92,33 @@ extern void skx_invert_memory_reset(SkxInverter *inv);
 typedef struct SkxRunFile
 {
 	File		file;
-	uint64		size;			/* without what is in the buffer */
-	char	   *buffer;			/* while it is written */
-	uint32		used;			/* bytes of it */
+	uint64		size;			/* bytes in the file */
+	char	   *buffer;			/* NULL once the file is complete */
+	uint32		used;			/* bytes in the buffer */
 } SkxRunFile;
 
 #define SKX_RUN_FILE_BUFFER	(64 * 1024)
 
-/* A temporary file of this process, or with `set` one that others can open. */
+/*
+ * Creates a file.  It is a temporary file of this process if set is NULL, else
+ * file `name` of the set, which other processes can open.
+ */
 extern SkxRunFile *skx_invert_file_create(FileSet *set, const char *name);
+
+/* Opens a complete file of a set; an error if it does not exist. */
 extern SkxRunFile *skx_invert_file_open(FileSet *set, const char *name);
 
-/* Nothing is written after that; now it can be read, and by others. */
+/* Ends writing; then this and other processes can read the file. */
 extern void skx_invert_file_complete(SkxRunFile *f);
+
+/* Reads n bytes from offset `at`; a shorter file is reported as damaged. */
 extern void skx_invert_file_read(SkxRunFile *f, uint64 at, void *to,
 								 uint32 n);
+
+/* Closes the file and frees f. */
 extern void skx_invert_file_close(SkxRunFile *f);
 
-/* Reports what a temporary file of a build should not hold. */
+/* Raises the error for bytes that a temporary file of a build cannot have. */
 extern void skx_invert_file_damaged(const char *what);
 
 /*
@@ -111,40 +130,44 @@ typedef struct SkxRun
 	uint64		nbytes;
 } SkxRun;
 
-/* A term of a run, noted so that a merge can begin there. */
+/* A mark: where a term begins in a run, so that a merge can begin there. */
 typedef struct SkxRunMark
 {
 	uint64		at;				/* bytes from the run's start */
 	uint32		run;
-	uint16		len;			/* of the lexeme, which follows */
+	uint16		len;			/* bytes of the lexeme, which follows */
 	uint16		reserved;
 } SkxRunMark;
 
 /*
- * A mark is made at the first term after so many bytes whose lexeme is not
- * longer than that.
+ * A mark is made at the first term that begins SKX_RUN_MARK_STEP bytes or more
+ * behind the last mark, and whose lexeme has at most SKX_RUN_MARK_LEXEME bytes.
  */
 #define SKX_RUN_MARK_STEP	(128 * 1024)
 #define SKX_RUN_MARK_LEXEME	64
 
+/* Runs, all in one file. */
 typedef struct SkxRuns
 {
-	Size		memory;			/* bytes, for merging them */
+	Size		memory;			/* bytes that a merge of them may take */
 	MemoryContext context;
 	FileSet    *set;			/* NULL: a temporary file of this process */
-	const char *name;			/* what the names of files in `set` begin with */
-	uint32		nfiles;			/* made so far; the last one is `file` */
+	const char *name;			/* first part of the names of files in set */
+	uint32		nfiles;			/* files made so far; the last one is `file` */
 	SkxRunFile *file;
 	SkxRun	   *runs;
 	int			nruns;
 	int			runs_size;
 	uint64		nbytes;			/* of all runs */
-	StringInfo	marks;			/* SkxRunMark and lexeme; NULL: not wanted */
+	StringInfo	marks;			/* SkxRunMark and lexeme of each; or NULL */
 	uint32		nmarks;
-	uint64		marked;			/* bytes of the run before its last mark */
+	uint64		marked;			/* offset in the run of its last mark */
 } SkxRuns;
 
-/* Runs in a temporary file, or with `set` in files of it, with marks. */
+/*
+ * Creates an empty set of runs in a temporary file of this process.  If set is
+ * not NULL they go to files of it, and have marks.
+ */
 extern SkxRuns *skx_invert_runs_create(Size memory, FileSet *set,
 									   const char *name);
 
@@ -153,46 +176,54 @@ extern void skx_invert_runs_spill(SkxRuns *runs, SkxInverter *inv);
 
 /*
  * invert_documents.c : documents into runs
- *
- * Documents come in ascending order.  Before one that might not fit into
- * `room` bytes beside those in memory, these become a run; one that is too
- * large by itself takes more.
  */
 typedef struct SkxInvertDocuments SkxInvertDocuments;
 
+/* Begins; documents that do not fit into memory become runs. */
 extern SkxInvertDocuments *skx_invert_documents_begin(Size memory,
 													  SkxRuns *runs);
 
-/* Returns the length of the document. */
+/*
+ * Adds a document, after all with lower numbers; returns its length.  If the
+ * documents in memory and this one might take more than `room` bytes, those in
+ * memory become a run first.  A single large document may take more.
+ */
 extern uint64 skx_invert_documents_add(SkxInvertDocuments *d, uint32 doc,
 									   TSVector value, Size room);
 
-/* Bytes of runs, with those to come from what is in memory. */
+/* Returns the bytes of all runs and of the documents in memory. */
 extern uint64 skx_invert_documents_bytes(const SkxInvertDocuments *d);
 
-/* Makes a run of what is in memory, if anything is. */
+/* Makes the documents in memory, if any, a run. */
 extern void skx_invert_documents_spill(SkxInvertDocuments *d);
 
-/* What is in memory, sorted: without runs it is all. */
+/*
+ * Sorts the documents in memory, and returns their inverter.  If there are no
+ * runs it has all documents.
+ */
 extern SkxInverter *skx_invert_documents_sorted(SkxInvertDocuments *d);
+
+/* Frees d and the documents in memory; the runs remain. */
 extern void skx_invert_documents_end(SkxInvertDocuments *d);
 
-/* Told how many bytes of runs have been read. */
+/* A function that counts the bytes of runs that are read. */
 typedef struct SkxRunProgress
 {
-	void		(*read) (void *arg, uint32 nbytes);
+	void		(*read) (void *arg, uint32 nbytes); /* nbytes more are read */
 	void	   *arg;
 } SkxRunProgress;
 
 /*
- * Turns groups of neighbours into longer runs until `most` are left.  No run
- * comes after that, and they can be read.
+ * Merges groups of neighbouring runs until at most `most` are left, and
+ * completes their file.  No run may be added after that.
  */
 extern void skx_invert_runs_reduce(SkxRuns *runs, int most,
 								   const SkxRunProgress *progress);
+
+/* Closes the file of the runs. */
 extern void skx_invert_runs_close(SkxRuns *runs);
 
-/* Name of file `number` of a collection of runs, into `to`. */
+/* Writes the name of file `number` of the runs called `name` into `to`. */
 extern void skx_invert_runs_name(char to[MAXPGPATH], const char *name,
 								 uint32 number);
 
@@ -205,30 +236,36 @@ extern void skx_invert_runs_name(char to[MAXPGPATH], const char *name,
 typedef struct SkxRunCursor SkxRunCursor;
 
 /*
- * `number` orders the runs of one source (process); sources are numbered from
- * 0.  A cursor on an inverter is on the only run there is.
+ * Opens a cursor on a run of a file.  Sources (processes) are numbered from 0,
+ * and `number` orders the runs of one source.
  */
 extern SkxRunCursor *skx_invert_cursor_open(SkxRunFile *file,
 											const SkxRun *run,
 											int source, int number,
 											uint32 buffer_size,
 											const SkxRunProgress *progress);
+
+/* Opens a cursor on a sorted inverter, whose terms are the only run. */
 extern SkxRunCursor *skx_invert_cursor_memory(SkxInverter *inv);
+
+/* Frees the cursor; the file stays open. */
 extern void skx_invert_cursor_close(SkxRunCursor *c);
 
 /*
- * Confines it to the lexemes from `low` on and below `high` (NULL: to the
- * end).  `at` is that of a mark whose lexeme is not above `low`, or 0.
+ * Confines the cursor to lexemes from `low` up to, but without, `high`; a high
+ * of NULL means the end.  at is the offset of a mark whose lexeme is not above
+ * low, or 0.
  */
 extern void skx_invert_cursor_range(SkxRunCursor *c, uint64 at,
 									const char *low, int low_len,
 									const char *high, int high_len);
 
-/*
- * invert_merge.c
- */
+/* invert_merge.c : merges runs term by term */
 
-/* Documents `local`, local + 1, ... of a source are `merged`, merged + 1, ... */
+/*
+ * A stretch: documents local, local + 1 and so on of a source have the numbers
+ * merged, merged + 1 and so on in the segment.
+ */
 typedef struct SkxRunStretch
 {
 	uint32		local;
@@ -236,8 +273,9 @@ typedef struct SkxRunStretch
 } SkxRunStretch;
 
 /*
- * All of a source, ascending by both numbers; the first is that of local 0.
- * index[doc >> shift] is a stretch at or soon before that of a document.
+ * All stretches of a source, ascending by both numbers; the first one begins
+ * with local 0.  index[doc >> shift] is the number of a stretch at or soon
+ * before that of local document doc.
  */
 typedef struct SkxRunMap
 {
@@ -245,10 +283,10 @@ typedef struct SkxRunMap
 	uint32		nstretches;
 	const uint32 *index;
 	int			shift;
-	uint32		ndocs;			/* of the source: local 0 .. ndocs - 1 */
+	uint32		ndocs;			/* documents of the source */
 } SkxRunMap;
 
-/* Makes the index, for documents 0 .. ndocs - 1; 8 to 16 bytes a stretch. */
+/* Builds the index for ndocs documents; it takes 8 to 16 bytes a stretch. */
 extern void skx_invert_map_index(SkxRunMap *map, uint32 ndocs);
 
 /* Postings of one term, in document order. */
@@ -264,35 +302,41 @@ typedef struct SkxPostingBatch
 
 typedef struct SkxRunMerge SkxRunMerge;
 
-/* maps[source]; NULL: one source, whose final numbers are below `ndocs`. */
+/*
+ * Begins a merge of n cursors.  maps has one map a source.  It is NULL if there
+ * is one source whose numbers are final; then they are below ndocs.
+ */
 extern SkxRunMerge *skx_invert_merge_begin(SkxRunCursor **cursors, int n,
 										   const SkxRunMap *maps,
 										   uint32 ndocs);
 
 /*
- * The next term, false after the last one: its numbers over all runs (`last`
- * is meaningless when there are maps).  The lexeme is valid until the next
- * call.  All postings of the term before must have been taken.
+ * Moves to the next term; returns false after the last one.  Fills in *term
+ * with its totals over all runs; with maps, term->last means nothing.  The
+ * lexeme is valid until the next call.  All postings of the term before must
+ * have been taken.
  */
 extern bool skx_invert_merge_next(SkxRunMerge *m, SkxRunTerm *term,
 								  const char **lexeme);
 
 /*
- * The term's next postings: SKX_SUBBLOCK of them, or those that are left;
- * false when none is.
+ * Reads the next SKX_SUBBLOCK postings of the term, or those that are left.
+ * Returns false if none is left.
  */
 extern bool skx_invert_merge_postings(SkxRunMerge *m,
 									  SkxPostingBatch *batch);
 
-/* Sends the current term on as part of the run that is being written. */
+/* Writes the current term to the run that `to` is writing. */
 extern void skx_invert_merge_copy(SkxRunMerge *m, const SkxRunTerm *term,
 								  const char *lexeme, SkxRuns *to);
+
+/* Frees the merge; its cursors stay open. */
 extern void skx_invert_merge_end(SkxRunMerge *m);
 
-/* How many runs can be merged at once within `memory`. */
+/* Returns how many runs can be merged at once within `memory` bytes. */
 extern int	skx_invert_merge_fan(Size memory);
 
-/* Bytes of a buffer for each of `n` cursors. */
+/* Returns the bytes of a buffer for each of n cursors. */
 extern uint32 skx_invert_merge_buffer(Size memory, int n);
 
 #endif							/* SKX_INVERT_H */

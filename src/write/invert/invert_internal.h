@@ -11,59 +11,67 @@
 #define SKX_RUN_FAN_MIN		8
 #define SKX_RUN_FAN_MAX		500
 
-/* What decoding one posting reads at most, whatever the bytes are. */
+/* Most bytes that the decoding of one posting reads, whatever they are. */
 #define SKX_RUN_POSTING_WORST	((2 + SKX_TF_MAX) * SKX_VARINT64_MAX)
 
+/* A cursor on a run; inv is NULL if the run is in a file. */
 struct SkxRunCursor
 {
 	int			source;
 	int			number;			/* order among the runs of the source */
-	SkxInverter *inv;			/* the run is this inverter's, or */
-	SkxRunFile *file;			/* it is here: */
-	SkxRun		run;
-	uint64		at;				/* bytes of it read */
+	SkxInverter *inv;
+	SkxRunFile *file;
+	SkxRun		run;			/* in file */
+	uint64		at;				/* bytes of run read */
 	const SkxRunProgress *progress;
 
-	const char *high;			/* where to stop; NULL: at the end */
+	const char *high;			/* lexeme to stop at; NULL for none */
 	int			high_len;
 
-	uint8	   *buffer;			/* and SKX_RUN_POSTING_WORST bytes more */
+	uint8	   *buffer;			/* SKX_RUN_POSTING_WORST bytes follow it */
 	uint32		buffer_size;
-	uint8	   *p;				/* bytes not yet used ... */
-	uint8	   *end;			/* ... up to here */
+	uint8	   *p;				/* first byte not yet used */
+	uint8	   *end;			/* end of the bytes read */
 
-	bool		begun;			/* the term below is in the range */
+	bool		begun;			/* term and lexeme are set, and in the range */
 	SkxRunTerm	term;
 	uint64		prefix;			/* first bytes of the lexeme, big-endian */
 	char		lexeme[SKX_LEXEME_MAX];
 	uint64		left;			/* bytes of its postings not yet used */
 };
 
-/*
- * invert_file.c
- */
+/* invert_file.c : a file being written */
+
+/* Writes the buffer to the file; errors of the disk are raised. */
 extern void skx_invert_file_flush(SkxRunFile *f);
+
+/* Appends n bytes. */
 extern void skx_invert_file_write(SkxRunFile *f, const void *bytes, Size n);
 
-/*
- * invert_runs.c : a run is begun, then written piece by piece
- */
+/* invert_runs.c : a run being written */
+
+/* Begins the next run. */
 extern void skx_invert_run_begin(SkxRuns *runs);
+
+/* Writes the head of a term and its lexeme, and makes a mark if one is due. */
 extern void skx_invert_run_term(SkxRuns *runs, const SkxRunTerm *term,
 								const char *lexeme);
+
+/* Appends n bytes of postings. */
 extern void skx_invert_run_write(SkxRuns *runs, const void *bytes, Size n);
 
-/*
- * invert_cursor.c
- */
+/* invert_cursor.c : the bytes under a cursor */
 
-/* Moves to the next term, whose postings before have all been used. */
+/*
+ * Moves to the next term; returns false after the last one of the range.  All
+ * postings of the term before must have been used.
+ */
 extern bool skx_invert_cursor_next(SkxRunCursor *c);
 
-/* Fills the buffer behind what is left in it. */
+/* Reads more bytes behind those that are left in the buffer. */
 extern void skx_invert_cursor_fill(SkxRunCursor *c);
 
-/* Makes at least `n` bytes of postings available, or all there are. */
+/* Makes at least n bytes of postings available, or all that are left. */
 static inline void
 skx_invert_cursor_need(SkxRunCursor *c, uint32 n)
 {
@@ -71,7 +79,7 @@ skx_invert_cursor_need(SkxRunCursor *c, uint32 n)
 		skx_invert_cursor_fill(c);
 }
 
-/* Bytes of postings up to `p` have been used. */
+/* Marks the bytes of postings up to p as used. */
 static inline void
 skx_invert_cursor_used(SkxRunCursor *c, uint8 *p)
 {
@@ -83,7 +91,10 @@ skx_invert_cursor_used(SkxRunCursor *c, uint8 *p)
 	c->p = p;
 }
 
-/* Reads SKX_VARINT64_MAX bytes at most. */
+/*
+ * Decodes a varint64 at p into *v, and returns the byte behind it.  Reads at
+ * most SKX_VARINT64_MAX bytes, whatever they are.
+ */
 static inline uint8 *
 skx_invert_varint_get(uint8 *p, uint64 *v)
 {
@@ -105,10 +116,7 @@ skx_invert_varint_get(uint8 *p, uint64 *v)
 	return p;
 }
 
-/*
- * invert_merge.c : merges runs [first, first + n) into the run that `to` is
- * writing
- */
+/* invert_merge.c : merges n runs from `first` on into the run `to` writes */
 extern void skx_invert_merge_group(SkxRuns *runs, int first, int n,
 								   SkxRuns *to,
 								   const SkxRunProgress *progress);

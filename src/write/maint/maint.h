@@ -1,6 +1,7 @@
 /*
  * maint.h
- *	  What happens to an index after its build: VACUUM, flush, merge.
+ *	  Maintenance of an index after its build: VACUUM, flush, merge, and
+ *	  giving back the end of its file.
  */
 #ifndef SKX_MAINT_H
 #define SKX_MAINT_H
@@ -10,178 +11,240 @@
 #include "support/worker/worker.h"
 #include "utils/relcache.h"
 
-/* What has become of work that may have to be left. */
+/* Result of work that may be left undone. */
 typedef enum SkxMaintStep
 {
-	SKX_STEP_NONE,				/* there is nothing worth it */
+	SKX_STEP_NONE,				/* there is nothing to do that is worth it */
 	SKX_STEP_BUSY,				/* another process is in the way */
-	SKX_STEP_DONE
+	SKX_STEP_DONE				/* the work is done */
 } SkxMaintStep;
 
 /*
- * Which segments are written anew that are only in the way of a shorter file.
- * All of a small one: they become one.  Aside: past the end of the file, where
- * they do not fit elsewhere; the caller merges again, and shrinks.
+ * Segments that a merge may write anew only because they keep the file from
+ * becoming shorter.  Each value allows what those before it allow.
  */
 typedef enum SkxMaintMoves
 {
 	SKX_MOVES_NONE,
-	SKX_MOVES_LAST,
-	SKX_MOVES_ALL,
-	SKX_MOVES_ASIDE
+	SKX_MOVES_LAST,				/* the last segment of the file */
+	SKX_MOVES_ALL,				/* all segments of a small file, which become
+								 * one */
+	SKX_MOVES_ASIDE				/* those of a small file are written past its
+								 * end if they fit nowhere else; the caller
+								 * merges again then, and shrinks */
 } SkxMaintMoves;
 
-/* So often at most for one shorter file. */
+/* Most merges with SKX_MOVES_ASIDE for one shorter file. */
 #define SKX_MOVES_ASIDE_MOST	2
 
-/* What segments are made with. */
+/* Options of flushes and merges. */
 typedef struct SkxMaintOptions
 {
-	double		k1;				/* BM25's */
-	double		b;
+	double		k1;				/* of BM25 */
+	double		b;				/* of BM25 */
 	Size		memory;			/* bytes, for one flush or merge */
-	uint64		pending_limit;	/* bytes */
-	uint64		max_merged_segment; /* bytes, by the policy */
+	uint64		pending_limit;	/* bytes of pending documents from which on
+								 * they are flushed */
+	uint64		max_merged_segment; /* bytes; most that the policy merges into
+									 * one segment */
 	int			segments_per_tier;
-	int			deletes_pct_allowed;
-	uint32		purged;			/* segments up to this number are rid of all
-								 * deletes; 0: none is */
-	SkxWorkerAsker asker;		/* on whose behalf */
-	bool		certain;		/* no error can be caught: begin only what has
-								 * all its space, and warn of the rest */
+	int			deletes_pct_allowed;	/* percent of deleted documents above
+										 * which a segment is written anew */
+	uint32		purged;			/* segments with ids up to this are written
+								 * anew if any document is deleted; 0: none is */
+	SkxWorkerAsker asker;		/* what has begun the work */
+	bool		certain;		/* errors cannot be caught: only work that has
+								 * all its space is begun, and lack of space
+								 * is a warning */
 	SkxMaintMoves moves;
 } SkxMaintOptions;
 
+/* maint_open.c : opens an index that a user has named */
+
 /*
- * maint_open.c : the way from an OID that a user has given to an index
- *
- * open locks the table first, then the index, and returns both.  It errors out
- * unless that is an index of ours, with `parts` also a partitioned one, which
- * is valid, can be read here and now, and has the rows of its table: those of
- * a distributed one are elsewhere.  Rights are the caller's matter.  check is
- * the rest of that for an index of ours that is open.
+ * Opens the index with the OID and its table, both locked in `mode`, the table
+ * first.  The caller closes them.  Raises an error if the OID is not that of a
+ * skipidx index, or skx_maint_check() fails.  `parts`: a partitioned index is
+ * allowed, too.  Does not check privileges.
  */
 extern void skx_maint_open(Oid oid, LOCKMODE mode, bool parts, Relation *heap,
 						   Relation *index);
-extern void skx_maint_check(Relation heap, Relation index);
-
-/* maint_vacuum.c */
 
 /*
- * Marks every document for which the callback says so; asks it once for every
- * live one.  Adds to stats->tuples_removed and sets the other counts.
+ * Raises an error unless the skipidx index, which is open, can be read.  It
+ * must be valid, have a file that this session can read, and have the rows of
+ * its table.  The rows of a distributed table are in other tables.
+ */
+extern void skx_maint_check(Relation heap, Relation index);
+
+/* maint_vacuum.c : VACUUM */
+
+/*
+ * Calls the callback for every live document, and marks those as deleted for
+ * which it returns true.  Documents that a flush or merge moves meanwhile may
+ * be passed to it twice.  Adds to stats->tuples_removed and sets the other
+ * counts.
  */
 extern void skx_maint_bulkdelete(Relation index, IndexBulkDeleteResult *stats,
 								 IndexBulkDeleteCallback callback,
 								 void *state);
 
 /*
- * The rest of VACUUM: takes back what was left behind, flushes and merges
- * where that is worth it, unless VACUUM has no time for it; and counts as
- * above.  Waits for no other flush or merge to end.  What fails of it is
- * warned of and left; where no error can be caught, only what cannot fail for
- * want of space is begun.
+ * Does the rest of VACUUM: takes back pages that operations have left
+ * reserved, flushes, merges, and makes the file shorter where that is worth
+ * it.  Does none of this if VACUUM is urgent.  Sets the counts of pages and
+ * live documents.  Does not wait for another flush or merge to end.
+ *
+ * Errors become warnings, except a cancel.  Where they cannot be caught, it
+ * begins only work that cannot fail for lack of space.  Changes `certain` and
+ * `moves` of the options.
  */
 extern void skx_maint_cleanup(Relation index, SkxMaintOptions *options,
 							  IndexBulkDeleteResult *stats);
 
-/*
- * maint_optional.c
- *
- * Does work in a subtransaction, in a memory context of its own; false: an
- * error of the kind to be spared has ended it, and become a warning.  Not
- * where SKX_COMPAT_SUBTRANSACTIONS() says no.
- */
+/* maint_optional.c : work whose errors become warnings */
+
+/* Work on an index that may be left undone. */
 typedef void (*SkxMaintWork) (Relation index, void *arg);
 
+/* Errors that become warnings. */
 typedef enum SkxMaintSpare
 {
-	SKX_SPARE_SPACE,			/* want of space, memory, temporary files */
-	SKX_SPARE_ALL				/* all errors but a cancel */
+	SKX_SPARE_SPACE,			/* lack of disk space or memory: SQLSTATE
+								 * class 53 */
+	SKX_SPARE_ALL				/* all but a cancel or shutdown: class 57 */
 } SkxMaintSpare;
 
+/*
+ * Calls work(index, arg) in a subtransaction, in a memory context of its own.
+ * Returns false if an error has ended it that became a warning.  Other errors
+ * are raised.  May only be called if SKX_COMPAT_SUBTRANSACTIONS() is true.
+ */
 extern bool skx_maint_optional(Relation index, SkxMaintWork work, void *arg,
 							   SkxMaintSpare spare);
 
+/* maint_flush.c : flush */
+
 /*
- * maint_flush.c
+ * Makes one segment of pending documents, about `budget` bytes of them, but
+ * 64 MB at most and at least one document.  Adds the number of live documents
+ * that have moved to *ndocs.  Returns false if nothing was moved: nothing was
+ * pending, it would have to wait for longer than `wait` allows, or space is
+ * lacking.
  *
- * Makes one segment of pending documents, `budget` bytes of them, at least one
- * document.  False: nothing was pending, or would have to wait.  Adds to
- * *ndocs the live documents that have moved.  A caller that does not wait
- * must have a snapshot.
+ * Lack of space is an error, or a warning if options->certain.  With
+ * SKX_WAIT_NEVER the caller must have a snapshot.
  */
 extern bool skx_maint_flush(Relation index, const SkxMaintOptions *options,
 							uint64 budget, SkxManifestWait wait,
 							uint64 *ndocs);
 
 /*
- * Flushes, in portions of what the options say, all documents that are pending
- * when it is called; returns how many live ones it has moved.
+ * Flushes all documents that are pending when it is called, in portions that
+ * the options bound.  Returns the number of live documents that have moved.
+ * Stops early when skx_maint_flush() returns false.
  */
 extern uint64 skx_maint_flush_all(Relation index,
 								  const SkxMaintOptions *options,
 								  SkxManifestWait wait);
 
-/* Bytes of the documents that are pending now. */
+/* Returns the bytes of the pending documents, live and dead. */
 extern uint64 skx_maint_pending_bytes(Relation index);
 
+/* maint_merge.c : merge */
+
 /*
- * maint_merge.c
- *
- * Merges segments until there is nothing worth it (`most` 0), or until no more
- * than `most` are left, as far as segments can hold that, and none of those that
- * there were has deletes; returns how many there are.  It does not chase
- * segments that are made, or deletes that are marked in these, meanwhile.
+ * Merges segments, and returns how many the index has then.  `most` 0: merges
+ * until the policy finds nothing worth it.  Else it merges until at most
+ * `most` segments are left, or as few as can hold all documents.  It also
+ * writes segments anew that are there at the start and have deleted documents.
+ * Segments that are made
+ * meanwhile, and their deleted documents, do not make it go on.
  */
 extern int	skx_maint_merge(Relation index, const SkxMaintOptions *options,
 							int most, SkxManifestWait wait);
 
-/* One merge of these, if another process is not at one. */
+/*
+ * Does one merge, or none; `most` as for skx_maint_merge().  Returns
+ * SKX_STEP_NONE if there is nothing to merge, or if a segment that should move
+ * does not lie lower.  Returns SKX_STEP_BUSY if it would have to wait for
+ * longer than `wait` allows.
+ *
+ * Lack of space is an error.  With options->certain it is a warning, and the
+ * result is SKX_STEP_BUSY.
+ */
 extern SkxMaintStep skx_maint_merge_step(Relation index,
 										 const SkxMaintOptions *options,
 										 int most, SkxManifestWait wait);
 
-/*
- * maint_shrink.c
- *
- * Makes the file shorter where many pages at its end are free, or could be, and
- * that of its table may be made shorter.  Waits for other processes that use
- * the index, and for a caller that `merges` until free pages may be
- * overwritten, as long as the patience lasts, and takes that time off it.
- * Assigns an xid, so it is not for parallel mode.  wanted: is there so much at
- * the end?
- */
+/* maint_shrink.c : gives back free pages at the end of the file */
+
+/* How long to wait for other processes.  Waits take their time off it. */
 typedef struct SkxMaintPatience
 {
-	int			others;			/* ms */
-	int			vacuum;			/* ms, while nothing but VACUUM is in the way */
-	bool		(*called) (void);	/* NULL, or: true ends the wait */
-	bool		merges;			/* the caller merges again when it is told
-								 * that something is in the way */
+	int			others;			/* ms that are left */
+	int			vacuum;			/* ms that are left while no process but
+								 * VACUUM is in the way */
+	bool		(*called) (void);	/* returns true to end a wait; or NULL */
+	bool		merges;			/* the caller of skx_maint_shrink() merges
+								 * again after SKX_STEP_BUSY */
 } SkxMaintPatience;
 
+/* Sets `others` to ms, and `vacuum` to many times that. */
 extern void skx_maint_patience(SkxMaintPatience *patience, int ms);
+
+/*
+ * Makes the file shorter if skx_maint_shrink_wanted(), and returns
+ * SKX_STEP_DONE.  Waits until no other process uses the index.  Returns
+ * SKX_STEP_BUSY if the patience ends before.
+ *
+ * If it is not wanted, returns SKX_STEP_NONE.  But with patience->merges it
+ * returns SKX_STEP_BUSY if segments should move into free pages that may not
+ * be overwritten yet.  It waits a little then, or allows them to be overwritten.
+ *
+ * May assign a transaction id, so it is not called in parallel mode.
+ */
 extern SkxMaintStep skx_maint_shrink(Relation index,
 									 SkxMaintPatience *patience);
+
+/*
+ * Returns true if enough pages at the end of the file are free, or will be
+ * when stripes without pending documents move; and if the end of the table's
+ * file may be given back, too.
+ */
 extern bool skx_maint_shrink_wanted(Relation index);
 
 /*
- * Does no process but VACUUM use the index?  Then its file is likely to become
- * shorter, if what is in the way moves.  wait: until it is so, or patience ends.
- * unused: it is so for 35 ms, which this takes.
+ * Returns true if no process but VACUUM uses the index.  Its file is likely to
+ * become shorter then, if the segments at its end move.
  */
 extern bool skx_maint_clear(Relation index);
+
+/*
+ * Returns true if skx_maint_clear() is true at each of several looks, which
+ * take 35 ms together.
+ */
 extern bool skx_maint_unused(Relation index);
+
+/*
+ * Waits until skx_maint_clear() is true.  Returns false if the patience ends
+ * before.
+ */
 extern bool skx_maint_clear_wait(Relation index, SkxMaintPatience *patience);
 
 /*
- * Is a merge worth it (`most` 0)?  due looks at sizes alone; a caller that does
- * not wait must have a snapshot.  wanted looks at deletes, too.
+ * Returns true if the policy finds a merge worth it by the sizes of segments
+ * alone (maint_merge.c).  With SKX_WAIT_NEVER the caller must have a snapshot.
  */
 extern bool skx_maint_merge_due(Relation index,
 								const SkxMaintOptions *options,
 								SkxManifestWait wait);
+
+/*
+ * Returns true if skx_maint_merge_step() would find something to merge, by
+ * sizes and deleted documents (maint_merge.c).  Takes the heavyweight lock on
+ * the metapage for a moment.
+ */
 extern bool skx_maint_merge_wanted(Relation index,
 								   const SkxMaintOptions *options);
 

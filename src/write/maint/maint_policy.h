@@ -1,91 +1,113 @@
 /*
  * maint_policy.h
- *	  Which segments to merge next.  Pure: builds without a server.
+ *	  The merge policy: which segments to merge next.  Builds without a
+ *	  server.
  */
 #ifndef SKX_MAINT_POLICY_H
 #define SKX_MAINT_POLICY_H
 
-/* What the keys of a column lie between; of none the least is above the most. */
+/*
+ * The smallest and the largest key of a column in a segment.  If the segment
+ * has no key of the column, `least` is above `most`.
+ */
 typedef struct SkxPolicyRange
 {
 	uint64		least;
 	uint64		most;
 } SkxPolicyRange;
 
+/* A segment of the index. */
 typedef struct SkxPolicySegment
 {
-	uint64		bytes;			/* of its pages */
-	uint32		ndocs;			/* with deleted ones */
+	uint64		bytes;			/* size of its pages */
+	uint32		ndocs;			/* documents, with deleted ones */
 	uint32		ndeleted;
 	uint32		id;
-	const SkxPolicyRange *ranges;	/* as many as limits say */
+	const SkxPolicyRange *ranges;	/* SkxPolicyLimits.nranges of them */
 } SkxPolicySegment;
 
-/* Inputs of one merge, at most. */
+/* Most inputs of one merge. */
 #define SKX_POLICY_INPUTS_MAX	64
 
-/* What may become one segment, and what makes a merge worth while. */
+/* Bounds of one merge, and what makes it worth its cost. */
 typedef struct SkxPolicyLimits
 {
-	uint64		bytes;			/* live */
-	uint64		ndocs;			/* with deleted ones */
-	int			fan;			/* segments of one tier, from 2 up to
-								 * SKX_POLICY_INPUTS_MAX */
-	int			deleted;		/* percent of a segment, to be exceeded */
-	uint32		purged;			/* segments of ids up to this keep no deleted
-								 * document at all; 0: none is so */
+	uint64		bytes;			/* most live bytes of the inputs */
+	uint64		ndocs;			/* most documents of the inputs, with deleted
+								 * ones */
+	int			fan;			/* so many segments of one tier are merged;
+								 * from 2 to SKX_POLICY_INPUTS_MAX */
+	int			deleted;		/* a segment with more percent of deleted
+								 * documents is written anew */
+	uint32		purged;			/* segments with ids up to this are written
+								 * anew if any document is deleted; 0: none is */
 	int			nranges;		/* columns that have keys */
-	bool		dying;			/* many documents are likely to be dead that
-								 * are not marked */
-	uint64		room;			/* bytes that the file has for the result; 0:
-								 * as many as are wanted */
-	uint64		waiting;		/* bytes of pages that wait for transactions */
+	bool		dying;			/* many documents are likely to be dead
+								 * without a deleted bit */
+	uint64		room;			/* bytes that the file can give to the result;
+								 * 0: no bound */
+	uint64		waiting;		/* bytes of free pages that wait for
+								 * transactions */
 } SkxPolicyLimits;
 
 /*
- * maint_policy.c
+ * maint_policy.c : choices among n segments
  *
- * Both choose among n segments, which they sort, and return how many are to
- * become one; their ids go to `chosen`, which has room for
- * SKX_POLICY_INPUTS_MAX, the smallest first, or by tiers neighbours in the
- * order of a column.  It may be a single one, to be written without its deleted
- * documents; when no document of the choice is live it is to be dropped.  0:
- * leave all as they are.  Carrying the choice out and asking again comes to an
- * end.
+ * A function that chooses returns how many segments are to become one, and
+ * writes their ids to `chosen`, which has capacity for SKX_POLICY_INPUTS_MAX.
+ * 0: no segment is to be merged.  A single segment is written anew without its
+ * deleted documents.  Segments without live documents are dropped.
  */
 
-/* By tiers. */
+/*
+ * Chooses by tiers, that is by sizes.  Sorts `segments`.  The ids are those
+ * of the smallest segments first, or of neighbours in the order of a column.
+ * If choices are carried out one after the other, the result becomes 0 in the
+ * end.
+ */
 extern int	skx_maint_policy_tiers(SkxPolicySegment *segments, int n,
 								   const SkxPolicyLimits *limits,
 								   uint32 *chosen);
 
-/* Towards at most `most` segments, none of them with many deletes. */
+/*
+ * Chooses so that at most `most` segments are left in the end, none of them
+ * with many deleted documents.  Sorts `segments`; the smallest come first in
+ * `chosen`.  If choices are carried out one after the other, the result
+ * becomes 0 in the end.
+ */
 extern int	skx_maint_policy_most(SkxPolicySegment *segments, int n, int most,
 								  const SkxPolicyLimits *limits,
 								  uint32 *chosen);
 
 /*
- * How many pages a file of `nblocks` has for the result of a merge, beside
- * readers that keep it from becoming shorter: those that are free, and as many
- * more as make it 1.5 times as long as what is live, or up to twice where one
- * segment has most of it; and a 16th of what is live, so that merges go on.
+ * Returns how many pages a file of nblocks pages can give to the result of a
+ * merge while readers keep it from becoming shorter.  `free` is the number of
+ * free pages, `live` that of pages with live documents, `largest` that of the
+ * largest segment.
+ *
+ * The result is `free`, and as many more as make the file 1.5 times as long
+ * as `live`, or up to twice as long if one segment has most of it.  It is at
+ * least a 16th of `live`, and 1 MB, so that merges go on.  In an index of
+ * more than 64 MB in which no segment has more than a quarter of `live`, it
+ * is at most that quarter.
  */
 extern uint64 skx_maint_policy_room(uint64 nblocks, uint64 free, uint64 live,
 									uint64 largest);
 
 /*
- * Where no more than `left` bytes are free: the segment that gives back most
- * without its deleted documents, of those whose live ones fit there.
+ * Chooses for a file that cannot grow and has `left` free bytes: the segment
+ * that gives back most pages when it is written without its deleted documents,
+ * of those whose live documents fit into the free bytes.  Returns 1 or 0.
  */
 extern int	skx_maint_policy_fit(SkxPolicySegment *segments, int n,
 								 uint64 left, uint32 *chosen);
 
-/* To write the whole of a file of so many pages costs little. */
+/* Most pages of a small file: to write all of it costs little. */
 #define SKX_MOVE_SMALL		(64 * 1024 * 1024 / BLCKSZ)
 
 /*
- * Is a segment of a file of `nblocks` written anew, which takes `npages`, so
- * that it ends at block `to` instead of `from`?
+ * Returns true if it is worth it to write npages pages anew, so that a segment
+ * ends at block `to` instead of `from`, in a file of nblocks pages.
  */
 extern bool skx_maint_policy_moves(uint32 nblocks, uint64 npages, uint32 from,
 								   uint32 to);

@@ -14,73 +14,106 @@
 /*
  * merge_map.c : new numbers of the documents of segments
  *
- * A segment whose documents stay next to each other needs an offset only
- * (`linear`), others four bytes a document: in memory as far as `memory`
- * goes, the rest in a temporary file, of which each segment has a few pages
- * in memory.  Numbers are put in the order of the old ones, segment by segment
- * or mixed; SKX_NO_DOC for a document that is left out.
+ * A segment whose documents all stay next to each other needs only an offset:
+ * its map is linear.  Another map takes four bytes a document.  SKX_NO_DOC
+ * stands for a document that is left out.
  */
 typedef struct SkxMergeMaps SkxMergeMaps;
 
+/*
+ * Creates maps for nmaps segments with ndocs[i] documents each.  If they would
+ * take more than `memory` bytes they go to a temporary file, and each keeps
+ * some pages of it in memory.
+ */
 extern SkxMergeMaps *skx_merge_maps_create(const uint32 *ndocs, int nmaps,
 										   const bool *linear, Size memory);
 
-/* In shared memory of so many bytes, and in another process. */
+/* Returns the bytes of shared memory that skx_merge_maps_shared() fills. */
 extern Size skx_merge_maps_size(const uint32 *ndocs, int nmaps,
 								const bool *linear);
+
+/* Creates maps in shared memory. */
 extern SkxMergeMaps *skx_merge_maps_shared(const uint32 *ndocs, int nmaps,
 										   const bool *linear, void *shared);
+
+/* Attaches another process to maps in shared memory, when they are filled. */
 extern SkxMergeMaps *skx_merge_maps_attach(int nmaps, void *shared);
+
+/*
+ * Sets the new number of the next document of segment `which`.  Old numbers of
+ * a segment ascend from 0; calls for several segments may alternate.
+ */
 extern void skx_merge_maps_put(SkxMergeMaps *maps, int which, uint32 doc);
+
+/* Raises an error unless all documents of all segments have a number. */
 extern void skx_merge_maps_filled(SkxMergeMaps *maps);
 
-/* New numbers of `n` documents of segment `which`. */
+/* Reads the new numbers of n documents of segment `which` into `to`. */
 extern void skx_merge_maps_get(SkxMergeMaps *maps, int which,
 							   const uint32 *docs, int n, uint32 *to);
+
+/* Closes the temporary file; the memory is that of the current context. */
 extern void skx_merge_maps_free(SkxMergeMaps *maps);
 
 /*
- * merge_dead.c : what the documents left out take from terms
+ * merge_dead.c : what deleted documents take from terms
  *
- * Counted before the merge, since a term must be announced with the numbers
- * of its live postings, and its scores need the average length of the live
- * documents.
+ * It is counted before the terms are merged.  A term begins with the number of
+ * its live postings, and impacts need the average length of live documents.
  */
+
+/* What deleted documents take from one term. */
 typedef struct SkxDeadTerm
 {
 	uint32		ordinal;		/* in the dictionary of the segment */
-	uint32		df;				/* dead postings */
-	uint64		npositions;		/* theirs */
-	uint8		flags;			/* of the live postings */
+	uint32		df;				/* postings of deleted documents */
+	uint64		npositions;		/* positions in these */
+	uint8		flags;			/* SKX_TERM_LABELS, _BARE of live postings */
 } SkxDeadTerm;
 
 typedef struct SkxDeadTerms SkxDeadTerms;
 
+/*
+ * Creates the counts of nsegments segments.  files is NULL if one process
+ * needs them, else it takes a file that others can open.
+ */
 extern SkxDeadTerms *skx_merge_dead_create(int nsegments, FileSet *files);
 
-/* The same in another process: shared is what share has filled in. */
+/* Returns the bytes that skx_merge_dead_share() fills. */
 extern Size skx_merge_dead_size(int nsegments);
+
+/* Ends counting, and fills `shared` with where each segment's counts lie. */
 extern void skx_merge_dead_share(SkxDeadTerms *d, void *shared);
+
+/* Opens the counts in another process. */
 extern SkxDeadTerms *skx_merge_dead_attach(int nsegments, FileSet *files,
 										   const void *shared);
 
-/* Counts for the bits set in `dead`; returns the documents' length. */
+/*
+ * Counts what the documents with a bit set in `dead` take from the terms of
+ * segment `which`.  Returns the sum of their lengths.
+ */
 extern uint64 skx_merge_dead_count(SkxDeadTerms *d, int which,
 								   SkxSegment *seg, const uint8 *dead);
 
-/* Terms of a segment are asked for in ascending order.  False: all live. */
+/*
+ * Fills in *term for the term with this ordinal.  Ordinals of a segment must
+ * ascend from call to call.  Returns false if no deleted document has the term.
+ */
 extern bool skx_merge_dead_term(SkxDeadTerms *d, int which, uint32 ordinal,
 								SkxDeadTerm *term);
+
+/* Closes the temporary file; the memory is that of the current context. */
 extern void skx_merge_dead_free(SkxDeadTerms *d);
 
-/* Records with ordinals below that were not asked for, or are asked anew. */
+/* Makes `ordinal`, in any order, the next one for skx_merge_dead_term(). */
 extern void skx_merge_dead_from(SkxDeadTerms *d, int which, uint32 ordinal);
 
 /*
- * merge_terms.c : of one process; see merge.h
- *
- * What the basis refers to stays until close.  A range of NULL are all terms.
+ * merge_terms.c : terms that one process merges
  */
+
+/* What a merge of terms reads; all of it stays valid until it is closed. */
 typedef struct SkxMergeBasis
 {
 	SkxSegment **inputs;
@@ -88,33 +121,35 @@ typedef struct SkxMergeBasis
 	SkxMergeMaps *maps;
 	const uint8 *norms;			/* of the result; NULL: the inputs' are read */
 	SkxDeadTerms *dead;
-	pg_atomic_uint64 *done;		/* postings of the inputs, .. */
-	uint64		total;			/* .. of so many */
+	pg_atomic_uint64 *done;		/* postings of the inputs merged so far */
+	uint64		total;			/* postings of the inputs */
 	void		(*progress) (int phase, uint64 done, uint64 total);
 } SkxMergeBasis;
 
+/* Opens the terms of all inputs. */
 extern SkxMergeTerms *skx_merge_terms_open(const SkxMergeBasis *basis);
 
 /*
  * merge_run.c : the steps before the terms
  */
 
-/* An input, and where the merge is in it. */
+/* An input, and the next document of it to be merged. */
 typedef struct SkxMergeInput
 {
 	SkxSegment *seg;
 	int			number;
-	uint8	   *dead;			/* delete bits as of begin; NULL: none */
-	uint32	   *npage_dead;		/* how many on each page of them */
-	uint32		ndead;
+	uint8	   *dead;			/* deleted bits as of skx_merge_begin(); NULL
+								 * if none is set */
+	uint32	   *npage_dead;		/* number of bits set on each of their pages */
+	uint32		ndead;			/* deleted documents */
 
 	/* documents */
-	uint32		next;			/* the one after those in tids */
+	uint32		next;			/* first document behind those in tids */
 	ItemPointerData tids[SKX_TID_GROUP];
 	int			ntids;
-	int			tid;			/* current one */
-	SkxKeyReader **readers;		/* of columns with keys, */
-	SkxKey	   *keys;			/* SKX_TID_GROUP of each, those of tids */
+	int			tid;			/* index in tids of the current document */
+	SkxKeyReader **readers;		/* one a column with keys */
+	SkxKey	   *keys;			/* SKX_TID_GROUP a column: keys of tids */
 } SkxMergeInput;
 
 struct SkxMerge
@@ -123,27 +158,37 @@ struct SkxMerge
 	Relation	index;
 	SkxSegmentOutput out;
 	SkxMergeInput *inputs;
-	SkxSegment **segments;		/* they, as the caller has them */
+	SkxSegment **segments;		/* the inputs as the caller passed them */
 	int			ninputs;
-	uint64		ndocs;			/* of all inputs */
-	uint64		nlive;
+	uint64		ndocs;			/* documents of all inputs */
+	uint64		nlive;			/* those that are not deleted */
 	SkxMergeMaps *maps;
 	SkxDeadTerms *dead_terms;
 	ItemPointerData last_tid;
-	uint32	   *input_docs;		/* of each input how many, .. */
-	bool	   *linear;			/* .. and whether they stay together */
+	uint32	   *input_docs;		/* number of documents of each input */
+	bool	   *linear;			/* true: they stay next to each other */
 	uint64		total;			/* postings of the inputs */
 };
 
-/* Which documents of the inputs stay together. */
+/* Fills in input_docs and linear. */
 extern void skx_merge_plan_maps(SkxMerge *m);
 
-/* Memory that there is for the maps; may the norms be in memory? */
+/* Returns the bytes of memory that the maps may take. */
 extern Size skx_merge_map_memory(SkxMerge *m);
+
+/* Returns true if the norms of the result may be kept in memory. */
 extern bool skx_merge_keeps_norms(const SkxMerge *m);
 
-/* With maps, and room for the norms; files: see skx_merge_dead_create. */
+/*
+ * Writes the documents in the order of their TIDs and fills the maps, which
+ * the caller has created.
+ */
 extern void skx_merge_documents(SkxMerge *m);
+
+/*
+ * Counts what deleted documents take from terms, and the length of the live
+ * documents.  files: see skx_merge_dead_create().
+ */
 extern void skx_merge_count(SkxMerge *m, FileSet *files);
 
 #endif							/* SKX_MERGE_INTERNAL_H */

@@ -23,134 +23,171 @@
 #include "write/writer/writer_build.h"
 
 /*
- * writer_plane.c
+ * writer_plane.c : the planes of a segment
  *
- * A plane grows page by page; the planes of a segment share page buffers, and
- * in the end blocks.
+ * A plane grows page by page.  The planes of a segment share page buffers, and
+ * their last, partial blocks share blocks.
  */
 typedef struct SkxPlaneWriter SkxPlaneWriter;
 
+/* Creates nplanes writers, one for each plane of a segment. */
 extern void skx_writer_planes_begin(SkxPlaneWriter **planes, int nplanes,
 									const SkxSegmentBuildOptions *options);
 
-/* Takes a page with `used` bytes of content; arg is the SkxPlaneWriter. */
+/*
+ * Copies, seals and writes a page with `used` bytes of content.  This is an
+ * SkxPageSink; arg is the SkxPlaneWriter.
+ */
 extern void skx_writer_plane_put(void *arg, uint32 ordinal, char *page,
 								 uint32 used);
 
 /*
- * Adds pages with `used` bytes of zeros, but for the nfirst bytes that the first
- * begins with.  They are written, since a checkpoint that fills holes must not
- * be the one to find the disk full, and have an LSN.
+ * Makes a plane of npages pages with `used` bytes of zeros each; the first page
+ * begins with nfirst bytes from `first`.  The pages have no seal, because they
+ * will have an LSN.  They are written now, so that a full disk is found here
+ * and not by a checkpoint.
  */
 extern void skx_writer_plane_blank(SkxPlaneWriter *plane, uint32 npages,
 								   uint32 used, const void *first,
 								   uint32 nfirst);
 
 /*
- * Stretches of a plane that several processes write
+ * Stretches: ranges of pages of one plane, written by several processes
  *
- * Each begins stretches where the others end theirs, in ascending order, and
- * numbers their pages from 0.  Those that do not fill a block at the end of
- * one are its tail: sealed, but for the caller to place.
+ * A process begins a stretch where another one ends its own, in ascending
+ * order, and numbers its pages from 0.  The pages at the end of a stretch that
+ * do not fill a block are its tail.  They are sealed, and the caller writes
+ * them.
  */
+
+/* The tail of a stretch. */
 typedef struct SkxPlaneTail
 {
-	uint32		first;			/* ordinal in the plane */
-	char	  **pages;
+	uint32		first;			/* ordinal in the plane of the first page */
+	char	  **pages;			/* buffers of the writer */
 } SkxPlaneTail;
 
-/* Where the stretches of one process lie, and blocks that it did not need. */
+/* All stretches of a plane that one process wrote. */
 typedef struct SkxPlaneStretches
 {
 	SkxDiskRun *runs;
 	int			nruns;
-	BlockNumber unused;
+	BlockNumber unused;			/* first of nunused pages to give back */
 	uint32		nunused;
 } SkxPlaneStretches;
 
+/* Begins a stretch whose first page has ordinal `base` in the plane. */
 extern void skx_writer_stretch_begin(SkxPlaneWriter *plane, uint32 base);
 
-/* Returns the pages of the tail; tail_done gives their buffers back. */
+/*
+ * Ends a stretch, fills in *tail and returns its number of pages.  Raises an
+ * error if a page of the stretch is missing.
+ */
 extern int	skx_writer_stretch_end(SkxPlaneWriter *plane, SkxPlaneTail *tail);
+
+/* Takes the buffers of the tail back. */
 extern void skx_writer_stretch_tail_done(SkxPlaneWriter *plane);
+
+/* Fills in *all with the stretches that have ended. */
 extern void skx_writer_stretches_end(SkxPlaneWriter *plane,
 									 SkxPlaneStretches *all);
 
 /*
- * Begins a plane with pages that lie where the runs (in any order) say; what
- * is put then is numbered from 0 after them.
+ * Begins a plane with pages that others have written, where the runs say; it
+ * sorts these.  Pages put later are numbered from 0 behind them.  Raises an
+ * error if a page is missing.
  */
 extern void skx_writer_plane_adopt(SkxPlaneWriter *plane, SkxDiskRun *runs,
 								   int nruns);
 
 /*
- * Ends all planes: writes what is left of them with the segment header behind
- * it.  header->planes and nruns are filled in here.
+ * Ends all planes: writes their partial blocks and the segment header behind
+ * them.  Fills in planes and nruns of the header, and *ref.
  */
 extern void skx_writer_planes_finish(SkxPlaneWriter **planes, int nplanes,
 									 SkxDiskSegment *header,
 									 SkxDiskSegmentRef *ref);
 
 /*
- * writer_documents.c
+ * writer_documents.c : TIDs and norms of the documents, in document order
  */
 typedef struct SkxDocumentsWriter
 {
 	SkxPlaneWriter *norm_plane;
 	uint32		ndocs;
-	uint8	   *norms;			/* NULL: they leave page by page */
-	Size		norms_size;
-	char	   *norm_page;		/* without norms: being filled */
-	uint32		tid_pages;		/* without the directory */
+	uint8	   *norms;			/* of all documents; NULL: pages are written
+								 * as they fill */
+	Size		norms_size;		/* capacity of norms */
+	char	   *norm_page;		/* if norms is NULL: page being filled */
+	uint32		tid_pages;		/* data pages, set at the end */
 	struct SkxTidWriter *tids;
 } SkxDocumentsWriter;
 
+/* Initializes *docs for these two planes; norms are kept in memory. */
 extern void skx_writer_documents_init(SkxDocumentsWriter *docs,
 									  SkxPlaneWriter *tids,
 									  SkxPlaneWriter *norms);
 
-/* Before the first document: how many come; are their norms to be kept? */
+/*
+ * Announces ndocs documents, before the first one.  With keep_norms their norms
+ * stay in memory until the end.
+ */
 extern void skx_writer_documents_reserve(SkxDocumentsWriter *docs,
 										 uint32 ndocs, bool keep_norms);
 
-/* The same, and the norms are kept at `norms`, which has room for them. */
+/* Does the same, and keeps the norms in the caller's array of ndocs bytes. */
 extern void skx_writer_documents_keep(SkxDocumentsWriter *docs,
 									  uint8 *norms, uint32 ndocs);
+
+/* Adds the next document.  TIDs ascend. */
 extern void skx_writer_documents_add(SkxDocumentsWriter *docs,
 									 ItemPointer tid, uint8 norm);
+
+/* Writes what is left of TIDs and norms, and the directory of TIDs. */
 extern void skx_writer_documents_end(SkxDocumentsWriter *docs);
 
 /*
- * writer_keys.c : of each document one key a column
+ * writer_keys.c : keys of columns, in document order
  */
 typedef struct SkxKeysWriter SkxKeysWriter;
 
+/* Creates a writer for the keys of these columns. */
 extern SkxKeysWriter *skx_writer_keys_begin(SkxPlaneWriter *plane,
 											const SkxKeyColumns *columns);
+
+/* Adds the keys of the next document, one a column. */
 extern void skx_writer_keys_add(SkxKeysWriter *w, const SkxKey *keys);
+
+/* Writes what is left, and the page that describes the columns. */
 extern void skx_writer_keys_end(SkxKeysWriter *w);
 
 /*
- * writer_positions.c
+ * writer_positions.c : positions in blocks of SKX_SUBBLOCK
  */
 typedef struct SkxPositionsWriter SkxPositionsWriter;
 
+/* Creates a writer that hands full pages to the sink. */
 extern SkxPositionsWriter *skx_writer_positions_begin(SkxPageSink sink,
 													  void *arg);
 
-/* The page being filled: nothing will lie before it. */
+/* Returns the ordinal of the page being filled. */
 extern uint32 skx_writer_positions_page(const SkxPositionsWriter *w);
 
-/* Has *mark filled in when the block that takes the next position is placed. */
+/*
+ * Sets *mark to the address of the next position.  The page and offset in it
+ * are filled in when the block of that position is placed.
+ */
 extern void skx_writer_positions_mark(SkxPositionsWriter *w,
 									  SkxPositionAddress *mark);
+
+/* Adds the n positions of one posting, with their labels. */
 extern void skx_writer_positions_add(SkxPositionsWriter *w,
 									 const uint16 *positions, int n);
 
-/* Closes the block in hand; a list must not go on into the next one's. */
+/* Places the block being filled: the next list begins a block of its own. */
 extern void skx_writer_positions_close(SkxPositionsWriter *w);
 
-/* Hands over what is left; returns the number of pages. */
+/* Hands the last page to the sink; returns the number of pages. */
 extern uint32 skx_writer_positions_end(SkxPositionsWriter *w);
 
 /*
@@ -163,11 +200,12 @@ typedef struct SkxPosting
 {
 	uint32		doc;
 	uint16		tf;
-	uint8		norm;			/* where the writer was given no norms */
+	uint8		norm;			/* read if the writer was given no norms */
 	bool		labelled;		/* some position has a label other than D */
 	uint16		positions[SKX_TF_MAX];
 } SkxPosting;
 
+/* What a number of terms takes. */
 typedef struct SkxTermTotals
 {
 	uint32		nterms;
@@ -178,7 +216,7 @@ typedef struct SkxTermTotals
 	uint32		dict_leaves;
 } SkxTermTotals;
 
-/* Where the pages of the three planes go: of each the sink's arg. */
+/* Where the pages of three planes go: the sink, and its arg for each. */
 typedef struct SkxTermSinks
 {
 	SkxPageSink sink;
@@ -188,37 +226,59 @@ typedef struct SkxTermSinks
 } SkxTermSinks;
 
 /*
- * norms (or NULL) and average length are those of the whole segment.  The
- * pages of several writers, each with its own range of lexemes, make a segment
- * when leaves are relocated and the postings plane of each starts with a
- * block.
+ * Creates a term writer.  norms (or NULL) and average length are those of the
+ * whole segment.  Several writers, each with its own range of lexemes, make one
+ * segment: skx_writer_dict_relocate() moves the leaves of each behind the ones
+ * before, and the postings of each begin with a block.
  */
 extern SkxTermWriter *skx_writer_terms_begin(const SkxTermSinks *sinks,
 											 const SkxSegmentBuildOptions *options,
 											 const uint8 *norms,
 											 double average);
+
+/*
+ * Begins a term with df postings and npositions positions in all.  Lexemes
+ * ascend.  flags: SKX_TERM_LABELS, SKX_TERM_BARE.
+ */
 extern void skx_writer_term_begin(SkxTermWriter *w, const char *lexeme,
 								  int len, uint32 df, uint64 npositions,
 								  uint8 flags);
+
+/*
+ * Adds the next posting of the term.  More postings or positions than were
+ * announced raise an error.
+ */
 extern void skx_writer_term_posting(SkxTermWriter *w,
 									const SkxPosting *posting);
+
+/*
+ * Adds the next postings of the term.  Each batch but the last one has
+ * SKX_SUBBLOCK of them.
+ */
 extern void skx_writer_term_batch(SkxTermWriter *w,
 								  const SkxPostingBatch *batch);
+
+/* Ends the term; fewer postings or positions than announced raise an error. */
 extern void skx_writer_term_end(SkxTermWriter *w);
 
-/* Ends all but the dictionary's levels above the leaves. */
+/*
+ * Ends all planes, but writes of the dictionary only the leaves.  Fills in
+ * *totals and the keys of the leaves.
+ */
 extern void skx_writer_terms_leaves(SkxTermWriter *w, SkxTermTotals *totals,
 									SkxDictLeaves *leaves);
 
-/* Ends it all.  Returns the page ordinal of the dictionary's root. */
+/*
+ * Ends all planes.  Fills in *totals, and returns the page ordinal of the
+ * dictionary's root.
+ */
 extern uint32 skx_writer_terms_end(SkxTermWriter *w, SkxTermTotals *totals);
 
 /*
- * writer_output.c : a segment, whatever its documents and terms come from
+ * writer_output.c : one segment, from a build or a merge
  *
- * First all documents in order, then all terms in order, then finish, which
- * writes the header and fills in the reference.  total_length is the caller's
- * to add up before terms begin.
+ * The caller adds all documents in order, then all terms in order, and then
+ * finishes.  It adds up total_length before the terms begin.
  */
 typedef struct SkxSegmentOutput
 {
@@ -227,37 +287,47 @@ typedef struct SkxSegmentOutput
 	SkxDocumentsWriter docs;
 	SkxKeysWriter *keys;
 	SkxTermWriter *terms;
-	Size		fixed;			/* bytes that all this takes, without norms */
-	uint32		nnull;
-	uint64		total_length;
+	Size		fixed;			/* bytes of memory taken, without the norms */
+	uint32		nnull;			/* documents that are NULL */
+	uint64		total_length;	/* sum of the documents' lengths */
 } SkxSegmentOutput;
 
+/* Initializes *out. */
 extern void skx_writer_output_init(SkxSegmentOutput *out,
 								   const SkxSegmentBuildOptions *options);
+
+/*
+ * Adds the next document.  TIDs ascend; the norm of a NULL is SKX_NORM_NULL.
+ */
 extern void skx_writer_output_document(SkxSegmentOutput *out,
 									   ItemPointer tid, uint8 norm,
 									   const SkxKey *keys);
+
+/* Ends the documents, and returns the writer of the terms. */
 extern SkxTermWriter *skx_writer_output_terms(SkxSegmentOutput *out);
+
+/* Ends the terms, writes the header and fills in *ref. */
 extern void skx_writer_output_finish(SkxSegmentOutput *out,
 									 SkxDiskSegmentRef *ref);
 
-/* The same for terms that others have written. */
+/* Writes the header and fills in *ref, for terms that others have written. */
 extern void skx_writer_output_close(SkxSegmentOutput *out,
 									const SkxTermTotals *totals,
 									uint32 dict_root,
 									SkxDiskSegmentRef *ref);
 
-/* Bytes that the writers take beside the norms. */
+/* Returns the bytes of memory that an output takes beside the norms. */
 extern Size skx_writer_output_fixed(const SkxSegmentBuildOptions *options);
 
-/*
- * writer_build.c
- */
+/* writer_build.c : one segment by one process */
 
-/* Sends all terms of a merge of runs to the writer. */
+/* Writes all terms of a merge of runs. */
 extern void skx_writer_terms_merge(SkxTermWriter *w, SkxRunMerge *m);
 
-/* Are so many documents and bytes of runs a segment? */
+/*
+ * Returns true if ndocs documents or run_bytes of runs make a segment of the
+ * largest size.
+ */
 extern bool skx_writer_enough(uint64 ndocs, uint64 run_bytes);
 
 #endif							/* SKX_WRITER_H */
