@@ -38,7 +38,7 @@ for my $break (@breaks)
 {
 	my ($how, $name, $step, $own, $assertion) = @$break;
 	my $before = -s $node->logfile;
-	my ($rc, $out, $err) = $node->psql('postgres', "SELECT split_part(skipidx_collect('docs_v', 'w', 1, 100, 0, 0, 0, $step, 0, $own, $how), ' ', 1)");
+	my ($rc, $out, $err) = $node->psql('postgres', "LOAD 'skipidx'; SELECT split_part(skipidx_collect('docs_v', 'w', 1, 100, 0, 0, 0, $step, 0, $own, $how), ' ', 1)");
 
 	if (!defined $assertion)
 	{
