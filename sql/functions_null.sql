@@ -28,6 +28,7 @@ INSERT INTO null_calls VALUES
 	('skipidx_highlight(regconfig,text,tsquery,text,text,integer,integer,text)', '{''simple'',''a'',''a'',''<'',''>'',10,2,''-''}', NULL),
 	('skipidx_histogram(regclass,tsquery,text,anyarray)', '{''null_body'',''a'',''n'',"''{1}''::int[]"}', NULL),
 	('skipidx_merge(regclass,integer)', '{''null_body'',1}', NULL),
+	('skipidx_page(regclass,bigint)', '{''null_body'',0}', NULL),
 	('skipidx_prewarm(regclass)', '{''null_body''}', NULL),
 	('skipidx_proximity(regclass,tsvector,tsquery)', '{''null_body'',''a:1'',''a''}', NULL),
 	('skipidx_query(tsquery,text)', '{''a'',''null_body''}', NULL),

@@ -17,6 +17,7 @@ INSERT INTO open_calls VALUES
 	('skipidx_flush(regclass)', 'skipidx_flush(%L)'),
 	('skipidx_histogram(regclass,tsquery,text,anyarray)', 'skipidx_histogram(%L, ''a'', ''n'', ''{1}''::int[])'),
 	('skipidx_merge(regclass,integer)', 'skipidx_merge(%L)'),
+	('skipidx_page(regclass,bigint)', 'skipidx_page(%L, 0)'),
 	('skipidx_prewarm(regclass)', 'skipidx_prewarm(%L)'),
 	('skipidx_proximity(regclass,tsvector,tsquery)', 'skipidx_proximity(%L, ''a:1'', ''a'')'),
 	('skipidx_query(tsquery,text)', 'skipidx_query(''a'', %L)'),

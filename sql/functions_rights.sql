@@ -45,6 +45,7 @@ INSERT INTO rights VALUES
 	('skx_meets(tsvector,skipidx_disjunction)', 'plan', NULL),
 	('skipidx_merge(regclass,integer)', 'owner', 'skipidx_merge(''rights_body'')'),
 	('skx_merges()', 'own', 'skx_merges()'),
+	('skipidx_page(regclass,bigint)', 'owner', 'skipidx_page(''rights_body'', 0)'),
 	('skx_place_date(timestamp with time zone,internal)', 'internal', NULL),
 	('skx_place_timestamp(timestamp with time zone,internal)', 'internal', NULL),
 	('skx_place_timestamptz(date,internal)', 'internal', NULL),

@@ -791,6 +791,18 @@ LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION skipidx_check(pg_catalog.regclass, pg_catalog.bool) IS
 	'verifies a skipidx index; an error tells the first damage found';
 
+CREATE FUNCTION skipidx_page(
+	index pg_catalog.regclass,
+	block pg_catalog.int8,
+	OUT field pg_catalog.text,
+	OUT value pg_catalog.text)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION skipidx_page(pg_catalog.regclass, pg_catalog.int8) IS
+	'shows what a page of a skipidx index says of itself, damaged or not';
+
 --
 -- Maintenance by hand; VACUUM does both, as far as it is worth it.
 --
