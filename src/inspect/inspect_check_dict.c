@@ -1,10 +1,11 @@
 /*
  * inspect_check_dict.c
- *	  The dictionary of a segment, from its root down, and every list in it.
+ *	  Checks the dictionary of a segment, from its root down, and every list
+ *	  in it.
  *
- * Each page is read once, with the bounds that the levels above set for its
- * keys, so that whatever it holds is where a search for it goes.  The search
- * that scans use is asked for the first and the last lexeme of every leaf.
+ * Each page is read once.  Its keys must be within the bounds that the levels
+ * above set, so that a look-up of a key finds this page.  The look-up that
+ * scans use is tried for the first and the last lexeme of every leaf.
  */
 #include "postgres.h"
 
@@ -14,29 +15,30 @@
 #include "inspect/inspect_internal.h"
 #include "miscadmin.h"
 
+/* A key, or a bound of keys. */
 typedef struct SkxCheckKey
 {
-	int			len;			/* -1: no key, that is no bound */
+	int			len;			/* -1: no key; as a bound: no limit */
 	char		bytes[SKX_LEXEME_MAX];
 } SkxCheckKey;
 
-/* Going through the tree. */
+/* State of a walk over all pages of the dictionary. */
 typedef struct SkxCheckDict
 {
 	SkxCheckSegment *cs;
-	uint8	   *visited;		/* one bit a page */
+	uint8	   *visited;		/* bit of each page: it was read */
 	uint32		nvisited;
 } SkxCheckDict;
 
-/* A page on the path from the root, and the entry on it. */
+/* A page on the path from the root, with its current entry. */
 typedef struct SkxCheckDictPage
 {
 	SkxCheckDict *dict;
 	SkxCheckReader reader;
 	const SkxDiskDictPage *head;
-	const SkxCheckKey *low;		/* keys are at least this ... */
-	const SkxCheckKey *high;	/* ... and below that */
-	const uint8 *src;			/* where the next entry or value starts */
+	const SkxCheckKey *low;		/* keys must be >= low */
+	const SkxCheckKey *high;	/* keys must be below high */
+	const uint8 *src;			/* start of the next entry or value */
 	const uint8 *end;			/* of the entries */
 	int			entry;
 	SkxCheckKey key;
@@ -59,9 +61,10 @@ skx_inspect_dict_compare(const SkxCheckKey *a, const SkxCheckKey *b)
 }
 
 /*
- * A leaf counts its terms from those before it, and its pages from where the
- * lists before it end: there, or on the next page, or where another writer has
- * begun, of postings with a block.
+ * Checks the numbers from which a leaf counts.  Its first term follows the
+ * last one of the leaf before.  Its first page of postings or positions is the
+ * page where the lists before it end, or the next one.  If another writer
+ * begins with this leaf, the postings may begin with the next block.
  */
 static void
 skx_inspect_dict_origin(SkxCheckDictPage *p, const SkxDiskDictPage *head)
@@ -88,6 +91,7 @@ skx_inspect_dict_origin(SkxCheckDictPage *p, const SkxDiskDictPage *head)
 								 head->positions_page, positions);
 }
 
+/* Reads a page, which was not read before, and checks its head. */
 static void
 skx_inspect_dict_enter(SkxCheckDictPage *p, uint32 ordinal, int level)
 {
@@ -126,7 +130,10 @@ skx_inspect_dict_enter(SkxCheckDictPage *p, uint32 ordinal, int level)
 	p->key.len = -1;
 }
 
-/* Is an entry that shares nothing where its restart says? */
+/*
+ * Checks that each SKX_DICT_RESTART-th entry shares nothing with the key
+ * before it, and is where the restarts of the page say.
+ */
 static void
 skx_inspect_dict_restart(SkxCheckDictPage *p, uint32 shared)
 {
@@ -142,8 +149,8 @@ skx_inspect_dict_restart(SkxCheckDictPage *p, uint32 shared)
 }
 
 /*
- * Reads the key of the next entry.  Keys must ascend, be inside the bounds,
- * and, above the leaves, begin with the lower bound.
+ * Reads the key of the next entry.  Keys must ascend and be within the bounds.
+ * The first key of an inner page must be the lower bound.
  */
 static void
 skx_inspect_dict_key(SkxCheckDictPage *p)
@@ -163,7 +170,7 @@ skx_inspect_dict_key(SkxCheckDictPage *p)
 		skx_inspect_dict_damaged(p, "the key of entry %d does not decode",
 								 p->entry);
 
-	/* What differs is at `shared` or later: so much orders old and new. */
+	/* both keys have `shared` bytes in common, so the bytes after decide */
 	cmp = key->len < 0 ? 1 :
 		memcmp(src, key->bytes + shared, Min(more, key->len - shared));
 	if (cmp < 0 || (cmp == 0 && more <= key->len - shared))
@@ -180,7 +187,7 @@ skx_inspect_dict_key(SkxCheckDictPage *p)
 								 p->entry);
 }
 
-/* A page, counted from `first`. */
+/* Decodes a page number that is stored relative to page `first`. */
 static bool
 skx_inspect_dict_number(SkxCheckDictPage *p, uint32 first, uint32 *page)
 {
@@ -255,6 +262,7 @@ skx_inspect_dict_place(SkxCheckDictPage *p, SkxTerm *t)
 				!skx_inspect_dict_bytes(p, t->bytes, n))
 				return false;
 			t->inline_size = (uint8) n;
+			t->short_page = p->reader.ordinal;
 			return true;
 		case SKX_TERM_SHORT:
 			if (!skx_inspect_dict_address(p, p->head->postings_page,
@@ -293,7 +301,7 @@ skx_inspect_dict_term(SkxCheckDictPage *p)
 		skx_inspect_dict_damaged(p, "entry %d does not decode", p->entry);
 }
 
-/* Does the search that scans use find what was read here? */
+/* Checks that the look-up that scans use finds the current entry. */
 static void
 skx_inspect_dict_find(SkxCheckDictPage *p)
 {
@@ -334,7 +342,10 @@ skx_inspect_dict_leaf(SkxCheckDictPage *p)
 	}
 }
 
-/* Goes into the child of each entry once the next key, its bound, is known. */
+/*
+ * Checks the child of each entry of an inner page.  The upper bound of a child
+ * is the key of the next entry, which is read first.
+ */
 static void
 skx_inspect_dict_inner(SkxCheckDictPage *p)
 {
@@ -384,7 +395,7 @@ skx_inspect_dict_page(SkxCheckDict *dict, uint32 ordinal, int level,
 	pfree(p);
 }
 
-/* The header's sums, and that no page was left out. */
+/* Checks the sums in the segment's header, and that every page was read. */
 static void
 skx_inspect_dict_totals(SkxCheckDict *dict)
 {

@@ -1,12 +1,13 @@
 /*
  * inspect_check_keys.c
- *	  The keys plane of a segment: its trees, and that keys and posting lists of
- *	  values tell the same of each document.
+ *	  Checks the keys plane of a segment: its trees, and that each document has
+ *	  the same keys as in the posting lists of values.
  *
- * Trees are gone through here from their own pages; then the reader that scans
- * use is asked for the first document of each group.  A document has one key a
- * column, and is in the posting list of one value: a sum of hashes, one for each
- * of both, is the same in either order.
+ * Trees are decoded here from their own pages.  Then the reader that scans use
+ * must find the same key of the first document of each group.  A document has
+ * one key of each column, and is in the posting list of one value of it.  So
+ * a sum of hashes over all keys equals the sum over all postings of values,
+ * in whatever order they are read.
  */
 #include "postgres.h"
 
@@ -17,20 +18,20 @@
 #include "inspect/inspect_internal.h"
 #include "miscadmin.h"
 
-/* Going through the tree of a column. */
+/* State of a walk over the tree of a column. */
 typedef struct SkxCheckKeys
 {
 	SkxCheckSegment *cs;
 	SkxCheckReader reader;
 	SkxDiskKeyColumn column;
-	SkxKeyReader *scans;		/* what scans read by */
+	SkxKeyReader *scans;		/* reader that scans use */
 	int			number;			/* of the column, among those with keys */
-	uint32		group;			/* next one to come */
-	uint32		ngroups;
-	uint32		nnull;
+	uint32		group;			/* number of the next group */
+	uint32		ngroups;		/* of the segment */
+	uint32		nnull;			/* NULLs so far */
 } SkxCheckKeys;
 
-/* What the keys below lie between; of none the least is above the most. */
+/* Least and most key of a subtree.  Without keys, least is above most. */
 typedef struct SkxCheckEnds
 {
 	uint64		least;
@@ -79,7 +80,7 @@ skx_inspect_widen(SkxCheckEnds *ends, uint64 least, uint64 most)
 	ends->most = Max(ends->most, most);
 }
 
-/* Key `i` of a group on the page that the reader has. */
+/* Decodes key `i` of a group on the reader's page. */
 static void
 skx_inspect_get_key(SkxCheckKeys *k, const SkxDiskKeyGroup *group, uint32 i,
 					SkxKey *key)
@@ -106,6 +107,7 @@ skx_inspect_get_key(SkxCheckKeys *k, const SkxDiskKeyGroup *group, uint32 i,
 		group->least + ((uint64) parts[1] << 32 | parts[0]);
 }
 
+/* Checks the next group, and widens *ends by its keys. */
 static void
 skx_inspect_key_group(SkxCheckKeys *k, const SkxDiskKeyGroup *group,
 					  SkxCheckEnds *ends)
@@ -142,7 +144,7 @@ skx_inspect_key_group(SkxCheckKeys *k, const SkxDiskKeyGroup *group,
 	skx_inspect_widen(ends, own.least, own.most);
 }
 
-/* A page and all below it; returns what its keys lie between. */
+/* Checks a page and all pages below; returns their least and most key. */
 static SkxCheckEnds
 skx_inspect_key_page(SkxCheckKeys *k, uint32 ordinal, int level)
 {
@@ -189,6 +191,7 @@ skx_inspect_key_page(SkxCheckKeys *k, uint32 ordinal, int level)
 	return ends;
 }
 
+/* Checks the tree of a column against the column's entry. */
 static void
 skx_inspect_check_tree(SkxCheckKeys *k)
 {
@@ -228,7 +231,12 @@ skx_inspect_check_keys(SkxCheckSegment *cs)
 	{
 		k.number = i;
 		k.column = columns[i];
+		/* it reads through the cache, which may have another page */
 		k.scans = skx_segment_keys_open(cs->seg, columns[i].column);
+		if (k.scans == NULL)
+			skx_inspect_keys_damaged(&k,
+									 "scans find no keys of column %u",
+									 k.column.column + 1);
 		cs->keys.columns[i] = *skx_segment_keys_column(k.scans);
 		skx_inspect_check_tree(&k);
 		skx_segment_keys_close(k.scans);

@@ -222,6 +222,33 @@ for my $index (qw(whole inline))
 	is($strange, '', "$index: and nothing else reported");
 	is(check($index, 1), '', "$index: put right");
 }
+
+# A list in a dictionary entry: a query and the check name the block of the
+# dictionary, and that block says what it is.
+{
+	$path = skx_relation_file($node, 'postgres', 'inline');
+	($blocks, $pages) = read_index($path);
+
+	# four bytes shared with the key before, one of its own; df, flags, one
+	# position; bytes of the list
+	my $entry = qr/\x04\x01[0-9]\x01.\x01([\x02-\x20])/s;
+	my ($block) = grep { $pages->[$_] =~ $entry } @{ $blocks->{ +DICT } };
+	my $page = $pages->[$block];
+	my $query = "SET enable_seqscan = off; SELECT sum((SELECT count(*) FROM single WHERE v @@ ('s' || i)::tsquery)) FROM generate_series(1000, 3999) i";
+
+	$page =~ $entry;
+	substr($page, $+[0], ord $1) = "\xFF" x ord $1;
+	substr($page, CRC_AT, 4) = pack('V', crc($page));
+	write_page($path, $block, $page);
+	$checker->raw('SELECT skipidx_cache_reset()');
+	like($checker->raw($_), qr/damaged in block $block\b/, "list in a dictionary entry: $_")
+	  for $query, "SELECT skipidx_check('inline')";
+	is($checker->raw("SELECT string_agg(value, ' ' ORDER BY field) FROM skipidx_page('inline', $block) WHERE field IN ('damage', 'kind', 'level')"), 'none dictionary 0', 'its page, whose own check is right');
+	substr($page, CRC_AT, 4) = 'abcd';
+	write_page($path, $block, $page);
+	like($checker->raw("SELECT string_agg(value, ' ' ORDER BY field) FROM skipidx_page('inline', $block) WHERE field IN ('damage', 'kind')"), qr/^the checksum of the page is wrong dictionary$/, 'and when it is wrong');
+	write_page($path, $block, $pages->[$block]);
+}
 $checker->close;
 undef $checker;
 

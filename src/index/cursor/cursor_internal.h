@@ -133,7 +133,7 @@ skx_cursor_list(const SkxCursor *c)
 /*
  * Raises ERRCODE_INDEX_CORRUPTED with the file block of the list's current
  * page, and `what` as detail.  If the dictionary entry has the list, that is
- * page 0 of the postings plane.
+ * the page of the dictionary.
  */
 SKX_NORETURN extern void skx_cursor_damaged(const SkxCursorList *l,
 											const char *what);

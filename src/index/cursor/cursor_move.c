@@ -1,12 +1,13 @@
 /*
  * cursor_move.c
- *	  Opening a posting list, and moving in it by decoded sub-blocks.
+ *	  Opens cursors on posting lists and moves them by sub-blocks.
  *
- * A long list decodes the sub-block that a move lands on: documents first,
- * frequencies and labels when they are asked for.  A short list is decoded
- * whole at its first move and is its only sub-block.  One in memory has
- * sub-blocks of the same size.  Which of these it is matters once a sub-block:
- * the inlines of cursor.h know nothing of it.
+ * In a long list, the cursor decodes documents, frequencies and labels of a
+ * sub-block separately, each when it is first needed.  A short list is a
+ * single sub-block, which is decoded as a whole at the first move.  A list in
+ * memory has sub-blocks of the same size as a long one.  The form of the list
+ * matters only when the cursor enters another sub-block: the inline functions
+ * of cursor.h do not depend on it.
  */
 #include "postgres.h"
 
@@ -15,17 +16,20 @@
 
 SkxCursorWork skx_cursor_work;
 
-/* A lower bound by more documents than this is no good. */
+/* A lower bound that may be farther below the result than this is useless. */
 #define SKX_BOUND_FAR		4096
 
 void
 skx_cursor_damaged(const SkxCursorList *l, const char *what)
 {
+	SkxSegmentPlane plane = SKX_SEGMENT_POSTINGS;
 	uint32		page = l->term.short_page;
 
 	if (l->form == SKX_CURSOR_LONG)
 		page = l->nodes.node_page + l->nodes.portion;
-	skx_segment_damaged(l->seg, SKX_SEGMENT_POSTINGS, page, what);
+	else if ((l->term.flags & SKX_TERM_PLACE) == SKX_TERM_INLINE)
+		plane = SKX_SEGMENT_DICT;
+	skx_segment_damaged(l->seg, plane, page, what);
 }
 
 SkxCursor *
@@ -42,7 +46,10 @@ skx_cursor_create(SkxSegment *seg, SkxCursorRole role)
 	return &l->head;
 }
 
-/* What was read ahead in the other direction is of no use. */
+/*
+ * Sets the direction of a move.  If it changes, nodes that were prefetched in
+ * the other direction do not count.
+ */
 static inline void
 skx_cursor_turn(SkxCursorList *l, bool back)
 {
@@ -53,7 +60,7 @@ skx_cursor_turn(SkxCursorList *l, bool back)
 	l->ahead.window = 0;
 }
 
-/* What was made of a sub-block is not of the next one. */
+/* Forgets the map and the bitset of the current sub-block. */
 static inline void
 skx_cursor_unmap(SkxCursorList *l)
 {
@@ -62,7 +69,7 @@ skx_cursor_unmap(SkxCursorList *l)
 	l->no_bits = false;
 }
 
-/* No sub-block yet, no range. */
+/* Puts a cursor before the first sub-block of a list, without a range. */
 static void
 skx_cursor_rewind(SkxCursorList *l, uint32 df)
 {
@@ -138,7 +145,6 @@ skx_cursor_close(SkxCursor *c)
 	pfree(l);
 }
 
-/* Without labels but D's a list need not be asked for these. */
 void
 skx_cursor_want_labels(SkxCursor *c, uint8 labels)
 {
@@ -169,9 +175,7 @@ skx_cursor_memory(const SkxCursor *c)
 	return skx_cursor_list(c)->memory;
 }
 
-/*
- * Decodes a short list, and keeps its positions part if it has one.
- */
+/* Decodes a short list, and copies its encoded positions if it has its own. */
 static void
 skx_cursor_decode_short(SkxCursorList *l)
 {
@@ -199,7 +203,10 @@ skx_cursor_decode_short(SkxCursorList *l)
 	skx_cursor_work.subblocks++;
 }
 
-/* Of the sub-block's body what comes before `part`, its frequencies, was read. */
+/*
+ * Notes that the documents of a long list's sub-block were read, and that its
+ * frequencies begin at `part`.
+ */
 static inline void
 skx_cursor_read_docs(SkxCursorList *l, const uint8 *part)
 {
@@ -209,6 +216,7 @@ skx_cursor_read_docs(SkxCursorList *l, const uint8 *part)
 	l->places.ready = false;
 }
 
+/* Decodes the documents of the current sub-block of a long list. */
 static void
 skx_cursor_decode_nodes(SkxCursorList *l)
 {
@@ -248,7 +256,6 @@ skx_cursor_has_bits(SkxCursorList *l)
 	return true;
 }
 
-/* Decodes the documents of the sub-block, and drops those out of range. */
 void
 skx_cursor_decode(SkxCursor *c)
 {
@@ -284,14 +291,14 @@ skx_cursor_decode(SkxCursor *c)
 	c->end = c->n > 0 ? c->docs[c->n - 1] + 1 : 0;
 }
 
-/* The last document of a sub-block in memory. */
+/* Returns the last document of a sub-block of a list in memory. */
 static inline uint32
 skx_cursor_memory_last(const SkxCursorMemory *m, uint32 block)
 {
 	return m->docs[Min((block + 1) * SKX_SUBBLOCK, m->n) - 1];
 }
 
-/* Of a list in memory: the first sub-block at or after the target. */
+/* Does the same as skx_cursor_find_subblock() for a list in memory. */
 static bool
 skx_cursor_find_memory(SkxCursorList *l, uint32 target, uint32 *last)
 {
@@ -313,8 +320,9 @@ skx_cursor_find_memory(SkxCursorList *l, uint32 target, uint32 *last)
 }
 
 /*
- * Finds the first sub-block whose last document is >= target, after where the
- * cursor was; sets its base and *last.
+ * Finds the first sub-block, at or after the current one, whose last document
+ * is >= target.  Sets l->base and *last to the last documents before and in
+ * it.  Returns false if there is none.
  */
 static pg_attribute_always_inline bool
 skx_cursor_find_subblock(SkxCursorList *l, uint32 target, uint32 *last)
@@ -338,7 +346,7 @@ skx_cursor_find_subblock(SkxCursorList *l, uint32 target, uint32 *last)
 	}
 }
 
-/* Stands on none; the next move finds one. */
+/* Puts the cursor on no sub-block. */
 static inline void
 skx_cursor_leave(SkxCursor *c)
 {
@@ -346,7 +354,11 @@ skx_cursor_leave(SkxCursor *c)
 	c->end = 0;
 }
 
-/* Stands on the sub-block that was found; base + 1 wraps to 0 in the first. */
+/*
+ * Makes the sub-block that was found the current one.  Decodes it if the list
+ * is not long, or if it is not entirely in the range.  In the first sub-block
+ * l->base + 1 wraps around to 0.
+ */
 static pg_attribute_always_inline void
 skx_cursor_enter(SkxCursorList *l, uint32 last)
 {
@@ -388,8 +400,9 @@ skx_cursor_move(SkxCursor *c, uint32 target)
 }
 
 /*
- * Stands on the first sub-block whose last document is >= target, or on the
- * last one of all, wherever the cursor was.
+ * Moves to the first sub-block of the list whose last document is >= target,
+ * or to the last sub-block if there is none, and decodes it.  The cursor may
+ * be anywhere before.
  */
 static void
 skx_cursor_move_back(SkxCursorList *l, uint32 target)
@@ -463,8 +476,8 @@ skx_cursor_seek_back(SkxCursor *c, uint32 target)
 }
 
 /*
- * Decodes the frequencies of a long list's sub-block; returns where its labels
- * start.  The page must stay pinned until the caller is done with that.
+ * Decodes the frequencies of a long list's sub-block.  Returns the start of
+ * its labels, which is valid while the page is pinned.
  */
 static const uint8 *
 skx_cursor_decode_tf_part(SkxCursorList *l)
@@ -508,7 +521,6 @@ skx_cursor_labels(SkxCursor *c)
 	return &l->p;
 }
 
-/* A lexeme without positions matches whatever labels are asked for. */
 bool
 skx_cursor_has_label(SkxCursor *c, int i)
 {
@@ -554,7 +566,7 @@ skx_cursor_lower_bound(SkxCursor *c, uint32 target)
 		return SKX_NO_DOC;
 	if (c->docs == NULL)
 	{
-		/* Where in a sub-block that reaches far is worth to know. */
+		/* a bound is good enough if the sub-block ends close to it */
 		target = Max(target, l->base + 1);
 		if (c->end - 1 - target < SKX_BOUND_FAR)
 		{

@@ -156,7 +156,8 @@ typedef struct SkxTerm
 	uint8		inline_size;	/* SKX_TERM_INLINE: bytes in `bytes` */
 	uint8		bytes[64];		/* SKX_TERM_INLINE: the encoded list */
 	uint32		short_size;		/* SKX_TERM_SHORT: bytes of the list */
-	uint32		short_page;		/* SKX_TERM_SHORT: in the postings plane */
+	uint32		short_page;		/* SKX_TERM_SHORT: in the postings plane;
+								 * SKX_TERM_INLINE: in the dictionary */
 	uint16		short_offset;
 	uint16		kth[3];			/* tf code << 8 | norm of the posting with the
 								 * k-th best score; for k 10, 100, 1000 */

@@ -1,11 +1,13 @@
 /*
  * segment_dict_reader.c
- *	  Looks lexemes up in a segment's dictionary (disk_dict.h).
+ *	  Looks up lexemes in a segment's dictionary (disk_dict.h).
  *
- * A search walks from the top page to one leaf.  On each page it finds the
- * restart entry by binary search, whose keys are stored whole, and meets at
- * most SKX_DICT_RESTART front-coded entries from there, most of which it passes
- * for what they share with the one before.  Walks over ranges unfold the keys.
+ * A look-up descends from the root page to one leaf.  On each page it finds a
+ * restart entry by binary search, since the keys of these are stored whole.
+ * From there it passes at most SKX_DICT_RESTART front-coded entries.  Most of
+ * them need no comparison of bytes: how much an entry shares with the entry
+ * before it decides (skx_segment_dict_meet).  Walks over ranges decode the
+ * keys.
  */
 #include "postgres.h"
 
@@ -16,7 +18,10 @@
 #include "tsearch/ts_type.h"
 #include "tsearch/ts_utils.h"
 
-/* So many bytes of a key are copied at once, whether all are its own or not. */
+/*
+ * The bytes that a short key adds are copied by one memcpy of this fixed
+ * size, even if they are fewer.
+ */
 #define SKX_DICT_NEAR	16
 
 void
@@ -42,8 +47,9 @@ skx_segment_dict_enter(SkxDictCursor *c, uint32 ordinal)
 }
 
 /*
- * What the entry at `src` shares with the key before it, and how many bytes
- * more it has, which follow.
+ * Reads the head of the entry at `src`: its key consists of the first *shared
+ * bytes of the key before it and *more bytes of its own.  Returns the address
+ * of the latter.  Sets keylen and value, but not the bytes of the key.
  */
 static const uint8 *
 skx_segment_dict_head(SkxDictCursor *c, const uint8 *src, uint32 *shared,
@@ -73,9 +79,7 @@ skx_segment_dict_head(SkxDictCursor *c, const uint8 *src, uint32 *shared,
 	return src;
 }
 
-/*
- * Reads the key of the entry at `src` over the key before it.
- */
+/* Decodes the key of the entry at `src` over the key before it. */
 static void
 skx_segment_dict_key(SkxDictCursor *c, const uint8 *src)
 {
@@ -91,7 +95,11 @@ skx_segment_dict_key(SkxDictCursor *c, const uint8 *src)
 		memcpy(c->key + shared, src, more);
 }
 
-/* Where a restart entry is; the key before it counts no more. */
+/*
+ * Returns the address of a restart entry and makes its number the current
+ * one.  Clears the key, since a restart entry shares nothing with the entry
+ * before it.
+ */
 static const uint8 *
 skx_segment_dict_restart_at(SkxDictCursor *c, int restart)
 {
@@ -119,7 +127,10 @@ skx_segment_dict_compare(const SkxDictCursor *c, const char *lexeme, int len)
 						   unconstify(char *, lexeme), len, false);
 }
 
-/* Reads an address of the postings or positions plane, from page `first` on. */
+/*
+ * Decodes an address in the postings or positions plane, whose page is stored
+ * relative to page `first`.  Returns NULL if it is damaged.
+ */
 static const uint8 *
 skx_segment_dict_address(const uint8 *src, const uint8 *end, uint32 first,
 						 uint32 *page, uint16 *offset)
@@ -204,7 +215,10 @@ skx_segment_dict_place(const uint8 *src, const uint8 *end, uint32 first,
 	}
 }
 
-/* All but whose list it is; leaves c->next behind it. */
+/*
+ * Decodes the current entry into *t, all fields except `check`, and sets
+ * c->next to the entry after it.
+ */
 static void
 skx_segment_dict_value(SkxDictCursor *c, SkxTerm *t)
 {
@@ -222,6 +236,8 @@ skx_segment_dict_value(SkxDictCursor *c, SkxTerm *t)
 	}
 	if (src != NULL && src < end)
 		src = skx_segment_dict_place(src, end, c->head->postings_page, t);
+	if ((t->flags & SKX_TERM_PLACE) == SKX_TERM_INLINE)
+		t->short_page = c->ordinal;
 	if (src != NULL && t->npositions > 0 &&
 		(t->flags & SKX_TERM_OWN_POSITIONS) == 0)
 		src = skx_segment_dict_address(src, end, c->head->positions_page,
@@ -231,7 +247,7 @@ skx_segment_dict_value(SkxDictCursor *c, SkxTerm *t)
 	c->next = src;
 }
 
-/* A long list tells whose it is. */
+/* Sets the check value of a term whose list is long. */
 static void
 skx_segment_dict_check(SkxTerm *t, const char *lexeme, int len)
 {
@@ -259,7 +275,10 @@ skx_segment_dict_step(SkxDictCursor *c)
 	return true;
 }
 
-/* The number of the last restart entry whose key is <= the lexeme, or 0. */
+/*
+ * Returns the number of the last restart entry whose key is <= the lexeme, or
+ * 0 if there is none.
+ */
 static int
 skx_segment_dict_last_restart(SkxDictCursor *c, const char *lexeme, int len)
 {
@@ -291,11 +310,15 @@ skx_segment_dict_bisect(SkxDictCursor *c, const char *lexeme, int len)
 }
 
 /*
- * Stands on the entry at `src` without its key, and tells how that compares
- * with the lexeme.  `same`: bytes at the beginning of the lexeme that the key
- * before has, too; that key is below the lexeme.  As keys ascend, one that
- * shares more with the key before is below, too, and one that shares less is
- * above: mostly no byte is compared.
+ * Moves to the entry at `src` without decoding its key.  Returns a negative
+ * number, 0 or a positive number if the key is below, equal to or above the
+ * lexeme.
+ *
+ * The key before the entry is below the lexeme, and has its first *same bytes
+ * in common with it; *same is updated for this entry's key.  Keys ascend, so
+ * a key that shares more than *same bytes with the key before it is below the
+ * lexeme, and one that shares fewer is above it.  Bytes are compared only if
+ * it shares exactly *same.
  */
 static int
 skx_segment_dict_meet(SkxDictCursor *c, const uint8 *src, const char *lexeme,
@@ -319,8 +342,9 @@ skx_segment_dict_meet(SkxDictCursor *c, const uint8 *src, const char *lexeme,
 }
 
 /*
- * Stands on the last restart entry whose key is <= the lexeme, or on entry 0,
- * as skx_segment_dict_meet() does.
+ * Moves to the last restart entry whose key is <= the lexeme, or to entry 0
+ * if there is none.  Sets *same and returns the comparison like
+ * skx_segment_dict_meet().
  */
 static int
 skx_segment_dict_seek(SkxDictCursor *c, const char *lexeme, uint32 len,
@@ -334,8 +358,10 @@ skx_segment_dict_seek(SkxDictCursor *c, const char *lexeme, uint32 len,
 }
 
 /*
- * To the next entry before the next restart, which is above or has been passed;
- * false: there is none.
+ * Makes the next entry of the page current, without reading it.  Returns
+ * false if that is a restart entry, or the page has no more entries.  The
+ * caller begins at the last restart entry <= the lexeme, so that the next
+ * restart entry is above the lexeme.
  */
 static bool
 skx_segment_dict_go_on(SkxDictCursor *c)
@@ -348,8 +374,8 @@ skx_segment_dict_go_on(SkxDictCursor *c)
 }
 
 /*
- * The child of an inner page in which the lexeme must lie: that of the last
- * entry whose key is <= the lexeme.
+ * Returns the child of an inner page in which the lexeme must lie: that of
+ * the last entry whose key is <= the lexeme, or of entry 0.
  */
 static uint32
 skx_segment_dict_child(SkxDictCursor *c, const char *lexeme, int len)
@@ -373,9 +399,7 @@ skx_segment_dict_child(SkxDictCursor *c, const char *lexeme, int len)
 	return child;
 }
 
-/*
- * Goes down to the leaf of the lexeme.  Returns the leaf's ordinal.
- */
+/* Descends from the root to the leaf of the lexeme. */
 static void
 skx_segment_dict_descend(SkxDictCursor *c, const char *lexeme, int len)
 {
@@ -401,7 +425,8 @@ skx_segment_dict_relax(SkxSegment *seg)
 }
 
 /*
- * Looks a lexeme up on the leaf that it must be on.
+ * Looks up a lexeme on the current leaf.  Returns true and fills *term if the
+ * leaf has it.
  */
 static bool
 skx_segment_dict_find(SkxDictCursor *c, const char *lexeme, int len,
@@ -478,7 +503,8 @@ skx_segment_dict_down(SkxDictCursor *c, const SkxLexeme *lexemes, int n,
 }
 
 /*
- * Looks lexemes up on their leaves.
+ * Looks up n lexemes on their leaves: pages[i] is that of lexeme i.  Sets
+ * terms[i].df to 0 if the segment does not have lexeme i.
  */
 static void
 skx_segment_dict_finish(SkxDictCursor *c, const SkxLexeme *lexemes, int n,
@@ -500,12 +526,12 @@ skx_segment_dict_finish(SkxDictCursor *c, const SkxLexeme *lexemes, int n,
 	skx_segment_dict_relax(c->seg);
 }
 
-/* Where the look-up in one of several segments has come. */
+/* State of the look-up in one of several segments. */
 typedef struct SkxDictSearch
 {
 	SkxDictCursor cursor;
-	int			level;			/* of the pages */
-	uint32	   *pages;			/* one a lexeme */
+	int			level;			/* of the pages; -1: pages is not set yet */
+	uint32	   *pages;			/* the current page of each lexeme */
 } SkxDictSearch;
 
 void
@@ -561,9 +587,7 @@ skx_segment_find_all(SkxSegment *const *segs, int nsegs,
 	pfree(searches);
 }
 
-/*
- * Leaves stand in the plane in lexeme order, with inner pages among them.
- */
+/* Leaves are in the plane in lexeme order, with inner pages between them. */
 bool
 skx_segment_dict_next_leaf(SkxDictCursor *c)
 {

@@ -1,11 +1,12 @@
 /*
  * blkio_measure.c
- *	  How long reads of a file take, by pattern, cache and depth.
+ *	  Measures how long reads of a file take, by pattern, cache and depth.
  *
- * Pages are read as scans read them: through the page cache page by page, with
- * the kernel told of those that follow (snapshot_heap.c); past it with several
- * under way in a ring.  The ring is one of its own, so that what is measured
- * neither waits for the backend's other reads nor counts among them.
+ * Pages are read as scans read them.  Through the page cache they are read one
+ * by one, and the kernel is told which ones follow (snapshot_heap.c).  Past
+ * the page cache several reads are under way in a ring.  The measurement has a
+ * ring of its own, so it neither waits for other reads of the backend nor
+ * counts among them.
  */
 #include "postgres.h"
 
@@ -22,7 +23,10 @@
 #include <liburing.h>
 #endif
 
-/* Blocks passed over before each one of a pass that skips: at most. */
+/*
+ * Most blocks skipped before each read of SKX_MEASURE_SKIPPING; the average is
+ * half of it.
+ */
 #define SKX_MEASURE_GAP			14
 
 typedef struct SkxMeasure
@@ -30,15 +34,16 @@ typedef struct SkxMeasure
 	const SkxBlkMeasure *what;
 	int			fd;
 	char	   *pages;			/* one for each read under way, aligned */
-	uint32		next;			/* of the pass: its number */
-	uint32		passed;			/* blocks passed over so far */
+	uint32		next;			/* number of the next read of the pass */
 	instr_time	start;
 	uint64		reads;
 } SkxMeasure;
 
 /*
- * A permutation of the numbers below a power of two: each step can be undone,
- * odd factors modulo that power and shifts that are added without carry.
+ * Returns the image of a number under a permutation of the numbers below
+ * `nblocks`, a power of two.  It is a permutation since each step can be
+ * inverted: products with odd factors and sums modulo that power, and a number
+ * xor its shift.
  */
 static uint32
 skx_measure_shuffle(uint32 number, uint32 nblocks)
@@ -54,7 +59,7 @@ skx_measure_shuffle(uint32 number, uint32 nblocks)
 	return number ^ (number >> half);
 }
 
-/* The block of a read; false: the pass has come to its end. */
+/* Sets *block to the block of a read; returns false at the end of the pass. */
 static bool
 skx_measure_block(SkxMeasure *m, uint32 number, uint32 *block)
 {
@@ -69,7 +74,7 @@ skx_measure_block(SkxMeasure *m, uint32 number, uint32 *block)
 		*block = skx_measure_shuffle(number, nblocks);
 	if (m->what->pattern == SKX_MEASURE_SKIPPING)
 	{
-		/* 7 on average, by the read's number alone */
+		/* skips 7 blocks on average, as a function of the read's number */
 		*block = number * (SKX_MEASURE_GAP / 2 + 1) +
 			skx_measure_shuffle(number, nblocks) % (SKX_MEASURE_GAP / 2 + 1);
 		return *block < nblocks;
@@ -104,10 +109,10 @@ skx_measure_failed(const SkxMeasure *m, int64 result, int error)
 }
 
 /*
- * Tells the kernel of the reads from number `from` on; returns the number of
- * the first one that it was not told of, past all if there is none.  As
- * snapshot_heap.c does: nothing of what comes forward, runs of what comes
- * backward.
+ * Tells the kernel of the reads from number `from` on, as snapshot_heap.c
+ * does: nothing of a forward pass, runs of a backward one.  Returns the number
+ * of the first read that it was not told of, or `nblocks` at the end of the
+ * pass.
  */
 static uint32
 skx_measure_tell(SkxMeasure *m, uint32 from)
@@ -125,7 +130,7 @@ skx_measure_tell(SkxMeasure *m, uint32 from)
 	return from + n;
 }
 
-/* One at a time; the kernel is told of `depth - 1` more. */
+/* Reads one block at a time; the kernel is told of `depth - 1` more. */
 static void
 skx_measure_one_by_one(SkxMeasure *m)
 {
@@ -151,7 +156,7 @@ skx_measure_one_by_one(SkxMeasure *m)
 
 #ifdef SKX_WITH_LIBURING
 
-/* Queues a read; false: the pass or its time has come to an end. */
+/* Queues a read; returns false if the pass or its time has ended. */
 static bool
 skx_measure_queue(SkxMeasure *m, struct io_uring *ring, char *page)
 {
@@ -171,8 +176,8 @@ skx_measure_queue(SkxMeasure *m, struct io_uring *ring, char *page)
 }
 
 /*
- * Waits for one read; returns its page, and what the kernel says of it.  A signal
- * ends the kernel's wait, also that of a call which has sent something.
+ * Waits for one read.  Returns its page, and its result in *result.  A signal
+ * ends the kernel's wait early, also if the call has submitted reads.
  */
 static char *
 skx_measure_wait(struct io_uring *ring, int *result)
@@ -193,7 +198,10 @@ skx_measure_wait(struct io_uring *ring, int *result)
 	return page;
 }
 
-/* Keeps `depth` under way; *under_way says how many are, an error or not. */
+/*
+ * Keeps `depth` reads under way. *under_way is their number, also after an
+ * error.
+ */
 static void
 skx_measure_loop(SkxMeasure *m, struct io_uring *ring, volatile int *under_way)
 {
@@ -214,7 +222,10 @@ skx_measure_loop(SkxMeasure *m, struct io_uring *ring, volatile int *under_way)
 	}
 }
 
-/* What the kernel writes to stays where it is until the kernel has done so. */
+/*
+ * Waits for all reads, since the kernel writes into their memory until they
+ * end, and closes the ring.
+ */
 static void
 skx_measure_drain(struct io_uring *ring, int under_way)
 {
@@ -226,7 +237,7 @@ skx_measure_drain(struct io_uring *ring, int under_way)
 	ReleaseExternalFD();
 }
 
-/* False: the kernel gives no ring. */
+/* Makes the pass with a ring; returns false if the kernel refuses one. */
 static bool
 skx_measure_in_ring(SkxMeasure *m)
 {
