@@ -1,6 +1,6 @@
 /*
  * skipidx.c
- *	  The library as the server loads it.
+ *	  Initializes the library when the server loads it.
  */
 #include "postgres.h"
 

@@ -1,6 +1,6 @@
 /*
  * skipidx_settings.c
- *	  All settings.  doc/reference.md says what they are for.
+ *	  Defines all settings.  doc/reference.md says what they are for.
  */
 #include "postgres.h"
 
@@ -35,7 +35,7 @@ static const struct config_enum_entry skx_settings_reuse[] = {
 	{NULL, 0, false}
 };
 
-/* How segments are read. */
+/* Defines the settings of reads. */
 static void
 skx_settings_reads(void)
 {
@@ -65,7 +65,7 @@ skx_settings_reads(void)
 							NULL, NULL, NULL);
 }
 
-/* What becomes of writes. */
+/* Defines the settings of flushes, merges and their workers. */
 static void
 skx_settings_writes(void)
 {
@@ -105,7 +105,7 @@ skx_settings_price(const char *name, const char *text, double *price)
 							 NULL, NULL, NULL);
 }
 
-/* What the planner goes by. */
+/* Defines the settings of the planner. */
 static void
 skx_settings_plans(void)
 {

@@ -14,14 +14,14 @@
 
 PG_FUNCTION_INFO_V1(skipidx_highlight);
 
-/* Words of a text. */
+/* A passage: words `first` to `last` of a text. */
 typedef struct SkxHighlightPassage
 {
 	uint32		first;
 	uint32		last;
 } SkxHighlightPassage;
 
-/* What the caller wants. */
+/* Arguments of skipidx_highlight(). */
 typedef struct SkxHighlightOptions
 {
 	text	   *start_mark;
@@ -31,12 +31,13 @@ typedef struct SkxHighlightOptions
 	int			max_passages;
 } SkxHighlightOptions;
 
-/* ---- which passages ---- */
+/* ---- the choice of passages ---- */
 
 /*
- * Puts words around a window, as many before as after it, up to `most` and to
- * the passages that there are, in the order of the text; returns its place
- * among them.
+ * Adds the passage around the window from word `first` to word `last` to n
+ * passages, which are in the order of the text.  It has up to t->most words,
+ * as many before the window as after it if possible, and does not overlap
+ * other passages.  Returns the index of the new passage.
  */
 static int
 skx_highlight_lay_out(const SkxHighlightText *t, SkxHighlightPassage *passages,
@@ -62,7 +63,10 @@ skx_highlight_lay_out(const SkxHighlightText *t, SkxHighlightPassage *passages,
 	return place;
 }
 
-/* Looks for the best window outside of the passages. */
+/*
+ * Sets t->best to the best window outside of the n passages.  Returns false if
+ * there is none.
+ */
 static bool
 skx_highlight_next_window(SkxHighlightText *t,
 						  const SkxHighlightPassage *passages, int n)
@@ -96,6 +100,11 @@ skx_highlight_next_window(SkxHighlightText *t,
 	return t->best.last >= 0;
 }
 
+/*
+ * Finds the best passages, `most` at most, in the order of the text, and
+ * returns how many.  If no window has a match, the only passage is the start
+ * of the text.
+ */
 static int
 skx_highlight_passages(SkxHighlightText *t, SkxHighlightPassage *passages,
 					   int most)
@@ -120,11 +129,12 @@ skx_highlight_passages(SkxHighlightText *t, SkxHighlightPassage *passages,
 	return n;
 }
 
-/* ---- what is shown of them ---- */
+/* ---- output of passages ---- */
 
 /*
- * The text from one byte to another, with marks.  Of a match that has others
- * in it, as a compound word has its parts, these are marked.
+ * Appends the bytes of the text from `from` to `to`, with marks around the
+ * matches.  If a match has other matches in it, as a compound word has its
+ * parts, only these are marked.
  */
 static void
 skx_highlight_put(StringInfo out, const SkxHighlightText *t,
@@ -168,7 +178,10 @@ skx_highlight_is_space(char c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* With the marks that touch its first and last word, but no part of a tag. */
+/*
+ * Appends a passage.  It begins and ends with the punctuation that touches its
+ * first and last word, but has no part of a tag there.
+ */
 static void
 skx_highlight_put_passage(StringInfo out, const SkxHighlightText *t,
 						  const SkxHighlightOptions *o,
@@ -208,7 +221,7 @@ skx_highlight_answer(StringInfo out, SkxHighlightText *t,
 	{
 		SkxHighlightPassage p = passages[i];
 
-		/* those without words between them are one */
+		/* passages without words between them become one */
 		while (i + 1 < n && passages[i + 1].first == p.last + 1)
 			p.last = passages[++i].last;
 		skx_highlight_put_passage(out, t, o, &p);
@@ -248,7 +261,7 @@ skipidx_highlight(PG_FUNCTION_ARGS)
 						SKX_HIGHLIGHT_WORDS_MAX);
 	skx_highlight_check("max_passages", o.max_passages, 1,
 						SKX_HIGHLIGHT_PASSAGES_MAX);
-	/* an error must not leave it behind half made */
+	/* after an error, no incomplete state must be in fn_extra */
 	kept = fcinfo->flinfo->fn_extra;
 	fcinfo->flinfo->fn_extra = NULL;
 	t.h = skx_highlight_begin(kept, fcinfo->flinfo->fn_mcxt, PG_GETARG_OID(0),

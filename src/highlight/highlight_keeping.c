@@ -1,13 +1,15 @@
 /*
  * highlight_keeping.c
- *	  Whether the first characters of a token tell that it is no word of a query.
+ *	  Finds the token types whose dictionaries keep the first characters of
+ *	  tokens.
  *
- * What the English stemmers and the dictionary "simple" make of a token that
- * begins with ASCII letters or digits begins with the first two of them, made
- * small: they take endings off.  The stemmer's exceptions keep the first one,
- * and the second one if it is not 'y' ("dying" is "die").  In some locales the
- * small letter of 'I' is none of ASCII.  Of other languages' stemmers some take
- * a beginning off, or write it in another way.
+ * The English stemmers and the dictionary "simple" fold case and only remove
+ * or change endings.  So the lexeme of a token that begins with two ASCII
+ * letters or digits begins with the same two in lower case.  Exceptions of
+ * the stemmer keep the first character, and the second one unless it is 'y'
+ * ("dying" becomes "die").  In some locales the lower-case form of 'I' is not
+ * ASCII.  Some stemmers of other languages remove or rewrite the beginning of
+ * a token.
  */
 #include "postgres.h"
 
@@ -22,7 +24,10 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
-/* The server's stemmers have no OID of their own. */
+/*
+ * Returns true if the function is that of the server's stemmers.  It is found
+ * by name, since it has no fixed OID.
+ */
 static bool
 skx_highlight_is_stemmer(Oid function)
 {
@@ -32,6 +37,7 @@ skx_highlight_is_stemmer(Oid function)
 		get_func_namespace(function) == PG_CATALOG_NAMESPACE;
 }
 
+/* Returns true if the options of a stemmer select an English one. */
 static bool
 skx_highlight_is_english(List *options)
 {
@@ -48,7 +54,10 @@ skx_highlight_is_english(List *options)
 	return false;
 }
 
-/* Does it leave some words to other dictionaries? */
+/*
+ * Returns true if a dictionary with these options never leaves a word to the
+ * next dictionary.
+ */
 static bool
 skx_highlight_accepts_all(List *options)
 {
@@ -62,7 +71,10 @@ skx_highlight_accepts_all(List *options)
 	return true;
 }
 
-/* The function of a template, which is not loaded for that. */
+/*
+ * Returns the lexize function of a dictionary template, from the catalog alone
+ * and without loading it.
+ */
 static Oid
 skx_highlight_lexize_of(Oid template)
 {
@@ -77,7 +89,10 @@ skx_highlight_lexize_of(Oid template)
 	return function;
 }
 
-/* Nor is the dictionary, of which there may be no token. */
+/*
+ * Returns true if a dictionary knows all tokens and keeps their first
+ * characters.  Does not load the dictionary, which may not be needed at all.
+ */
 static bool
 skx_highlight_keeps(Oid dictionary)
 {

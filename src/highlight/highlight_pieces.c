@@ -1,9 +1,10 @@
 /*
  * highlight_pieces.c
- *	  Which words of a query a piece of text has.
+ *	  Finds the words of a query that a piece of text has.
  *
- * A parser and a dictionary take some 0.3 and 0.5 us a token, and most tokens
- * of a text stand in it, or in the text before, already.
+ * A parser takes some 0.3 us and a dictionary some 0.5 us for each token.
+ * Most tokens of a text occurred in it, or in the text before, already.  So
+ * the results for pieces of text are kept.
  */
 #include "postgres.h"
 
@@ -18,22 +19,23 @@
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 
-#define SKX_HIGHLIGHT_SLOTS		1024	/* at first */
+#define SKX_HIGHLIGHT_SLOTS		1024	/* slots of a new hash table */
 
-/* Counts changes of configurations and dictionaries. */
+/* Number of changes of configurations and dictionaries so far. */
 static uint64 skx_highlight_generation = 0;
 
-/* The tokens of a piece while it is made; in its memory context. */
+/* A piece that is being made.  Its tokens are allocated in `context`. */
 typedef struct SkxHighlightMaking
 {
 	SkxHighlight *h;
 	MemoryContext context;
 	SkxHighlightPiece *piece;
-	int			room;
+	int			room;			/* capacity of piece->tokens */
 } SkxHighlightMaking;
 
 /* ---- one token ---- */
 
+/* Adds a token to a piece, without position and ids. */
 static SkxHighlightToken *
 skx_highlight_new_token(SkxHighlightMaking *m, uint32 start, uint32 end)
 {
@@ -55,6 +57,10 @@ skx_highlight_new_token(SkxHighlightMaking *m, uint32 start, uint32 end)
 	return token;
 }
 
+/*
+ * Adds a token to a piece.  If it is the only token, is as long as the piece
+ * and no word of the query, only sets piece->whole.
+ */
 static void
 skx_highlight_put_token(SkxHighlightMaking *m, uint32 start, uint32 end,
 						uint32 position, const int *ids, int nids)
@@ -62,7 +68,7 @@ skx_highlight_put_token(SkxHighlightMaking *m, uint32 start, uint32 end,
 	SkxHighlightPiece *piece = m->piece;
 	SkxHighlightToken *token;
 
-	/* a long piece may have millions of which nothing will be asked */
+	/* a long piece can have millions of tokens that are not needed */
 	if (nids == 0 && m->h->marks_only && !piece->kept)
 		return;
 	if (piece->whole)
@@ -86,9 +92,9 @@ skx_highlight_put_token(SkxHighlightMaking *m, uint32 start, uint32 end,
 }
 
 /*
- * The lexemes that the dictionaries of its type make of a token, NULL: none of
- * them knows it.  What a thesaurus would make of this and further tokens is
- * not waited for.
+ * Returns the lexemes of a token by the dictionaries of its type; NULL if none
+ * of them knows the token.  Does not pass further tokens to a thesaurus that
+ * could make one lexeme of several tokens.
  */
 static TSLexeme *
 skx_highlight_lexize(const ListDictionary *list, const char *bytes, int len)
@@ -118,7 +124,10 @@ skx_highlight_lexize(const ListDictionary *list, const char *bytes, int len)
 	return NULL;
 }
 
-/* As the server does when it makes a tsvector. */
+/*
+ * Looks up a token and adds it to the piece.  Positions are counted as the
+ * server does it when it makes a tsvector.
+ */
 static void
 skx_highlight_add_token(SkxHighlightMaking *m, int type, const char *bytes,
 						int len, uint32 start)
@@ -161,7 +170,7 @@ skx_highlight_add_token(SkxHighlightMaking *m, int type, const char *bytes,
 	MemoryContextReset(m->h->token);
 }
 
-/* Tokens of what stands between two blanks, the second of which is there. */
+/* Adds the tokens of a text that the configuration's parser finds. */
 static void
 skx_highlight_parse(SkxHighlightMaking *m, const char *bytes, int len)
 {
@@ -186,8 +195,9 @@ skx_highlight_parse(SkxHighlightMaking *m, const char *bytes, int len)
 	FunctionCall1(&parser->prsend, state);
 }
 
-/* ---- pieces that are known ---- */
+/* ---- kept pieces ---- */
 
+/* Frees all kept pieces, and makes an empty hash table. */
 static void
 skx_highlight_forget(SkxHighlight *h)
 {
@@ -209,7 +219,10 @@ skx_highlight_put_slot(SkxHighlight *h, SkxHighlightPiece *piece)
 	h->slots[i].piece = piece;
 }
 
-/* Half of the slots are empty. */
+/*
+ * Adds a piece to the hash table.  Doubles the table if fewer than half of its
+ * slots would be empty.
+ */
 static void
 skx_highlight_keep(SkxHighlight *h, SkxHighlightPiece *piece)
 {
@@ -240,6 +253,7 @@ skx_highlight_drop(const SkxHighlightPiece *piece)
 	pfree(unconstify(SkxHighlightPiece *, piece));
 }
 
+/* Makes a new piece, and keeps it if it is short and the budget allows it. */
 static const SkxHighlightPiece *
 skx_highlight_make(SkxHighlight *h, uint32 hash, int kind, const char *bytes,
 				   int len)
@@ -291,7 +305,7 @@ skx_highlight_piece(SkxHighlight *h, int kind, const char *bytes, int len)
 	return skx_highlight_make(h, hash, kind, bytes, len);
 }
 
-/* ---- from one call to the next ---- */
+/* ---- state from one call to the next ---- */
 
 static void
 skx_highlight_changed(Datum arg, int cacheid, uint32 hash)
@@ -299,6 +313,7 @@ skx_highlight_changed(Datum arg, int cacheid, uint32 hash)
 	skx_highlight_generation++;
 }
 
+/* Registers callbacks for changes of configurations and dictionaries, once. */
 static void
 skx_highlight_watch(void)
 {

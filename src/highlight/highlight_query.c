@@ -1,6 +1,6 @@
 /*
  * highlight_query.c
- *	  The words and phrases of a query.
+ *	  Collects the words and phrases of a query.
  */
 #include "postgres.h"
 
@@ -10,6 +10,7 @@
 #include "support/compat/compat.h"
 #include "tsearch/ts_utils.h"
 
+/* A word of a query: an entry of the hash table of words. */
 typedef struct SkxHighlightKey
 {
 	const char *bytes;			/* the first three are the key */
@@ -18,7 +19,7 @@ typedef struct SkxHighlightKey
 	int			id;
 } SkxHighlightKey;
 
-/* What holds for an item of a query because of those above it. */
+/* Bits for an item of a query: it is below a negation, or in a phrase. */
 #define SKX_ITEM_NEGATED	0x01
 #define SKX_ITEM_PHRASE		0x02
 
@@ -40,6 +41,7 @@ skx_highlight_key_match(const void *a, const void *b, Size size)
 		memcmp(x->bytes, y->bytes, x->len) != 0;
 }
 
+/* Adds the first characters of a word to q->seconds. */
 static void
 skx_highlight_query_begins(SkxHighlightQuery *q, const SkxHighlightKey *key)
 {
@@ -53,6 +55,7 @@ skx_highlight_query_begins(SkxHighlightQuery *q, const SkxHighlightKey *key)
 			PG_UINT64_MAX;
 }
 
+/* Adds an operand of the query to its words. */
 static void
 skx_highlight_query_add(SkxHighlightQuery *q, int item, bool *lengths)
 {
@@ -71,7 +74,10 @@ skx_highlight_query_add(SkxHighlightQuery *q, int item, bool *lengths)
 	skx_highlight_query_begins(q, &key);
 }
 
-/* An item comes before its operands. */
+/*
+ * Adds all words and phrases of the query.  An operator comes before its
+ * operands in the array of items, so that one pass can hand its bits down.
+ */
 static void
 skx_highlight_query_walk(SkxHighlightQuery *q, bool *lengths)
 {
@@ -137,6 +143,7 @@ skx_highlight_query(TSQuery query)
 	return q;
 }
 
+/* Adds the number of the word with this key to ids, if the query has it. */
 static int
 skx_highlight_lookup_one(const SkxHighlightQuery *query, const char *lexeme,
 						 int len, bool prefix, int *ids, int nids)

@@ -1,13 +1,18 @@
 /*
  * highlight_text.c
- *	  Reads a text: its words, and those of them that are a query's.
+ *	  Reads a text: finds its words, and those of them that are words of the
+ *	  query.
  *
- * The server's default parser begins anew after a blank, unless it is in a
- * tag, which begins with '<'.  So what stands between blanks is looked up as
- * it is, with the tags in it, and letters between marks as the word that they
- * are, and the parser is left out for what is known.  From a comment on, or what
- * it might take for a tag of another kind, it reads the rest by itself.  Other
- * parsers read all.
+ * The server's default parser begins anew after a blank, unless the blank is
+ * in a tag, which begins with '<'.  So a chunk, the text between two blanks
+ * outside of tags, is looked up as one kept piece by its bytes.  If a chunk
+ * consists of letters with punctuation around them, only the letters are
+ * looked up, as a word.  The parser is called only for pieces that are not
+ * kept.
+ *
+ * The parser reads all the rest of the text from a comment on, or from a tag
+ * that may change how the text after it is read.  Other parsers read all of
+ * the text.
  */
 #include "postgres.h"
 
@@ -21,17 +26,21 @@ skx_highlight_is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* No other blanks than these have one byte in an encoding of a server. */
+/*
+ * Returns true for a blank.  No other blank is a single byte in an encoding
+ * of the server.
+ */
 static inline bool
 skx_highlight_is_blank(char c)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
+/* Adds a word of the text. */
 static void
 skx_highlight_add_word(SkxHighlightText *t, uint32 start, uint32 end)
 {
-	/* of a whole text the last one is enough */
+	/* without passages only the last word is needed */
 	if (t->most == 0)
 		t->nwords = 0;
 	if (t->nwords == t->room)
@@ -45,6 +54,7 @@ skx_highlight_add_word(SkxHighlightText *t, uint32 start, uint32 end)
 	t->words[t->nwords++].end = end;
 }
 
+/* Adds a match: a token of a piece at `base` that is a word of the query. */
 static void
 skx_highlight_add_match(SkxHighlightText *t, const SkxHighlightToken *token,
 						uint32 base)
@@ -76,7 +86,7 @@ skx_highlight_add_match(SkxHighlightText *t, const SkxHighlightToken *token,
 		skx_highlight_window_add(t, t->nmatches - 1);
 }
 
-/* A word at `base` that is none of the query's. */
+/* Adds a token at `base` that is no word of the query. */
 static void
 skx_highlight_add_other(SkxHighlightText *t, uint32 base, int len)
 {
@@ -85,7 +95,10 @@ skx_highlight_add_other(SkxHighlightText *t, uint32 base, int len)
 	t->position++;
 }
 
-/* Takes a piece that stands at `base`, which may be gone then. */
+/*
+ * Adds the words and matches of a piece that is at `base` in the text, and
+ * drops the piece.
+ */
 static void
 skx_highlight_add_piece(SkxHighlightText *t, const SkxHighlightPiece *piece,
 						uint32 base)
@@ -109,7 +122,7 @@ skx_highlight_add_piece(SkxHighlightText *t, const SkxHighlightPiece *piece,
 	skx_highlight_drop(piece);
 }
 
-/* Have enough words been read, if another begins here? */
+/* Returns true if a word that begins at `start` need not be read any more. */
 static bool
 skx_highlight_is_enough(const SkxHighlightText *t, uint32 start)
 {
@@ -118,8 +131,9 @@ skx_highlight_is_enough(const SkxHighlightText *t, uint32 start)
 }
 
 /*
- * All from `at` on, by the parser.  Parts of a compound come after it, so the
- * last word is known when the next one begins.
+ * Reads the text from `at` to its end by the parser.  The parser returns the
+ * parts of a compound after the compound itself.  So a word is complete only
+ * when a token begins after its end.
  */
 static void
 skx_highlight_read_tokens(SkxHighlightText *t, uint32 at)
@@ -141,7 +155,7 @@ skx_highlight_read_tokens(SkxHighlightText *t, uint32 at)
 										   PointerGetDatum(&len)));
 		if (type <= 0)
 			break;
-		/* what a parser makes up has no place in the text */
+		/* a parser can return tokens that are not in the text */
 		if (type >= t->h->entry->lenmap || t->h->entry->map[type].len == 0 ||
 			token < t->bytes + at || len < 0 ||
 			len > t->bytes + t->len - token)
@@ -158,9 +172,10 @@ skx_highlight_read_tokens(SkxHighlightText *t, uint32 at)
 }
 
 /*
- * Letters, between marks that are no part of any token before a blank, as two
- * dots behind a word are.  The bytes are a chunk's, which is not empty; they
- * become the word's where it is one, and else stay.
+ * Returns true if a chunk consists of letters with punctuation around them
+ * that cannot be part of a token.  Two dots after a word can.  The chunk, from
+ * *bytes to `end`, is not empty.  If the result is true, *bytes and *len are
+ * set to the letters; otherwise they stay as they are.
  */
 static bool
 skx_highlight_is_word(const char **bytes, const char *end, int *len)
@@ -186,10 +201,10 @@ skx_highlight_is_word(const char **bytes, const char *end, int *len)
 	return true;
 }
 
-/* A tag is no longer, or it is left to the parser. */
+/* A longer tag is left to the parser. */
 #define SKX_HIGHLIGHT_TAG		4096
 
-/* What is neither a letter nor a digit may go on the name of a tag, or in it. */
+/* Characters of a tag name, and of a tag, besides letters and digits. */
 #define SKX_HIGHLIGHT_IN_NAME	":_.-"
 #define SKX_HIGHLIGHT_IN_TAG	"=-_#/:.&?%~"
 
@@ -200,7 +215,7 @@ skx_highlight_is_in(const char *set, char c)
 		(c != '\0' && strchr(set, c) != NULL);
 }
 
-/* The name says whether what follows is read at all. */
+/* Returns true if such a tag decides whether the parser reads what follows. */
 static bool
 skx_highlight_is_switch(const char *name, size_t len)
 {
@@ -209,8 +224,9 @@ skx_highlight_is_switch(const char *name, size_t len)
 }
 
 /*
- * The end of the name of a tag; `none` if it is none, `over` if it goes on, NULL
- * if the parser is to tell.
+ * Returns the end of the name of a tag.  Returns `none` if this is no tag,
+ * `over` if the text ends before the name does, and NULL if the parser must
+ * decide.
  */
 static const char *
 skx_highlight_name_end(const char *name, const char *end, const char *none,
@@ -237,8 +253,9 @@ skx_highlight_name_end(const char *name, const char *end, const char *none,
 }
 
 /*
- * What follows a tag, by the rules of the default parser; the tag itself: it is
- * none; `over`: it goes on; NULL: the parser is to tell.
+ * Returns the end of a tag, by the rules of the default parser.  Returns `tag`
+ * if this is no tag, `over` if the text ends before the tag does, and NULL if
+ * the parser must decide.
  */
 static const char *
 skx_highlight_tag_end(const char *tag, const char *end, const char *over)
@@ -275,8 +292,9 @@ skx_highlight_tag_end(const char *tag, const char *end, const char *over)
 }
 
 /*
- * The first blank outside of tags, or the end of the text; NULL: the parser is
- * to tell what follows.  `blank` is the first one.
+ * Returns the first blank from `at` on that is outside of tags, or the end of
+ * the text.  Returns NULL if the parser must read from here on.  `blank` is
+ * the first blank, in a tag or not.
  */
 static const char *
 skx_highlight_chunk_end(const char *at, const char *blank, const char *end)
@@ -298,7 +316,10 @@ skx_highlight_chunk_end(const char *at, const char *blank, const char *end)
 	return at;
 }
 
-/* Digits, likewise: they go on with other marks. */
+/*
+ * Does the same as skx_highlight_is_word() for digits.  Less punctuation is
+ * allowed around them, since more of it can be part of a number.
+ */
 static bool
 skx_highlight_is_uint(const char **bytes, const char *end, int *len)
 {
@@ -320,6 +341,7 @@ skx_highlight_is_uint(const char **bytes, const char *end, int *len)
 	return true;
 }
 
+/* Reads a text chunk by chunk; for the default parser only. */
 static void
 skx_highlight_read_chunks(SkxHighlightText *t)
 {
@@ -338,7 +360,7 @@ skx_highlight_read_chunks(SkxHighlightText *t)
 			at++;
 		if (at == end)
 			return;
-		/* no path begins after a blank with these: it goes on over them */
+		/* the parser skips these after a blank: no path begins with them */
 		while (at > t->bytes && at < end && (*at == '.' || *at == '~'))
 			at++;
 		chunk = word = at;

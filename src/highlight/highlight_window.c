@@ -1,6 +1,6 @@
 /*
  * highlight_window.c
- *	  The best window of matches.
+ *	  Finds the best window of matches.
  */
 #include "postgres.h"
 
@@ -8,7 +8,7 @@
 #include "miscadmin.h"
 #include "tsearch/ts_utils.h"
 
-/* Matches in which a phrase is looked for. */
+/* Matches `first` to `last`, in which a phrase is searched. */
 typedef struct SkxHighlightRange
 {
 	SkxHighlightText *t;
@@ -16,6 +16,7 @@ typedef struct SkxHighlightRange
 	int			last;
 } SkxHighlightRange;
 
+/* Adds `by` to the counts of the words of a match, and updates t->distinct. */
 static void
 skx_highlight_count(SkxHighlightText *t, int match, int by)
 {
@@ -32,7 +33,10 @@ skx_highlight_count(SkxHighlightText *t, int match, int by)
 	}
 }
 
-/* Have other matches of the window all words that this one has? */
+/*
+ * Returns true if other matches of the window have all words of the query that
+ * this one has.
+ */
 static bool
 skx_highlight_is_spare(const SkxHighlightText *t, int match)
 {
@@ -45,7 +49,10 @@ skx_highlight_is_spare(const SkxHighlightText *t, int match)
 	return true;
 }
 
-/* Positions of an operand in the range, counted from its first match. */
+/*
+ * Callback of TS_execute(): finds the positions of an operand in the range.
+ * They are counted from the first match of the range.
+ */
 static TSTernaryValue
 skx_highlight_operand(void *arg, QueryOperand *operand, ExecPhraseData *data)
 {
@@ -86,7 +93,7 @@ skx_highlight_operand(void *arg, QueryOperand *operand, ExecPhraseData *data)
 	return TS_YES;
 }
 
-/* Phrases that are in a range of matches. */
+/* Returns how many phrases of the query a range of matches has. */
 static int
 skx_highlight_phrases(SkxHighlightText *t, int first, int last)
 {
@@ -107,7 +114,7 @@ skx_highlight_phrases(SkxHighlightText *t, int first, int last)
 	return n;
 }
 
-/* Leaves out first matches without which it is as good. */
+/* Drops the first matches of a window, as long as it stays as good. */
 static void
 skx_highlight_shorten(SkxHighlightText *t, SkxHighlightWindow *w)
 {
@@ -120,6 +127,7 @@ skx_highlight_shorten(SkxHighlightText *t, SkxHighlightWindow *w)
 		skx_highlight_count(t, from++, 1);
 }
 
+/* Returns true if window a is better than window b. */
 static bool
 skx_highlight_is_better(const SkxHighlightWindow *a,
 						const SkxHighlightWindow *b)
@@ -159,7 +167,7 @@ skx_highlight_window_add(SkxHighlightText *t, int match)
 		t->best = w;
 	}
 
-	/* a closer one may follow in what is read for the passage anyway */
+	/* reads on for the passage's words, where a shorter window may follow */
 	if (t->stops && t->enough == 0 && w.nwords == q->nwords &&
 		w.nphrases == q->nphrases)
 		t->enough = word + 2 * t->most;

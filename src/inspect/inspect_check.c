@@ -1,17 +1,18 @@
 /*
  * inspect_check.c
- *	  skipidx_check(): is an index sound, and does it have every row?
+ *	  skipidx_check(): checks that an index is sound and has every row.
  *
- * Raises the first damage found, by way of skx_damage_report.  Pages come
- * first, then their owners, then the contents of each segment, then the
- * pending lists, then whether a row is in two places, then the rows of the
- * table; each step relies on those before it.
+ * Raises the first damage found by skx_damage_report().  It checks pages
+ * first, then their owners, the contents of each segment, the pending lists,
+ * that no row is live twice, and at last the rows of the table.  Each step
+ * relies on those before it.
  *
- * Everything else may go on meanwhile.  One moment is looked at: the view that
- * was taken then, under a snapshot that keeps what a flush or a merge replaces
- * as it was.  Later inserts are left out.  Only VACUUM's marks, which are
- * read as they are met, can be newer; they belong to rows that no snapshot
- * sees, and none is ever taken back.
+ * Other statements may change the index meanwhile.  The check is of the index
+ * at one moment, by the view that was taken then.  Its snapshot keeps pages
+ * that a flush or a merge replaces from being overwritten.  Later inserts are
+ * left out.  Only deleted bits can be newer, since VACUUM sets them on pages
+ * that are read later.  They belong to rows that no snapshot sees, and are
+ * never cleared.
  */
 #include "postgres.h"
 
@@ -27,7 +28,7 @@
 
 PG_FUNCTION_INFO_V1(skipidx_check);
 
-/* The header against the root, which repeats some of it. */
+/* Compares a segment's header with its reference in the root. */
 static void
 skx_inspect_check_ref(SkxCheck *check, const SkxDiskSegmentRef *ref,
 					  const SkxDiskSegment *header)
@@ -39,6 +40,7 @@ skx_inspect_check_ref(SkxCheck *check, const SkxDiskSegmentRef *ref,
 						  "the segment's header does not fit the root");
 }
 
+/* Checks the pages of segment number `which` of the view, and opens it. */
 static SkxCheckSegment *
 skx_inspect_open_segment(SkxCheck *check, int which)
 {
@@ -53,7 +55,10 @@ skx_inspect_open_segment(SkxCheck *check, int which)
 	return cs;
 }
 
-/* Documents, then lists, then what the lists say of the documents. */
+/*
+ * Checks the contents of a segment: documents and keys, then the dictionary
+ * with its lists, then the sums over all postings of each document.
+ */
 static void
 skx_inspect_check_segment(SkxCheckSegment *cs)
 {
@@ -75,6 +80,7 @@ skx_inspect_check_segment(SkxCheckSegment *cs)
 	cs->norms = NULL;
 }
 
+/* Checks everything except the rows of the table. */
 static void
 skx_inspect_check_index(SkxCheck *check)
 {

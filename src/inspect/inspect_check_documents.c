@@ -1,9 +1,9 @@
 /*
  * inspect_check_documents.c
- *	  TIDs, norms and delete bits of a segment.
+ *	  Checks the TIDs, norms and deleted bits of a segment.
  *
- * The TID plane is decoded here from its own pages; then the reader that scans
- * use is asked for the first document of each group.
+ * The TID plane is decoded here from its own pages.  Then the reader that
+ * scans use must find the same first TID of each group.
  */
 #include "postgres.h"
 
@@ -13,17 +13,18 @@
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
-/* Going through the TID plane. */
+/* State of a walk over the TID plane. */
 typedef struct SkxCheckTids
 {
 	SkxCheckSegment *cs;
 	SkxCheckReader reader;
-	uint32		group;			/* next one to come */
+	uint32		group;			/* number of the next group */
 	uint32	   *firsts;			/* first group of each page */
-	ItemPointerData last;		/* TID before it */
-	bool		any;
+	ItemPointerData last;		/* TID that was read last */
+	bool		any;			/* last is set */
 } SkxCheckTids;
 
+/* Checks the next group, which is on the current page. */
 static void
 skx_inspect_tid_group(SkxCheckTids *t, const SkxDiskTidGroup *group,
 					  uint32 first_body)
@@ -109,7 +110,7 @@ skx_inspect_tid_pages(SkxCheckTids *t)
 							cs->ngroups);
 }
 
-/* The directory names the first group of each page. */
+/* Checks that the directory has the first group of each page. */
 static void
 skx_inspect_tid_directory(SkxCheckTids *t)
 {
@@ -138,7 +139,7 @@ skx_inspect_tid_directory(SkxCheckTids *t)
 	}
 }
 
-/* The reader that scans use must find each group where it was found here. */
+/* Checks that the reader that scans use finds the first TID of each group. */
 static void
 skx_inspect_tid_reader(SkxCheckTids *t)
 {
@@ -207,7 +208,10 @@ skx_inspect_check_norms(SkxCheckSegment *cs)
 							nnull, cs->seg->header.nnull);
 }
 
-/* How many documents does the page mark? */
+/*
+ * Checks a page of deleted bits and adds them to cs->deleted.  Returns how
+ * many are set.
+ */
 static uint32
 skx_inspect_delete_page(SkxCheckSegment *cs, SkxCheckReader *r,
 						uint32 ordinal)
@@ -262,7 +266,11 @@ skx_inspect_check_deletes(SkxCheckSegment *cs)
 								 cs->check->view->meta.root,
 								 "the delete bits of %u documents take %u pages",
 								 cs->ndocs, npages);
-	/* the first page last: VACUUM may be marking documents */
+
+	/*
+	 * Read the first page last: VACUUM may set bits meanwhile, and changes it
+	 * together with another page.
+	 */
 	for (i = npages; i-- > 0;)
 		if (skx_inspect_delete_page(cs, &r, i) > 0)
 			groups |= SkxDeletesGroup(i, npages);
@@ -281,7 +289,6 @@ skx_inspect_check_documents(SkxCheckSegment *cs)
 	skx_inspect_check_deletes(cs);
 }
 
-/* What the postings say of lengths against what the norms say. */
 void
 skx_inspect_check_lengths(SkxCheckSegment *cs)
 {

@@ -1,16 +1,17 @@
 /*
  * inspect_check_extents.c
- *	  Every page of the file has exactly one owner.
+ *	  Checks that every page of the file has exactly one owner.
  *
- * The metapage, the root, stripes with their extents, segments with header
- * and runs, the extents of the root, free or reserved, and those of the pool
- * must not overlap, and together take every page below meta.nblocks.  What
- * lies behind that has been left by a crash and means nothing.
+ * Owners are the metapage, root pages, stripes with their extents, segments
+ * with header and runs, the free or reserved extents of the root, and the
+ * extents of the pool.  They must not overlap, and together take every page
+ * below meta.nblocks.  Pages from there on were left by a crash, and are not
+ * part of the index.
  *
- * Unused pages (free, reserved, or a stripe's to use next) keep their last
- * contents.  Each should be zero or whole nevertheless: tools that copy or
- * verify the server's files report any other page.  But it is no damage to the
- * index, and rows are not what is lost: a warning says so.
+ * Unused pages (free, reserved, or to be used next by a stripe) keep their
+ * last content.  Each must be zero or a whole page nevertheless, since tools
+ * that copy or verify the server's files report any other page.  Such a page
+ * is no damage to the index, and no row is lost: a warning says so.
  */
 #include "postgres.h"
 
@@ -20,25 +21,28 @@
 #include "storage/bufmgr.h"
 #include "support/compat/compat.h"
 
-/* A stretch of the file. */
+/* A range of pages with its owner. */
 typedef struct SkxOwned
 {
 	BlockNumber block;
 	uint32		npages;
 	int			stripe;			/* number of the stripe, or -1 */
-	bool		loose;			/* its pages hold anything */
-	bool		unused;			/* and no older view has any of them */
+	bool		loose;			/* its pages can have any content, so that
+								 * each is checked here */
+	bool		unused;			/* no view, old or new, refers to its pages */
 	const char *owner;
 } SkxOwned;
 
+/* All ranges of pages. */
 typedef struct SkxOwners
 {
 	SkxCheck   *check;
 	int			n;
-	int			size;
-	SkxOwned   *owned;			/* by block, once all are there */
+	int			size;			/* capacity of owned */
+	SkxOwned   *owned;			/* sorted by block, once all are added */
 } SkxOwners;
 
+/* Adds a range of pages; it must be within the file. */
 static SkxOwned *
 skx_inspect_own(SkxOwners *o, BlockNumber block, uint32 npages,
 				const char *owner)
@@ -68,7 +72,10 @@ skx_inspect_own(SkxOwners *o, BlockNumber block, uint32 npages,
 	return owned;
 }
 
-/* The extent of a stripe that starts at `block`: length, and the one before. */
+/*
+ * Reads the first page of an extent of a stripe, at `block`.  Sets *npages to
+ * the length of the extent and *previous to the extent before it.
+ */
 static void
 skx_inspect_extent(SkxCheck *check, BlockNumber block, uint32 *npages,
 				   BlockNumber *previous)
@@ -88,8 +95,9 @@ skx_inspect_extent(SkxCheck *check, BlockNumber block, uint32 *npages,
 }
 
 /*
- * The extents of a stripe, from the newest back to the oldest that the root
- * has left it.  Together they are the pages in use and those to be used next.
+ * Adds the extents of a stripe, from the newest back to the oldest that it
+ * still has by the root.  Together they must have the pages in use and those
+ * to be used next.
  */
 static void
 skx_inspect_own_stripe(SkxOwners *o, int which)
@@ -101,7 +109,7 @@ skx_inspect_own_stripe(SkxOwners *o, int which)
 	BlockNumber oldest = InvalidBlockNumber;
 	uint64		npages = 0;
 
-	/* what a stripe has ever used is counted modulo 2^32 */
+	/* the pages that a stripe has ever used are counted modulo 2^32 */
 	uint64		want = (uint64) (stripe->npages - ref->npages) +
 		(stripe->extent_end - stripe->extent_next);
 
@@ -137,6 +145,7 @@ skx_inspect_own_stripe(SkxOwners *o, int which)
 								 npages, want);
 }
 
+/* Adds the pages of segment number `which` of the view. */
 static void
 skx_inspect_own_segment(SkxOwners *o, int which)
 {
@@ -171,6 +180,7 @@ skx_inspect_own_segment(SkxOwners *o, int which)
 								 ref->segment, npages, ref->npages);
 }
 
+/* Adds the extents of the root and of the pool. */
 static void
 skx_inspect_own_free(SkxOwners *o)
 {
@@ -208,7 +218,7 @@ skx_inspect_compare_owned(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Sorts, and looks for pages with two owners or none. */
+/* Sorts the ranges, and checks that no page has two owners or none. */
 static void
 skx_inspect_cover(SkxOwners *o)
 {
@@ -236,7 +246,7 @@ skx_inspect_cover(SkxOwners *o)
 								 nblocks - covered);
 }
 
-/* Is this page of it one that no view refers to? */
+/* Returns true if no view refers to a page, which is in the range *owned. */
 static bool
 skx_inspect_unused(const SkxOwners *o, const SkxOwned *owned,
 				   BlockNumber block)
@@ -264,6 +274,10 @@ skx_inspect_warn_unused(const SkxOwners *o, BlockNumber block, uint32 npages,
 			 errhint("Tools that verify all pages, such as pg_basebackup, report it until then.  If no write of the index has failed, the storage is suspect.")));
 }
 
+/*
+ * Checks each page of the ranges that can have any content.  Raises an error
+ * for damage in a page that a view may refer to, and warns of others.
+ */
 static void
 skx_inspect_loose_pages(SkxOwners *o)
 {

@@ -1,17 +1,17 @@
 /*
  * inspect_check_hash.c
- *	  Fingerprints of documents.
+ *	  Computes fingerprints of documents.
  *
- * The postings of a segment come lexeme by lexeme, those of a row document by
- * document.  A sum of hashes, one a lexeme with all that is stored of it, is
- * the same in either order.
+ * The postings of a segment are read term by term, and the rows of a table
+ * document by document.  A fingerprint is a sum of hashes, one for each lexeme
+ * with its positions and labels.  So it is the same in either order.
  */
 #include "postgres.h"
 
 #include "common/hashfn.h"
 #include "inspect/inspect_internal.h"
 
-/* Any constant but 0, which hash_bytes_extended takes for "no seed". */
+/* Any constant except 0, which hash_bytes_extended() takes for "no seed". */
 #define SKX_HASH_SEED	UINT64CONST(0x736B6978636865)
 
 uint64

@@ -1,11 +1,12 @@
 /*
  * inspect_check_heap.c
- *	  Is every row of the table in the index, and as it is?
+ *	  Checks that every row of the table is in the index, with the same
+ *	  content.
  *
- * The table is scanned as CREATE INDEX would scan it, which evaluates the
- * index's expression and predicate, but under an ordinary snapshot, taken
- * before the index was read: whatever that snapshot sees was in the index
- * then, and is not removed from it while the snapshot exists.
+ * The table is scanned as by CREATE INDEX, which evaluates the index's
+ * expression and predicate.  But the scan has an ordinary snapshot, which was
+ * taken before the index was read.  Every row that the snapshot sees was in
+ * the index then, and is not removed from it while the snapshot exists.
  */
 #include "postgres.h"
 
@@ -21,7 +22,9 @@
 #include "utils/snapmgr.h"
 
 /*
- * Is the row in the index?  There is at most one place where it is live.
+ * Returns true if a row is a live document of the index, and sets *fingerprint
+ * to that of the document.  There is at most one, as was checked before.
+ * Otherwise sets *deleted to true if a deleted document has the TID.
  */
 static bool
 skx_inspect_find_row(SkxCheck *check, ItemPointer tid, uint64 *fingerprint,
@@ -48,7 +51,7 @@ skx_inspect_find_row(SkxCheck *check, ItemPointer tid, uint64 *fingerprint,
 	return entry != NULL;
 }
 
-/* A row that the index should have. */
+/* Callback for each row that the index must have: checks its document. */
 static void
 skx_inspect_row_present(Relation index, ItemPointer tid, Datum *values,
 						bool *isnull, bool alive, void *arg)
@@ -75,8 +78,8 @@ skx_inspect_row_present(Relation index, ItemPointer tid, Datum *values,
 }
 
 /*
- * A snapshot older than the index can see rows that were not indexed because
- * their HOT chains were broken.
+ * Raises an error if the snapshot is too old: one that is older than the index
+ * can see rows that were not indexed because their HOT chains were broken.
  */
 static void
 skx_inspect_check_snapshot(SkxCheck *check, Snapshot snapshot)
@@ -103,11 +106,11 @@ skx_inspect_check_heap(SkxCheck *check, Snapshot snapshot)
 	skx_inspect_check_snapshot(check, snapshot);
 	check->columns = skx_column_all(check->index);
 	skx_document_owner_begin(&owner, check->heap);
-	/* not a synchronized scan: rows come in the order of documents */
+	/* without a synchronized scan, rows come in the order of documents */
 	scan = table_beginscan_strat(check->heap, snapshot, 0, NULL, true, false);
 	info->ii_Concurrent = true;
 	info->ii_Unique = false;
-	/* with a scan of one's own, that the scan is synchronized is its matter */
+	/* allow_sync must be true for a scan that is passed in; no effect on it */
 	table_index_build_scan(check->heap, check->index, info, true, false,
 						   skx_inspect_row_present, check, scan);
 	skx_document_owner_end(&owner);

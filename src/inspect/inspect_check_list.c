@@ -1,10 +1,10 @@
 /*
  * inspect_check_list.c
- *	  Posting lists: what every one must be, and short ones whole.
+ *	  Checks the postings of all lists, and the layout of short lists.
  *
- * Each posting is taken once: its document must ascend, its positions be as
- * many as its frequency says and carry its labels.  On the way the lengths
- * and fingerprints of the documents add up.
+ * Each posting is read once.  Documents must ascend, and each posting must
+ * have as many positions as its frequency says, with the labels that it has.
+ * The lengths and fingerprints of the documents are added up meanwhile.
  */
 #include "postgres.h"
 
@@ -16,7 +16,7 @@
 
 #define SKX_TERM_ALL	0x3F	/* all SKX_TERM_* bits */
 
-/* Is the current page over where the last thing on it ended? */
+/* Checks that the current page ends where the last structure on it ends. */
 static void
 skx_inspect_place_leave(SkxCheckSegment *cs)
 {
@@ -29,7 +29,7 @@ skx_inspect_place_leave(SkxCheckSegment *cs)
 							 cs->post_lower, cs->post_offset);
 }
 
-/* Pages that were skipped must be empty. */
+/* Checks that pages [from, to), which have no list, are empty. */
 static void
 skx_inspect_place_skip(SkxCheckSegment *cs, uint32 from, uint32 to)
 {
@@ -68,7 +68,6 @@ skx_inspect_place(SkxCheckSegment *cs, uint32 page, uint32 offset,
 	return data;
 }
 
-/* After the last list. */
 void
 skx_inspect_place_end(SkxCheckSegment *cs)
 {
@@ -80,7 +79,10 @@ skx_inspect_place_end(SkxCheckSegment *cs)
 	skx_inspect_place_skip(cs, cs->post_page + 1, npages);
 }
 
-/* Positions of posting `i`, against its labels and each other. */
+/*
+ * Checks the positions of posting `i`: they must ascend and have the labels of
+ * the posting.
+ */
 static void
 skx_inspect_labels(SkxCheckList *l, const SkxPostings *p, int i,
 				   const uint16 *positions)
@@ -112,7 +114,7 @@ skx_inspect_labels(SkxCheckList *l, const SkxPostings *p, int i,
 		l->flags |= SKX_TERM_BARE;
 }
 
-/* Adds a sound posting to what is summed up. */
+/* Adds a posting that was checked to all sums. */
 static void
 skx_inspect_account(SkxCheckList *l, const SkxPostings *p, int i,
 					const uint16 *positions)
@@ -179,7 +181,7 @@ skx_inspect_postings(SkxCheckList *l, const SkxPostings *p, const uint8 *own,
 	return own;
 }
 
-/* Where the list's positions start in their plane. */
+/* Checks that the list's positions begin at the address in the dictionary. */
 static void
 skx_inspect_list_positions(SkxCheckList *l)
 {
@@ -194,6 +196,7 @@ skx_inspect_list_positions(SkxCheckList *l)
 								 l->term->pos_offset, at.page, at.offset);
 }
 
+/* Checks a short list. */
 static void
 skx_inspect_short(SkxCheckList *l)
 {
@@ -229,7 +232,7 @@ skx_inspect_short(SkxCheckList *l)
 								 term->ordinal);
 }
 
-/* What the dictionary says of the list, before it is read. */
+/* Checks the flags in the dictionary entry, before the list is read. */
 static void
 skx_inspect_term_flags(SkxCheckList *l)
 {
@@ -247,7 +250,7 @@ skx_inspect_term_flags(SkxCheckList *l)
 								 term->ordinal);
 }
 
-/* What the dictionary says of the list, after it was read. */
+/* Checks the other fields of the dictionary entry, once the list is read. */
 static void
 skx_inspect_term_totals(SkxCheckList *l)
 {
@@ -277,7 +280,7 @@ skx_inspect_term_totals(SkxCheckList *l)
 									 term->ordinal, ks[k]);
 }
 
-/* Is it a value of a column with keys?  Then its key is known. */
+/* Sets the column and the key of a list, if it is of a value with a key. */
 static void
 skx_inspect_list_key(SkxCheckList *l, const char *lexeme, int len)
 {

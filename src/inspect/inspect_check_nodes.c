@@ -1,15 +1,16 @@
 /*
  * inspect_check_nodes.c
- *	  Long posting lists: nodes, their portions, and the ways to skip.
+ *	  Checks long posting lists: nodes, their portions, and skipping.
  *
- * A list is walked from its first sub-block to its last.  What a node header
- * says of later nodes is remembered and compared when those have been read;
- * a node stays in hand until the SKX_NODE_LINEAR nodes after it are done, the
- * first one, for its table, until the end.  Bounds are compared level by
- * level: each must cover the one below, the lowest every posting.
+ * A list is read from its first sub-block to its last.  A node header
+ * describes later nodes, which is compared once these are read.  So a header
+ * is kept until the SKX_NODE_LINEAR nodes after it are read, and the first
+ * one, which can have the node table, until the end.  Bounds are compared
+ * level by level: each must cover those of the level below, and those of
+ * sub-blocks must cover their postings.
  *
- * Walking does not show whether one can skip.  So cursors like those of a
- * scan are opened and sent to documents at both ends of sub-blocks.
+ * To read a list in order does not show that skipping works.  So cursors like
+ * those of a scan seek documents at both ends of sub-blocks.
  */
 #include "postgres.h"
 
@@ -19,16 +20,16 @@
 #include "inspect/inspect_internal.h"
 #include "utils/memutils.h"
 
-/* Of the sub-blocks of a page, the first, the last, and every so many. */
+/* Seeks test the first, the last and each so-many-th sub-block of a page. */
 #define SKX_SEEK_EVERY	16
 
 #define SKX_NODES_IN_HAND	(SKX_NODE_LINEAR + 1)
 
-/* A node header as read, with its columns. */
+/* A copy of a node header, with its columns. */
 typedef struct SkxCheckNode
 {
 	BlockNumber block;
-	SkxDiskNode *head;			/* palloc'd, columns behind it */
+	SkxDiskNode *head;			/* palloc'd, followed by its columns */
 	const uint64 *page_impacts;
 	const uint64 *forward_impacts;
 	const uint64 *table_impacts;
@@ -38,19 +39,19 @@ typedef struct SkxCheckNode
 	const uint16 *page_nsub;
 } SkxCheckNode;
 
-/* A list on its way. */
+/* A long list that is being read. */
 typedef struct SkxCheckNodes
 {
 	SkxCheckList *l;
 	uint32		unit;			/* pages in a block */
 	uint32		number;			/* of the current node */
-	uint32		page;			/* ordinal where it starts */
+	uint32		page;			/* ordinal of its first page */
 	uint32		header_size;
-	uint32		offset;			/* ditto, in the page */
+	uint32		offset;			/* offset of its header on that page */
 	SkxCheckNode first;
-	SkxCheckNode nodes[SKX_NODES_IN_HAND];	/* node i in i % length */
+	SkxCheckNode nodes[SKX_NODES_IN_HAND];	/* node i at i modulo length */
 	uint64	   *impacts;		/* of all nodes so far */
-	uint32	   *lasts;
+	uint32	   *lasts;			/* last documents of these */
 } SkxCheckNodes;
 
 static SkxCheckNode *
@@ -59,7 +60,7 @@ skx_inspect_node(SkxCheckNodes *w, uint32 number)
 	return &w->nodes[number % SKX_NODES_IN_HAND];
 }
 
-/* Does `upper` cover whatever `lower` covers? */
+/* Returns true if `upper` covers all postings that `lower` covers. */
 static bool
 skx_inspect_bounds(SkxImpacts upper, SkxImpacts lower)
 {
@@ -76,7 +77,7 @@ skx_inspect_bounds(SkxImpacts upper, SkxImpacts lower)
 	return true;
 }
 
-/* What a structure on the page read last says by itself. */
+/* Reports `what` as damage of the page that was read last; NULL: no damage. */
 static void
 skx_inspect_structure(SkxCheckList *l, const char *what)
 {
@@ -84,6 +85,7 @@ skx_inspect_structure(SkxCheckList *l, const char *what)
 		skx_damage_report(l->cs->check->index, l->block, what);
 }
 
+/* Returns true if the counts in a node header are possible. */
 static bool
 skx_inspect_node_counts(const SkxCheckNodes *w, const SkxDiskNode *head)
 {
@@ -102,7 +104,7 @@ skx_inspect_node_counts(const SkxCheckNodes *w, const SkxDiskNode *head)
 		(head->table_nodes == 0 || head->table_nodes == term->list.nnodes);
 }
 
-/* Copies a header whose counts are sound. */
+/* Copies a header whose counts were checked. */
 static void
 skx_inspect_node_copy(SkxCheckNodes *w, const SkxDiskNode *head)
 {
@@ -129,6 +131,7 @@ skx_inspect_node_copy(SkxCheckNodes *w, const SkxDiskNode *head)
 		w->first = *node;
 }
 
+/* Finds the header of the current node, checks and copies it. */
 static void
 skx_inspect_node_begin(SkxCheckNodes *w)
 {
@@ -170,11 +173,11 @@ skx_inspect_node_begin(SkxCheckNodes *w)
 	skx_inspect_node_copy(w, head);
 }
 
-/* A portion as it is read. */
+/* A portion that is being read. */
 typedef struct SkxCheckPortion
 {
-	uint32		number;			/* in the node */
-	uint32		offset;			/* on its page */
+	uint32		number;			/* number in the node */
+	uint32		offset;			/* offset on its page */
 	const char *page;
 	const SkxDiskPortion *head;
 	const uint64 *impacts;
@@ -182,6 +185,7 @@ typedef struct SkxCheckPortion
 	const char *bodies;			/* columns that need not be aligned */
 } SkxCheckPortion;
 
+/* Finds the head of a portion of the current node, and checks it. */
 static void
 skx_inspect_portion_begin(SkxCheckNodes *w, SkxCheckPortion *portion)
 {
@@ -223,7 +227,10 @@ skx_inspect_portion_begin(SkxCheckNodes *w, SkxCheckPortion *portion)
 		(uint32) head->nsub * SKX_PORTION_COLUMNS;
 }
 
-/* Sends a new cursor to `target`, which must lead to this sub-block. */
+/*
+ * Checks that a new cursor finds sub-block `sub` of a portion by `target`.  If
+ * portion is NULL, the cursor must find that the list has no such document.
+ */
 static void
 skx_inspect_seek(SkxCheckNodes *w, const SkxCheckPortion *portion, int sub,
 				 uint32 base, uint32 target)
@@ -250,7 +257,10 @@ skx_inspect_seek(SkxCheckNodes *w, const SkxCheckPortion *portion, int sub,
 	skx_skiplist_close(&c);
 }
 
-/* The position address in the directory, from the list's first page on. */
+/*
+ * Checks the address of positions that the portion gives for sub-block `sub`,
+ * if its postings p have any.
+ */
 static void
 skx_inspect_subblock_address(SkxCheckNodes *w, const SkxCheckPortion *portion,
 							 int sub, const SkxPostings *p)
@@ -263,7 +273,7 @@ skx_inspect_subblock_address(SkxCheckNodes *w, const SkxCheckPortion *portion,
 	int			i;
 
 	for (i = 0; i < p->n && p->tf[i] == 0; i++)
-		 /* no positions yet */ ;
+		 /* skip postings without positions */ ;
 	if (i == p->n)
 		return;
 	skx_inspect_positions_at(&w->l->cs->positions, &at);
@@ -276,6 +286,7 @@ skx_inspect_subblock_address(SkxCheckNodes *w, const SkxCheckPortion *portion,
 								 at.offset, at.index);
 }
 
+/* Checks that the impacts of a sub-block cover its postings. */
 static void
 skx_inspect_subblock_bounds(SkxCheckNodes *w, SkxImpacts bound,
 							const SkxPostings *p)
@@ -290,7 +301,7 @@ skx_inspect_subblock_bounds(SkxCheckNodes *w, SkxImpacts bound,
 									 w->l->term->ordinal, p->docs[i]);
 }
 
-/* Decodes sub-block `sub` and takes its postings; returns its last document. */
+/* Decodes sub-block `sub`, and checks it with all its postings. */
 static void
 skx_inspect_subblock(SkxCheckNodes *w, const SkxCheckPortion *portion,
 					 int sub)
@@ -358,7 +369,10 @@ skx_inspect_portion(SkxCheckNodes *w, uint32 number)
 								 w->number, l->term->ordinal, number);
 }
 
-/* The node is read: is it what was said of it? */
+/*
+ * Checks the current node, once it is read, against its own header, the term,
+ * and the headers of nodes before.
+ */
 static void
 skx_inspect_node_end(SkxCheckNodes *w, uint64 npostings)
 {
@@ -392,6 +406,7 @@ skx_inspect_node_end(SkxCheckNodes *w, uint64 npostings)
 	}
 }
 
+/* Checks n entries of the node table, from that of node `first` on. */
 static void
 skx_inspect_table_entries(SkxCheckNodes *w, uint32 first, uint32 n,
 						  const uint64 *impacts, const uint32 *lasts)
@@ -406,6 +421,7 @@ skx_inspect_table_entries(SkxCheckNodes *w, uint32 first, uint32 n,
 									 w->l->term->ordinal, first + i);
 }
 
+/* Checks a node table that has pages of its own. */
 static void
 skx_inspect_table_pages(SkxCheckNodes *w)
 {
@@ -440,7 +456,7 @@ skx_inspect_table_pages(SkxCheckNodes *w)
 	}
 }
 
-/* All nodes are read: is there a table, where one is needed? */
+/* Checks the node table, once all nodes are read, and whether it is needed. */
 static void
 skx_inspect_table(SkxCheckNodes *w)
 {

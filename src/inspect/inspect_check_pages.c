@@ -1,10 +1,10 @@
 /*
  * inspect_check_pages.c
- *	  Pages as they lie in the file, each checked for what it should be.
+ *	  Reads pages of the file, and checks each by itself.
  *
- * A check that read through a cache would see what was sound when the cache
- * read it.  So pages are read anew, except those resident in shared buffers,
- * which may be newer than the file.
+ * A cached page shows what was on disk when the cache read it.  So pages are
+ * read from disk again, except those in shared buffers, which may be newer
+ * than the file.
  */
 #include "postgres.h"
 
@@ -15,7 +15,7 @@
 #include "support/compat/compat.h"
 #include "utils/memutils.h"
 
-/* Reads of an unused page before it counts as damaged. */
+/* Number of times that an unused page is read before it counts as damaged. */
 #define SKX_INSPECT_ATTEMPTS	7
 
 void
@@ -36,7 +36,7 @@ skx_inspect_page_copy(SkxCheck *check, BlockNumber block, char *data)
 	UnlockReleaseBuffer(buffer);
 }
 
-/* Gets a page; true when it comes from shared buffers. */
+/* Reads a page.  Returns true if it comes from shared buffers. */
 static bool
 skx_inspect_page_get(SkxCheck *check, BlockNumber block, SkxCheckPage *page)
 {
@@ -66,7 +66,7 @@ skx_inspect_page_read(SkxCheck *check, BlockNumber block, SkxCheckPage *page)
 			skx_compat_page_verified(page->data, block,
 									 SKX_REL_LOCATOR(check->index)))
 			return true;
-		/* A page that is just being written can be torn: look again. */
+		/* a page that is being written can be torn: read it once more */
 	}
 	return false;
 }
@@ -97,9 +97,9 @@ skx_inspect_page_strange(const SkxCheck *check, const char *page)
 }
 
 /*
- * Such a page may be just being written past shared buffers, and so be found
- * torn again and again; but not for long.  The server's own check comes last,
- * because it counts what it refuses.
+ * A page that is being written past shared buffers may be torn at several
+ * reads, but not for long.  The server's own check comes last, because it
+ * counts the pages that it refuses.
  */
 const char *
 skx_inspect_page_whole(SkxCheck *check, BlockNumber block)
@@ -126,7 +126,7 @@ skx_inspect_page_whole(SkxCheck *check, BlockNumber block)
 	return what;
 }
 
-/* Of a page that is read through the buffer manager later on. */
+/* Call it for a page before it is read through the buffer manager. */
 void
 skx_inspect_page_sound(SkxCheck *check, BlockNumber block)
 {
@@ -135,7 +135,10 @@ skx_inspect_page_sound(SkxCheck *check, BlockNumber block)
 						  "the page's header or checksum is wrong");
 }
 
-/* Checks a page that was read against what it must be. */
+/*
+ * Checks that a page is the given page of the index.  `sound` is the result of
+ * skx_inspect_page_read().
+ */
 static void
 skx_inspect_page_identity(SkxCheck *check, const SkxCheckPage *page,
 						  bool sound, uint32 segment, uint8 plane,
@@ -173,7 +176,7 @@ skx_inspect_reader_free(SkxCheckReader *r)
 	memset(r, 0, sizeof(*r));
 }
 
-/* As skx_segment_block, but knows where it was last. */
+/* Does the same as skx_segment_block(), but tries the last run first. */
 static BlockNumber
 skx_inspect_reader_block(SkxCheckReader *r, uint32 ordinal)
 {
@@ -190,7 +193,7 @@ skx_inspect_reader_block(SkxCheckReader *r, uint32 ordinal)
 	return run->block + (ordinal - run->first);
 }
 
-/* A page of the deletes plane may be zero; then it counts as empty. */
+/* A page of the deletes plane that is zero counts as empty. */
 const char *
 skx_inspect_reader_page(SkxCheckReader *r, uint32 ordinal)
 {
@@ -221,7 +224,10 @@ skx_inspect_reader_page(SkxCheckReader *r, uint32 ordinal)
 	return r->page.data;
 }
 
-/* Is a segment opened by what the file says? */
+/*
+ * Checks that the header of an open segment equals that in the file, which is
+ * `stream`.
+ */
 static void
 skx_inspect_opened(SkxCheck *check, const SkxDiskSegmentRef *ref,
 				   const SkxSegment *seg, const char *stream)
@@ -242,8 +248,8 @@ skx_inspect_opened(SkxCheck *check, const SkxDiskSegmentRef *ref,
 }
 
 /*
- * The header's pages, and what their stream says.  Then the segment is opened
- * as scans do it, which may see an older copy of them in the cache.
+ * The segment is opened as by a scan, which may read an older copy of its
+ * header in the cache.  So this is compared with the pages of the file.
  */
 SkxSegment *
 skx_inspect_check_header(SkxCheck *check, int which)
@@ -278,7 +284,10 @@ skx_inspect_check_header(SkxCheck *check, int which)
 	return seg;
 }
 
-/* What a page of a plane says by itself; of postings, nothing. */
+/*
+ * Returns what is wrong with the structure of a page by itself; NULL if
+ * nothing is.  Pages of postings are checked with their lists instead.
+ */
 static const char *
 skx_inspect_page_structure(SkxSegmentPlane plane, const char *page,
 						   uint32 ordinal, const SkxDiskSegment *header)

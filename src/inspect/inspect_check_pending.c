@@ -1,11 +1,12 @@
 /*
  * inspect_check_pending.c
- *	  Pending lists against the counters of their stripes.
+ *	  Checks pending lists against the counters of their stripes.
  *
- * What is pending is what the stripe counts less what the root says was
- * flushed.  Documents may be added and marked dead meanwhile.  Those that were
- * not there when the stripe page was copied are left out; of dead ones there
- * may be more than it counts, but no more than it counts afterwards.
+ * The number of pending documents is the stripe's count less the number that
+ * was flushed by the root.  Documents may be added or become dead meanwhile.
+ * Those that were added after the stripe page was copied are left out.  There
+ * may be more dead documents than the copy counts, but not more than the
+ * stripe counts afterwards.
  */
 #include "postgres.h"
 
@@ -16,25 +17,25 @@
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 
-/* A document whose tsvector is longer lies in a chain. */
+/* A document whose tsvector is longer is in a chain. */
 #define SKX_INSPECT_INLINE_MAX \
 	(SKX_PAGE_CAPACITY - sizeof(SkxDiskPendingPage) - \
 	 sizeof(SkxDiskPendingDoc))
 
-/* Going through the pages of one stripe. */
+/* State of a walk over the pages of one stripe. */
 typedef struct SkxCheckStripe
 {
 	SkxCheck   *check;
 	int			which;
-	const SkxDiskStripe *disk;	/* as copied */
+	const SkxDiskStripe *disk;	/* copy of the stripe page */
 	const SkxDiskStripeRef *ref;
-	BlockNumber block;			/* page read last */
-	uint64		sequence;		/* of the next record, 0: none read yet */
-	uint64		npages;			/* list and chains */
-	PGAlignedBlock page;
+	BlockNumber block;			/* page of the list that was read last */
+	uint64		sequence;		/* of the next record; 0: none read yet */
+	uint64		npages;			/* pages of the list and of chains so far */
+	PGAlignedBlock page;		/* copy of the page of the list */
 } SkxCheckStripe;
 
-/* Copies a page, which must be one of the stripe's. */
+/* Copies a page, and checks that it belongs to the stripe and is sound. */
 static void
 skx_inspect_pending_page(SkxCheckStripe *s, BlockNumber block, SkxPlane plane,
 						 char *page)
@@ -56,7 +57,7 @@ skx_inspect_pending_page(SkxCheckStripe *s, BlockNumber block, SkxPlane plane,
 								 block, plane, 0, BUFFER_LOCK_SHARE);
 	memcpy(page, BufferGetPage(buffer), BLCKSZ);
 	UnlockReleaseBuffer(buffer);
-	/* the newest pages may lead past the moment's end of the file */
+	/* the newest pages may refer to pages that the file had not then */
 	what = plane == SKX_PLANE_CHAIN ?
 		skx_disk_check_chain(page, MaxBlockNumber) :
 		skx_disk_check_pending(page, MaxBlockNumber);
@@ -69,7 +70,7 @@ skx_inspect_pending_page(SkxCheckStripe *s, BlockNumber block, SkxPlane plane,
 								 s->disk->npages - s->ref->npages);
 }
 
-/* Counts the pages of a chain; its content is read with the documents. */
+/* Checks the pages of a chain; its content is read with the documents. */
 static void
 skx_inspect_pending_chain(SkxCheckStripe *s, const SkxDiskPendingChain *chain)
 {
@@ -92,7 +93,10 @@ skx_inspect_pending_chain(SkxCheckStripe *s, const SkxDiskPendingChain *chain)
 								 nbytes, chain->nbytes);
 }
 
-/* The records of a page, whose bounds are known to be sound. */
+/*
+ * Reads the records of a page, whose bounds were checked, and checks the
+ * chains of those that are pending.
+ */
 static void
 skx_inspect_pending_records(SkxCheckStripe *s)
 {
@@ -116,8 +120,8 @@ skx_inspect_pending_records(SkxCheckStripe *s)
 }
 
 /*
- * The list begins with its very first document, or on the page of the last
- * one flushed.
+ * Checks the first page of the list: it must have the last document that was
+ * flushed, or begin with document 1 if none was.
  */
 static void
 skx_inspect_pending_begin(SkxCheckStripe *s, uint64 first, uint32 nrecords)
@@ -131,7 +135,7 @@ skx_inspect_pending_begin(SkxCheckStripe *s, uint64 first, uint32 nrecords)
 								 Max(flushed, 1));
 }
 
-/* All pages of the list, up to the document that was the last. */
+/* Checks all pages of the list, up to the last document that the copy has. */
 static void
 skx_inspect_pending_pages(SkxCheckStripe *s)
 {
@@ -167,6 +171,7 @@ skx_inspect_pending_pages(SkxCheckStripe *s)
 								 s->disk->tail);
 }
 
+/* Adds a document to check->pending, unless it is dead. */
 static void
 skx_inspect_pending_remember(SkxCheck *check, const SkxPendingDoc *doc)
 {
@@ -185,6 +190,7 @@ skx_inspect_pending_remember(SkxCheck *check, const SkxPendingDoc *doc)
 		skx_inspect_hash_vector(doc->value) : 0;
 }
 
+/* Compares a count of the stripe with that of the documents found. */
 static void
 skx_inspect_pending_compare(SkxCheck *check, int which, uint64 counted,
 							uint64 found, const char *what)
@@ -196,6 +202,7 @@ skx_inspect_pending_compare(SkxCheck *check, int which, uint64 counted,
 								 found, what, counted);
 }
 
+/* Returns how many dead documents a stripe counts at present. */
 static uint64
 skx_inspect_pending_ndead(SkxCheck *check, int which)
 {
@@ -220,6 +227,7 @@ typedef struct SkxCheckSum
 	uint64		nbytes;
 } SkxCheckSum;
 
+/* Reads the pending documents of a stripe as a scan does, and sums them up. */
 static void
 skx_inspect_pending_documents(SkxCheck *check, int which, SkxCheckSum *sum)
 {

@@ -1,16 +1,17 @@
 /*
  * inspect_check_positions.c
- *	  Goes through the positions plane, block after block.
+ *	  Reads the positions plane, block after block.
  *
- * Lists lie there one after the other in the order of their terms, so one
- * pass over the dictionary takes every block exactly once; a block that is
- * not where the last one ended, or that no list takes, is damage.
+ * The plane has the positions of all lists in the order of their terms.  So
+ * one walk over the dictionary reads every block exactly once.  A block that
+ * does not begin where the last one ended, or that belongs to no list, is
+ * damage.
  */
 #include "postgres.h"
 
 #include "inspect/inspect_internal.h"
 
-/* The position in a WordEntryPos; deltas are summed modulo this. */
+/* Mask of the position in a WordEntryPos, and in a sum of deltas. */
 #define SKX_POSITION_MASK	0x3FFF
 
 void
@@ -22,7 +23,7 @@ skx_inspect_positions_init(SkxCheckPositions *pos, SkxCheckSegment *cs)
 	pos->next_offset = SKX_PAGE_START;
 }
 
-/* Goes to the next page when this one has no more blocks. */
+/* Moves to the next page if the current one has no more blocks. */
 static void
 skx_inspect_positions_turn(SkxCheckPositions *pos)
 {
@@ -38,7 +39,6 @@ skx_inspect_positions_turn(SkxCheckPositions *pos)
 	}
 }
 
-/* Where the next position lies. */
 void
 skx_inspect_positions_at(SkxCheckPositions *pos, SkxPositionAddress *address)
 {
@@ -54,6 +54,7 @@ skx_inspect_positions_at(SkxCheckPositions *pos, SkxPositionAddress *address)
 	address->index = 0;
 }
 
+/* Decodes the next block. */
 static void
 skx_inspect_positions_block(SkxCheckPositions *pos)
 {
@@ -77,7 +78,6 @@ skx_inspect_positions_block(SkxCheckPositions *pos)
 	pos->next_offset = (const char *) src - page;
 }
 
-/* The positions of one posting; they must ascend. */
 void
 skx_inspect_positions_take(SkxCheckPositions *pos, int n, uint16 *positions)
 {
@@ -92,7 +92,7 @@ skx_inspect_positions_take(SkxCheckPositions *pos, int n, uint16 *positions)
 		if (pos->i == pos->n)
 			skx_inspect_positions_block(pos);
 		if (pos->i == 0)
-			position = 0;		/* a block needs no other */
+			position = 0;		/* the first delta of a block begins at 0 */
 		delta = pos->deltas[pos->i++];
 		position = (position + delta) & SKX_POSITION_MASK;
 		if ((int) position <= previous)

@@ -1,15 +1,16 @@
 /*
  * inspect_check_unique.c
- *	  No row is live in two places.
+ *	  Checks that no row is a live document twice.
  *
- * A row's document moves from the pending list into a segment, and from
- * segment to segment, each time in one flip of the root; and its TID is not
- * used for another row before VACUUM has marked the document.  So at any
- * moment no TID belongs to two documents that are not deleted, whatever the
- * table says.
+ * A row's document moves from the pending list to a segment, and from segment
+ * to segment, each time in one flip of the root.  Its TID is not used for
+ * another row before VACUUM has set the document's deleted bit.  So at any
+ * moment no TID belongs to two documents that are not deleted, whatever rows
+ * the table has.
  *
- * The segments' documents, each in the order of their TIDs, are merged; then
- * the pending ones, which are few, are looked up in every segment.
+ * The documents of a segment are in the order of their TIDs, so those of all
+ * segments are merged.  Then each pending document is looked up in every
+ * segment, since there are few of them.
  */
 #include "postgres.h"
 
@@ -17,7 +18,7 @@
 #include "lib/binaryheap.h"
 #include "miscadmin.h"
 
-/* A segment's next live document. */
+/* The next live document of a segment. */
 typedef struct SkxCheckNext
 {
 	SkxCheckSegment *cs;
@@ -31,7 +32,7 @@ skx_inspect_deleted(const SkxCheckSegment *cs, uint32 doc)
 	return (cs->deleted[doc / 8] >> (doc % 8) & 1) != 0;
 }
 
-/* Gets the TIDs of a group. */
+/* Reads the TIDs of a group into cs->tids. */
 static void
 skx_inspect_group(SkxCheckSegment *cs, uint32 group)
 {
@@ -77,7 +78,10 @@ skx_inspect_find_live(SkxCheckSegment *cs, ItemPointer tid, bool *deleted)
 	return SKX_NO_DOC;
 }
 
-/* Goes to the first live document from `doc` on; false at the end. */
+/*
+ * Moves to the first live document from `doc` on.  Returns false if there is
+ * none.
+ */
 static bool
 skx_inspect_next(SkxCheckNext *next, uint32 doc)
 {
@@ -99,10 +103,13 @@ skx_inspect_next_order(Datum a, Datum b, void *arg)
 	SkxCheckNext *x = (SkxCheckNext *) DatumGetPointer(a);
 	SkxCheckNext *y = (SkxCheckNext *) DatumGetPointer(b);
 
-	return ItemPointerCompare(&y->tid, &x->tid);	/* the least on top */
+	return ItemPointerCompare(&y->tid, &x->tid);	/* least TID first */
 }
 
-/* Two documents of one row, one after the other in the merge, are damage. */
+/*
+ * Merges the live documents of all segments.  Two documents of one row come
+ * one after the other, and are damage.
+ */
 static void
 skx_inspect_merge_segments(SkxCheck *check)
 {
@@ -142,6 +149,7 @@ skx_inspect_merge_segments(SkxCheck *check)
 	pfree(nexts);
 }
 
+/* Checks that no pending document is live in a segment, too. */
 static void
 skx_inspect_look_up_pending(SkxCheck *check)
 {

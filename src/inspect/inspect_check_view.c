@@ -1,11 +1,11 @@
 /*
  * inspect_check_view.c
- *	  The head of the index as it is at one moment.
+ *	  Checks and copies the head of the index as of one moment.
  *
- * What a root says is true of the stripes and of the metapage's pool only as
- * long as no other root takes its place: then all of them are copied while
- * their pages are locked.  A snapshot older than the view keeps what the root
- * names from being overwritten, however many roots come after it.
+ * A root fits the stripes and the metapage's pool only until another root
+ * replaces it.  So all of them are copied while their pages are locked.  The
+ * caller's snapshot is older than the view.  It keeps the pages that the root
+ * refers to from being overwritten, even if other roots replace it later.
  */
 #include "postgres.h"
 
@@ -16,11 +16,11 @@
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 
-/* Waits this long, in microseconds, for a metapage that is in use. */
+/* Microseconds to wait before the next attempt to copy the head. */
 #define SKX_INSPECT_RETRY	1000
 
 /*
- * Follows the chain of root pages and checks what they say.  Their ordinals
+ * Follows the chain of root pages and checks their content.  Their ordinals
  * ascend, so the chain has no circle.
  */
 static void
@@ -62,9 +62,10 @@ skx_inspect_root(SkxCheck *check, const SkxDiskMeta *meta)
 }
 
 /*
- * Copies the metapage while the stripes are locked.  Inserts lock a stripe
- * and then the metapage, and so does this.  Replay locks the pages of a record
- * in an order of its own: then nothing may be waited for.
+ * Copies the metapage while the stripes are locked.  Inserts, too, lock a
+ * stripe and then the metapage.  Replay may lock the pages of a WAL record in
+ * another order.  So during recovery this does not wait for the metapage, and
+ * returns false if it is locked.
  */
 static bool
 skx_inspect_copy_meta(SkxCheck *check, SkxDiskMeta *meta)
@@ -83,7 +84,10 @@ skx_inspect_copy_meta(SkxCheck *check, SkxDiskMeta *meta)
 	return true;
 }
 
-/* What was flushed is a part of what was added. */
+/*
+ * Checks that the root counts no more flushed documents of a stripe than the
+ * stripe ever had.
+ */
 static void
 skx_inspect_stripe_fits(SkxCheck *check, int which)
 {
@@ -104,8 +108,9 @@ skx_inspect_stripe_fits(SkxCheck *check, int which)
 }
 
 /*
- * Copies all stripes and the metapage as they are at one moment; false when
- * the root has changed since the view was taken.
+ * Copies all stripes and the metapage as they are at one moment.  Returns
+ * false if the metapage is locked, or the root has changed since the view was
+ * taken.
  */
 static bool
 skx_inspect_moment(SkxCheck *check)
@@ -147,7 +152,10 @@ skx_inspect_moment(SkxCheck *check)
 	return true;
 }
 
-/* One attempt to get hold of a moment. */
+/*
+ * Tries to check and copy the head as of one moment.  Returns false if the
+ * root changed meanwhile.
+ */
 static bool
 skx_inspect_view(SkxCheck *check)
 {

@@ -1,7 +1,7 @@
 /*
  * inspect_io.c
- *	  SQL functions that show what reading has cost, and what the block cache
- *	  holds.
+ *	  SQL functions that show counters of reads, the content of the block
+ *	  cache, and the settings in force.
  */
 #include "postgres.h"
 
@@ -34,7 +34,10 @@ PG_FUNCTION_INFO_V1(skipidx_cache_reset);
 
 /* ---- counters ---- */
 
-/* A row: scope, method (NULL: all of them together), and all counters. */
+/*
+ * Adds a row: scope, method, and all counters.  A NULL method stands for the
+ * sum of all methods.
+ */
 static void
 skx_inspect_io_row(ReturnSetInfo *rsinfo, const char *scope,
 				   const char *method, const SkxBlkCounters *counters)
@@ -55,7 +58,7 @@ skx_inspect_io_row(ReturnSetInfo *rsinfo, const char *scope,
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 
-/* What reading segments cost: this session, and all since the server started. */
+/* Counters of reads of this session, and of all since the server started. */
 Datum
 skipidx_io(PG_FUNCTION_ARGS)
 {
@@ -72,7 +75,7 @@ skipidx_io(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* The same, method by method. */
+/* The same counters, method by method. */
 Datum
 skipidx_io_methods(PG_FUNCTION_ARGS)
 {
@@ -100,7 +103,7 @@ skx_inspect_io_text(const char *text, Datum *value, bool *null)
 	*value = text == NULL ? (Datum) 0 : CStringGetTextDatum(text);
 }
 
-/* State of the shared block cache. */
+/* Returns the state of the shared block cache. */
 Datum
 skipidx_cache(PG_FUNCTION_ARGS)
 {
@@ -128,7 +131,7 @@ skipidx_cache(PG_FUNCTION_ARGS)
 											 nulls));
 }
 
-/* What of the settings is in force. */
+/* Returns the values in force of settings that depend on the machine. */
 Datum
 skipidx_settings(PG_FUNCTION_ARGS)
 {
@@ -158,8 +161,9 @@ skipidx_cache_reset(PG_FUNCTION_ARGS)
 }
 
 /*
- * The incarnation of an index, 0 when it has none that can be read without
- * waiting; damage does not raise an error here but when the index is used.
+ * Returns the incarnation of an index, or 0 if it cannot be read without
+ * waiting for a lock.  Damage raises no error here, only when the index is
+ * used.
  */
 static uint64
 skx_inspect_io_incarnation(Oid oid)
@@ -193,7 +197,10 @@ skx_inspect_io_incarnation(Oid oid)
 	return incarnation;
 }
 
-/* A row of skipidx_cache_indexes; no oid: of indexes not known here. */
+/*
+ * Adds a row of skipidx_cache_indexes().  An invalid oid stands for all
+ * indexes that have no row of their own.
+ */
 static void
 skx_inspect_io_index(ReturnSetInfo *rsinfo, Oid oid,
 					 const SkxBlkCached *cached)
@@ -209,9 +216,7 @@ skx_inspect_io_index(ReturnSetInfo *rsinfo, Oid oid,
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 
-/*
- * Indexes of this database that the user may see, in the order of the catalog.
- */
+/* Returns the indexes of this database that the user may see. */
 static List *
 skx_inspect_io_list(void)
 {
@@ -236,9 +241,10 @@ skx_inspect_io_list(void)
 }
 
 /*
- * What the cache holds of each index.  An index that is locked exclusively is
- * not waited for: what it has is shown with the rest, which belongs to other
- * databases, to indexes that exist no more, and to those of others.
+ * Returns the number of cached frames and bytes of each index.  Does not wait
+ * for an index that is locked exclusively.  Such an index is counted in the
+ * last row, with those of other databases, dropped indexes, and indexes that
+ * the user may not see.
  */
 Datum
 skipidx_cache_indexes(PG_FUNCTION_ARGS)

@@ -1,6 +1,7 @@
 /*
  * inspect_merges.c
- *	  skx_merges(): flushes and merges of this server, running and past.
+ *	  skx_merges(): shows the flushes and merges of this server, those that
+ *	  run and those that have ended.
  */
 #include "postgres.h"
 
@@ -35,7 +36,10 @@ skx_inspect_merges_asker(uint8 asker)
 	}
 }
 
-/* A process that has been ended could not say so. */
+/*
+ * Returns the state of an operation.  A process that was killed could not
+ * record it: an operation without its process has failed.
+ */
 static const char *
 skx_inspect_merges_state(const SkxWorkerRecord *record)
 {
@@ -95,8 +99,8 @@ skx_inspect_merges_row(ReturnSetInfo *rsinfo, const SkxWorkerRecord *record)
 }
 
 /*
- * An operation of which the user may not see more than the server tells of any:
- * that a process runs, and in which database.
+ * Adds a row for an operation that the user may not see.  It has only what the
+ * server shows to all users: the process and its database.
  */
 static void
 skx_inspect_merges_bare(ReturnSetInfo *rsinfo, const SkxWorkerRecord *record)

@@ -1,6 +1,7 @@
 /*
  * inspect_open.c
- *	  From a user's regclass to an open index, or a clear refusal.
+ *	  Opens an index by its OID for SQL functions, and checks the user's right
+ *	  to it.
  */
 #include "postgres.h"
 
@@ -43,7 +44,11 @@ skx_inspect_check_right(Oid oid, Oid table, SkxInspectRight right)
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, name);
 }
 
-/* A role without the right gets no lock. */
+/*
+ * The right is checked twice: before the locks are taken, so that a role
+ * without the right gets none, and after, since the owner may have changed
+ * meanwhile.
+ */
 void
 skx_inspect_open(Oid oid, SkxInspectRight right, Relation *heap,
 				 Relation *index)

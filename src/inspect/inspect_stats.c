@@ -1,9 +1,9 @@
 /*
  * inspect_stats.c
- *	  SQL functions that show what an index holds.
+ *	  SQL functions that show the content of an index.
  *
- * What an index holds is read without locks that block other statements, so
- * the figures of one row may be of slightly different moments.
+ * The index is read without locks that block other statements, so the figures
+ * of one row may be of slightly different moments.
  */
 #include "postgres.h"
 
@@ -23,7 +23,7 @@ PG_FUNCTION_INFO_V1(skipidx_segments);
 #define SKX_STATS_COLUMNS		22
 #define SKX_SEGMENTS_COLUMNS	21
 
-/* A row of bigints, and of others, as it is filled from left to right. */
+/* A row that is filled from left to right; most columns are bigints. */
 typedef struct SkxRow
 {
 	int			n;
@@ -92,7 +92,7 @@ skx_inspect_sum(Relation rel, const SkxView *view, SkxSegmentTotals *sum)
 	skx_snapshot_close(source);
 }
 
-/* Pages that hold nothing, or nothing that a new view could see. */
+/* Numbers of pages that no new view refers to. */
 typedef struct SkxFreeTotals
 {
 	int			nextents;
@@ -131,8 +131,9 @@ skx_inspect_sum_free(Relation rel, const SkxView *view, SkxFreeTotals *sum)
 }
 
 /*
- * One row of totals.  Counts of documents include deleted ones until they are
- * merged away; the average length is over those with a tsvector.
+ * Returns one row of totals.  Counts of documents include deleted ones until
+ * they are merged away.  The average length is that of documents whose
+ * tsvector is not NULL.
  */
 Datum
 skipidx_stats(PG_FUNCTION_ARGS)
@@ -186,10 +187,10 @@ skipidx_stats(PG_FUNCTION_ARGS)
 }
 
 /*
- * The rows of skipidx_segments: what each page of the file is there for.
+ * The rows of skipidx_segments(): the purpose of each page of the file
  */
 
-/* The first columns; those that do not apply are added as NULL. */
+/* Adds the first two columns: kind and segment, NULL if `segment` is 0. */
 static void
 skx_inspect_part(SkxRow *row, const char *kind, uint32 segment)
 {
@@ -255,7 +256,10 @@ skx_inspect_pending(ReturnSetInfo *rsinfo, const SkxPendingTotals *pending)
 	skx_inspect_part_end(rsinfo, &row);
 }
 
-/* Pages without documents; xid 0: they wait for nothing. */
+/*
+ * Adds a row for pages without documents.  `xid` is the transaction id that
+ * they wait for, or 0 for none.
+ */
 static void
 skx_inspect_pages(ReturnSetInfo *rsinfo, const char *kind, uint32 segment,
 				  uint64 npages, uint64 xid)
@@ -304,7 +308,10 @@ skx_inspect_compare_xids(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* A row for each transaction id that pages wait for; 0: for open views. */
+/*
+ * Adds a row for each transaction id that pages wait for.  Pages that wait for
+ * open views have a row without a transaction id.
+ */
 static void
 skx_inspect_waiting(ReturnSetInfo *rsinfo, Relation rel, const SkxView *view)
 {
@@ -336,7 +343,10 @@ skx_inspect_waiting(ReturnSetInfo *rsinfo, Relation rel, const SkxView *view)
 	pfree(waiting);
 }
 
-/* All parts, segments first, the largest of them at the top. */
+/*
+ * Returns a row for each segment, the largest first, and then for each other
+ * use of pages.
+ */
 Datum
 skipidx_segments(PG_FUNCTION_ARGS)
 {

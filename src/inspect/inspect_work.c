@@ -1,10 +1,10 @@
 /*
  * inspect_work.c
- *	  skipidx_work(): what reading posting lists has cost this session.
+ *	  skipidx_work(): counters of the work of this session on posting lists.
  *
- * Counts of nodes, pages and sub-blocks are repeatable where times are not:
- * the difference of two calls around a query tells how much of its lists the
- * skip structure let it pass over.
+ * Counts of nodes, pages and sub-blocks are repeatable, which times are not.
+ * The difference of two calls around a query shows how much of its lists the
+ * query has skipped.
  */
 #include "postgres.h"
 

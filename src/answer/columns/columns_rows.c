@@ -1,6 +1,6 @@
 /*
  * columns_rows.c
- *	  Looks up the keys of the rows that a count knows to be visible.
+ *	  Looks up the keys of the rows that a count finds to be visible.
  */
 #include "postgres.h"
 
@@ -8,7 +8,7 @@
 #include "index/segment/segment_keys.h"
 #include "miscadmin.h"
 
-/* Documents of a segment whose keys are looked up together. */
+/* Number of documents of a segment whose keys are looked up together. */
 #define SKX_COLUMNS_LOOKED_UP	1024
 
 StaticAssertDecl(SKX_COLUMNS_LOOKED_UP <= SKX_COLUMNS_BATCH,
@@ -20,12 +20,12 @@ struct SkxColumnsScan
 	MemoryContext context;
 	SkxCountTaker taker;
 	SkxCount   *count;
-	SkxSegment *seg;			/* NULL: none was told of yet, or it is left */
-	SkxKeyReader **readers;		/* of that, one a column */
-	uint32	   *docs;			/* of it, told last, */
+	SkxSegment *seg;			/* segment that is being read; NULL: none */
+	SkxKeyReader **readers;		/* key readers of it, one for each column */
+	uint32	   *docs;			/* documents of it that were passed last */
 	int			ndocs;
-	int			next;			/* and looked up up to here */
-	int			n;				/* rows of the batch */
+	int			next;			/* index of the first one not looked up yet */
+	int			n;				/* number of pending rows in the batch */
 	SkxKey	   *keys;			/* SKX_COLUMNS_BATCH for each column */
 };
 
@@ -77,7 +77,7 @@ skx_columns_documents(SkxSegment *seg, const uint32 *docs, int n, void *arg)
 	scan->ndocs = n;
 }
 
-/* A pending document tells its keys itself. */
+/* Takes the keys of a pending document from its values. */
 static void
 skx_columns_pending(TSVector document, const ItemPointerData *tid, void *arg)
 {
@@ -115,7 +115,10 @@ skx_columns_begin(const SkxColumnsRequest *request, SkxCountWork *work)
 	return scan;
 }
 
-/* The keys of the next documents of those told last. */
+/*
+ * Looks up the keys of the next documents of those passed last.  Returns their
+ * number.
+ */
 static int
 skx_columns_look_up(SkxColumnsScan *scan)
 {

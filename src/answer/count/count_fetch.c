@@ -1,6 +1,7 @@
 /*
  * count_fetch.c
- *	  Looks rows up in the table, where the visibility map does not know them.
+ *	  Looks up rows in the table, if the visibility map does not tell that they
+ *	  are visible.
  */
 #include "postgres.h"
 

@@ -1,10 +1,10 @@
 /*
  * count_map.c
- *	  Asks the visibility map of the table.
+ *	  Reads the visibility map of the table.
  *
- * A page that is visible to all has no dead row, so a row of it that a snapshot
- * in use cannot see has been removed before the bit was set.  What that means for
- * the documents of an index is in README.md.
+ * A page that is visible to all has no dead row.  So a row that a snapshot in
+ * use cannot see was removed from the page before its bit was set.  README.md
+ * describes what that means for the documents of an index.
  */
 #include "postgres.h"
 
@@ -19,8 +19,9 @@
 #include "utils/rel.h"
 
 /*
- * Of how many pages of the table a byte of the map tells, a word of it, and a
- * page; and the bits of a word of which all are visible to all.
+ * Number of pages of the table that a byte, a word and a page of the map
+ * describe.  The last constant has the bits of a word whose pages are all
+ * visible to all.
  */
 #define SKX_MAP_BYTE		(BITS_PER_BYTE / BITS_PER_HEAPBLOCK)
 #define SKX_MAP_WORD		((int) sizeof(uint64) * SKX_MAP_BYTE)
@@ -29,8 +30,8 @@
 #define SKX_MAP_VISIBLE		UINT64CONST(0x5555555555555555)
 
 /*
- * Matches that are worth a look at a further page of the map: it takes .4 us, and
- * to ask about a match alone .08.
+ * Number of matches that justify reading a further page of the map.  Reading
+ * it takes .4 us, and checking a single match .08.
  */
 #define SKX_MAP_WORTH	16
 
@@ -48,7 +49,10 @@ skx_count_map_begin(SkxCount *c)
 	c->block = InvalidBlockNumber;
 }
 
-/* Are the first n pages that a page of the map tells of visible to all? */
+/*
+ * Returns true if the first n pages that a page of the map describes are
+ * visible to all.
+ */
 static bool
 skx_count_map_page(const uint8 *map, BlockNumber n)
 {
@@ -66,9 +70,11 @@ skx_count_map_page(const uint8 *map, BlockNumber n)
 }
 
 /*
- * The server's visibilitymap_count() would count them all, a word of the map in
- * 1.5 ns; this takes a tenth, and ends with the first page of the map where one
- * is not.  The server's function pins that page; no lock is taken, as there.
+ * Returns true if all pages of the table are visible to all.  The server's
+ * visibilitymap_count() would count them, in 1.5 ns for a word of the map.
+ * This function takes a tenth of that, and ends with the first page of the map
+ * in which one is not.  The server's function pins the pages of the map.  No
+ * lock is taken, as in that function.
  */
 static bool
 skx_count_map_whole(SkxCount *c, BlockNumber npages)
@@ -76,7 +82,7 @@ skx_count_map_whole(SkxCount *c, BlockNumber npages)
 	Relation	heap = c->request->heap;
 	BlockNumber block;
 
-	/* of a table that grows the last one is not, mostly */
+	/* the last page of a growing table mostly is not */
 	if (npages > 0 && !VM_ALL_VISIBLE(heap, npages - 1, &c->map))
 		return false;
 	for (block = 0; block < npages; block += SKX_MAP_PAGES)
@@ -91,8 +97,8 @@ skx_count_map_whole(SkxCount *c, BlockNumber npages)
 }
 
 /*
- * The size of the table comes last: no page was added since.  None can be taken
- * off, since the table is locked.
+ * The size of the table is read last, to know that no page was added
+ * meanwhile.  None can be removed, since the table is locked.
  */
 bool
 skx_count_is_whole(SkxCount *c, double matches)

@@ -2,9 +2,9 @@
  * count_rows.c
  *	  The collector that counts: matches of segments, and pending documents.
  *
- * Rows of pending documents are fetched always: VACUUM moves them to segments
- * before it makes their pages visible to all, but for some kilobytes.  What is
- * read when, and why that is enough, is in README.md.
+ * Rows of pending documents are always fetched.  VACUUM moves all but some
+ * kilobytes of them to segments before it makes their pages visible to all.
+ * README.md describes what is read in which order, and why that suffices.
  */
 #include "postgres.h"
 
@@ -16,18 +16,19 @@
 #include "utils/memutils.h"
 
 /*
- * Ranges of a segment with other processes: each is looked for once in every
- * list; where rows are told, in those of all values, too.
+ * Number of ranges of a segment with other processes, without a taker and with
+ * one.  Each range is looked up once in every list, and with a taker also in
+ * the lists of all values.
  */
 #define SKX_COUNT_PARTS		128
 #define SKX_COUNT_TOLD_PARTS	8
 
-/* Bytes of pending documents that wait to be told, about. */
+/* Approximate bytes of pending documents that are held for the taker. */
 #define SKX_COUNT_DOCUMENTS	(1024 * 1024)
 
 /*
- * Is the segment still one of the index?  Once it is not, marks of deleted
- * documents are set elsewhere.
+ * Returns true if the segment is still one of the index.  If it is not,
+ * deleted bits are set elsewhere.
  */
 static bool
 skx_count_is_current(SkxCount *c, const SkxSegment *seg)
@@ -46,7 +47,9 @@ skx_count_is_current(SkxCount *c, const SkxSegment *seg)
 	return false;
 }
 
-/* For batches, which a count that needs to see no match has none of. */
+/*
+ * Allocates memory for batches.  A count that reads no match does not need it.
+ */
 static void
 skx_count_make_room(SkxCount *c)
 {
@@ -76,7 +79,10 @@ skx_count_make_others(SkxCount *c)
 									   SKX_QUERY_DOCS);
 }
 
-/* Tells documents of which the others that were fetched are some. */
+/*
+ * Passes counted documents to the taker, in ascending order: `docs`, and those
+ * of `others` whose fetched rows are counted.
+ */
 static void
 skx_count_tell(SkxCount *c, SkxSegment *seg, const uint32 *docs, int n,
 			   const uint32 *others, int nothers)
@@ -107,8 +113,9 @@ skx_count_tell(SkxCount *c, SkxSegment *seg, const uint32 *docs, int n,
 }
 
 /*
- * All pages are visible to all and no document of the segment is marked, so
- * that the answer for one word is how many documents have it.
+ * Counts a segment by the df of the query's only word.  All pages must be
+ * visible to all, and the segment must have no deleted documents.  Returns
+ * false if it has not counted.
  */
 static bool
 skx_count_answer(SkxCollector *collector, const SkxExecRange *range)
@@ -137,7 +144,10 @@ skx_count_pauses(const SkxCount *c)
 	return c->taker != NULL && c->taker->pauses;
 }
 
-/* Of what was told of a larger segment, some cannot be taken back. */
+/*
+ * Returns true if documents of a range of ndocs documents can be taken back,
+ * if that is needed.  Those of a range that is too large cannot.
+ */
 static bool
 skx_count_may_forget(const SkxCount *c, uint32 ndocs)
 {
@@ -145,8 +155,9 @@ skx_count_may_forget(const SkxCount *c, uint32 ndocs)
 }
 
 /*
- * All pages were visible to all before the first mark was read: then matches
- * need no row, and need not even be given where the query can count them.
+ * Chooses how matches are counted.  If all pages were visible to all before
+ * the first deleted bit was read, no row is needed.  Returns false if the
+ * query can then count the matches itself.
  */
 static bool
 skx_count_range_begin(SkxCollector *collector, const SkxExecRange *range)
@@ -166,7 +177,7 @@ skx_count_range_begin(SkxCollector *collector, const SkxExecRange *range)
 	}
 	c->mode = SKX_COUNT_LIVE;
 	c->live = 0;
-	/* a range before this one may have read some, before the map was asked */
+	/* an earlier range may have read some before the map was checked */
 	skx_segment_forget_deletes(range->segment);
 	if (c->taker != NULL || skx_segment_ndeleted(range->segment) > 0 ||
 		!skx_query_scan_counts(range->matches))
@@ -176,8 +187,9 @@ skx_count_range_begin(SkxCollector *collector, const SkxExecRange *range)
 }
 
 /*
- * Of a batch: those on pages that are visible to all are counted, unless their
- * documents have been marked before that was known, and the others fetched.
+ * Counts a batch.  Documents on pages that are visible to all are counted
+ * without their rows, unless their deleted bit is set.  The other rows are
+ * fetched.  All of them are fetched if the segment has been replaced.
  */
 static void
 skx_count_batch(SkxCount *c, SkxSegment *seg, uint32 *docs, int n)
@@ -223,9 +235,10 @@ skx_count_batch(SkxCount *c, SkxSegment *seg, uint32 *docs, int n)
 }
 
 /*
- * Of a taker that pauses, which can take nothing back: the marks of the batch
- * were read after the map was asked, so its rows are known, if the segment is
- * still one of the index; else they, and those that follow, are fetched.
+ * Counts a batch for a taker that pauses, which can take nothing back.  Its
+ * deleted bits were read after the map, so all are counted if the segment is
+ * still one of the index.  Otherwise these rows, and those that follow, are
+ * fetched.
  */
 static void
 skx_count_live(SkxCount *c, SkxSegment *seg, uint32 *docs, int n)
@@ -262,7 +275,10 @@ skx_count_collect(SkxCollector *collector, const SkxExecRange *range,
 	return skx_count_pauses(c) ? SKX_COLLECT_FULL : SKX_COLLECT_MORE;
 }
 
-/* False: marks are no longer set in the segment, and nothing was added. */
+/*
+ * Ends a range.  Returns false if the segment gets no more deleted bits.  Then
+ * none of the matches has been counted.
+ */
 static bool
 skx_count_range_end(SkxCollector *collector, const SkxExecRange *range)
 {
@@ -308,7 +324,7 @@ skx_count_pending(SkxCollector *collector, const SkxPendingDoc *doc)
 		 MemoryContextMemAllocated(c->documents, false) < SKX_COUNT_DOCUMENTS);
 }
 
-/* Tells those of a batch that were fetched and are counted. */
+/* Passes the pending documents of a batch that are counted to the taker. */
 static void
 skx_count_tell_pending(SkxCount *c)
 {
@@ -378,7 +394,7 @@ skx_count_next(SkxCount *c)
 	return c->told;
 }
 
-/* What was counted is all there will be. */
+/* Closes what the count has open, and reports its result. */
 static void
 skx_count_settle(SkxCount *c)
 {

@@ -1,6 +1,6 @@
 /*
  * count_share.c
- *	  What the processes of one count add up.
+ *	  Sums over the processes of one count.
  */
 #include "postgres.h"
 
@@ -41,7 +41,10 @@ skx_count_share_total(SkxCountShare *share)
 	return pg_atomic_read_u64(&share->rows);
 }
 
-/* EXPLAIN shows what processes other than the leader have done. */
+/*
+ * Only workers add their work, since EXPLAIN shows that of processes other
+ * than the leader.
+ */
 void
 skx_count_share_add(SkxCountShare *share, uint64 rows,
 					const SkxCountWork *work)

@@ -1,14 +1,14 @@
 /*
  * exec_run.c
- *	  Goes through segments, or the ranges of them that a process takes, and
- *	  then through pending documents.
+ *	  Executes a request: goes through segments, or the ranges of them that
+ *	  this process takes, and then through pending documents.
  */
 #include "postgres.h"
 
 #include "answer/exec/exec.h"
 #include "miscadmin.h"
 
-/* Segments that are opened together where all matches are wanted. */
+/* Number of segments that are opened together if all matches are wanted. */
 #define SKX_EXEC_SEGMENTS	8
 
 typedef enum SkxExecState
@@ -24,28 +24,25 @@ struct SkxExec
 	SkxCollector *collector;
 	MemoryContext context;
 	SkxSource  *source;
-	bool		shared;			/* with other processes */
-	int		   *order;			/* of segments that are all open; NULL: they
-								 * are opened when they are due */
+	bool		shared;			/* other processes take part */
+	int		   *order;			/* order of the segments, which are all open;
+								 * NULL: each is opened when it is due */
 	int			next;			/* number of the next segment */
 	SkxExecState state;
-	SkxExecRange ranges[SKX_EXEC_SEGMENTS]; /* of the segments that are open */
+	SkxExecRange ranges[SKX_EXEC_SEGMENTS]; /* ranges of the segments that are
+											 * open */
 	int			nranges;
-	int			at;				/* the current one of these */
-	bool		begun;			/* the collector was told of the current one, */
-	bool		collects;		/* and is to be given its matches */
+	int			at;				/* index of the current range */
+	bool		begun;			/* the current range has been begun */
+	bool		collects;		/* the collector takes its matches */
 	bool		enough;			/* it has enough of the current segment */
-	uint32	   *docs;			/* a batch of matches; NULL: there was none
-								 * yet */
+	uint32	   *docs;			/* batch of matches; NULL: not allocated yet */
 
-	/*
-	 * with other processes, when at most one segment is gone through at a
-	 * time
-	 */
+	/* with other processes, when at most one segment is read at a time */
 	SkxShareReader reader;
 	uint64		nparts;			/* parts that this process has taken */
-	int			segment;		/* number of the one whose matches are open;
-								 * -1: none */
+	int			segment;		/* number of the segment whose matches are
+								 * open; -1: none */
 };
 
 const SkxView *
@@ -56,7 +53,7 @@ skx_exec_view(Relation index, SkxShare *share)
 	return skx_manifest_view_bound(index);
 }
 
-/* What a collector must do: its order has each of the n segments once. */
+/* Checks that the order of a collector has each of the n segments once. */
 static void
 skx_exec_check_order(const int *order, int n)
 {
@@ -74,7 +71,7 @@ skx_exec_check_order(const int *order, int n)
 #endif
 }
 
-/* All segments, in the order that the collector wants. */
+/* Opens all segments, in the order that the collector chooses. */
 static void
 skx_exec_order(SkxExec *exec)
 {
@@ -87,7 +84,7 @@ skx_exec_order(SkxExec *exec)
 	skx_exec_check_order(exec->order, n);
 }
 
-/* The documents of all segments, by their numbers. */
+/* Returns the number of documents of each segment, by their numbers. */
 static uint32 *
 skx_exec_ndocs(const SkxExec *exec)
 {
@@ -127,7 +124,10 @@ skx_exec_begin(const SkxRequest *request, SkxCollector *collector)
 	return exec;
 }
 
-/* Ranges that a collector chooses may begin and end anywhere. */
+/*
+ * Opens the matches of a range.  A range that the collector chooses may begin
+ * and end at any document.
+ */
 static void
 skx_exec_open_matches(SkxExec *exec, SkxExecRange *range)
 {
@@ -157,7 +157,10 @@ skx_exec_close_matches(SkxExecRange *range)
 		skx_query_scan_close(range->matches);
 }
 
-/* The next matches of a range; 0: there are none. */
+/*
+ * Reads the next matches of a range.  Returns their number, or 0 if there are
+ * no more.
+ */
 static int
 skx_exec_next_matches(SkxExecRange *range, uint32 *docs)
 {
@@ -172,7 +175,10 @@ skx_exec_next_matches(SkxExecRange *range, uint32 *docs)
 	return n;
 }
 
-/* The next documents of a segment that are wanted; false: none are. */
+/*
+ * Sets *range to the next documents of its segment that are wanted.  Returns
+ * false if there are none.
+ */
 static bool
 skx_exec_next_range(SkxExec *exec, SkxExecRange *range)
 {
@@ -192,7 +198,7 @@ skx_exec_next_range(SkxExec *exec, SkxExecRange *range)
 	return true;
 }
 
-/* Has the collector answered the range by itself? */
+/* Returns true if the collector has answered the range itself. */
 static bool
 skx_exec_answers(SkxExec *exec, const SkxExecRange *range)
 {
@@ -204,7 +210,7 @@ skx_exec_answers(SkxExec *exec, const SkxExecRange *range)
 	return true;
 }
 
-/* Nothing of the current segment, or of this range of it, is read any more. */
+/* Ends the current segment, or what this process reads of it. */
 static void
 skx_exec_leave(SkxExec *exec, SkxExecRange *range)
 {
@@ -214,7 +220,9 @@ skx_exec_leave(SkxExec *exec, SkxExecRange *range)
 	skx_segment_relax(range->segment);
 }
 
-/* The next segments to go through together; returns how many. */
+/*
+ * Chooses the next segments, which are read together.  Returns their number.
+ */
 static int
 skx_exec_next_segments(SkxExec *exec, SkxSegment **segments)
 {
@@ -235,9 +243,8 @@ skx_exec_next_segments(SkxExec *exec, SkxSegment **segments)
 }
 
 /*
- * Opens the next segments: one, or several when all will be read, so that one
- * does not wait for what could be read with what another waits for.  False:
- * there are none.
+ * Opens the next segments.  If all matches will be read, opens several, so
+ * that their pages are read together.  Returns false if there are none.
  */
 static bool
 skx_exec_open_segments(SkxExec *exec)
@@ -266,7 +273,7 @@ skx_exec_open_segments(SkxExec *exec)
 	return n > 0;
 }
 
-/* The segment of a part. */
+/* Returns the segment of a part. */
 static SkxSegment *
 skx_exec_segment(SkxExec *exec, int number)
 {
@@ -275,7 +282,7 @@ skx_exec_segment(SkxExec *exec, int number)
 	return skx_snapshot_at(exec->source, number);
 }
 
-/* Goes over to a part of a segment, which may be the one that is open. */
+/* Moves to a part of a segment, which may be open already. */
 static void
 skx_exec_open_part(SkxExec *exec, const SkxSharePart *part)
 {
@@ -297,7 +304,10 @@ skx_exec_open_part(SkxExec *exec, const SkxSharePart *part)
 	exec->nranges = 1;
 }
 
-/* Takes the next part, of a segment or of what is pending; false: none. */
+/*
+ * Takes the next part, of a segment or of the pending documents.  Returns
+ * false if none is left.
+ */
 static bool
 skx_exec_take(SkxExec *exec)
 {
@@ -319,7 +329,7 @@ skx_exec_take(SkxExec *exec)
 	return true;
 }
 
-/* Has the collector room, or can it make some? */
+/* Returns true if the collector has freed capacity. */
 static bool
 skx_exec_drains(SkxExec *exec)
 {
@@ -328,7 +338,7 @@ skx_exec_drains(SkxExec *exec)
 	return methods->drain != NULL && methods->drain(exec->collector);
 }
 
-/* What a collector may rely on: the matches ascend within their range. */
+/* Checks that the matches ascend within their range. */
 static void
 skx_exec_check_batch(const SkxExecRange *range, const uint32 *docs, int n)
 {
@@ -342,7 +352,9 @@ skx_exec_check_batch(const SkxExecRange *range, const uint32 *docs, int n)
 #endif
 }
 
-/* Hands over the matches of a range; false: the collector is full. */
+/*
+ * Hands the matches of a range to the collector.  Returns false if it is full.
+ */
 static bool
 skx_exec_collect(SkxExec *exec, SkxExecRange *range)
 {
@@ -366,7 +378,7 @@ skx_exec_collect(SkxExec *exec, SkxExecRange *range)
 	return true;
 }
 
-/* The current range; false: the collector is full. */
+/* Processes the current range.  Returns false if the collector is full. */
 static bool
 skx_exec_range(SkxExec *exec)
 {
@@ -415,7 +427,10 @@ skx_exec_document(const SkxPendingDoc *doc, void *arg)
 		methods->pending(exec->collector, doc);
 }
 
-/* Begins what is pending; false: the collector wants none of it. */
+/*
+ * Begins the pending documents.  Returns false if the collector wants none of
+ * them.
+ */
 static bool
 skx_exec_enter(SkxExec *exec)
 {
@@ -430,7 +445,7 @@ skx_exec_enter(SkxExec *exec)
 	return true;
 }
 
-/* What is pending; false: the collector is full. */
+/* Processes the pending documents.  Returns false if the collector is full. */
 static bool
 skx_exec_pending(SkxExec *exec)
 {
@@ -449,7 +464,7 @@ skx_exec_pending(SkxExec *exec)
 	return true;
 }
 
-/* The next segments, or the next part; the end behind the last of them. */
+/* Moves to the next segments or the next part, or past the last of these. */
 static void
 skx_exec_go_on(SkxExec *exec)
 {
@@ -462,7 +477,7 @@ skx_exec_go_on(SkxExec *exec)
 		exec->state = SKX_EXEC_PENDING;
 }
 
-/* False: the collector is full. */
+/* Takes one step.  Returns false if the collector is full. */
 static bool
 skx_exec_step(SkxExec *exec)
 {

@@ -1,10 +1,11 @@
 /*
  * exec_share.c
- *	  Takes a view and its documents apart among the processes of a scan.
+ *	  Divides a view and its documents among the processes of a scan.
  *
- * The segments of one view are cut into parts, the same in every process, and
- * a counter says which are taken.  What is pending is one part: nearly always
- * it is little, and its pages are a chain.
+ * The segments of one view are divided into parts, in the same way in every
+ * process, and a counter says which parts are taken.  The pending documents
+ * are one part, since there are nearly always few of them, and their pages are
+ * a chain.
  */
 #include "postgres.h"
 
@@ -13,7 +14,7 @@
 #include "support/fault/fault.h"
 #include "utils/wait_event.h"
 
-/* Parts are cut at multiples of it. */
+/* Parts begin at multiples of this number of documents. */
 #define SKX_SHARE_WINDOW	4096
 
 void
@@ -34,7 +35,7 @@ skx_exec_share_restart(SkxShare *share)
 	pg_atomic_write_u64(&share->done, 0);
 }
 
-/* The view of all processes becomes that one, unless there is another. */
+/* Makes `own` the view of all processes, unless they have one. */
 static void
 skx_exec_share_offer(SkxShare *share, const SkxView *own)
 {
@@ -48,8 +49,9 @@ skx_exec_share_offer(SkxShare *share, const SkxView *own)
 }
 
 /*
- * The root of an earlier view is readable: it is open until the leader's
- * transaction ends, if a worker has taken it, or as long as the leader scans.
+ * The root of an earlier view is readable.  If a worker has taken the view,
+ * its root is kept until the leader's transaction ends; otherwise as long as
+ * the leader scans.
  */
 const SkxView *
 skx_exec_share_view(SkxShare *share, Relation index, const SkxView *own)
@@ -86,7 +88,7 @@ skx_exec_share_begin(SkxShareReader *reader, SkxShare *share, const uint32 *ndoc
 	reader->first = 0;
 }
 
-/* Documents of a part of a segment, but for its last one. */
+/* Returns the number of documents of each part of a segment but the last. */
 static uint64
 skx_exec_share_step(const SkxShareReader *reader, uint32 ndocs)
 {
@@ -134,7 +136,7 @@ skx_exec_share_take(SkxShareReader *reader, SkxSharePart *part)
 	return true;
 }
 
-/* Parts of all. */
+/* Returns the number of all parts. */
 static uint64
 skx_exec_share_total(const SkxShareReader *reader)
 {
@@ -164,7 +166,7 @@ skx_exec_share_is_done(const SkxShareReader *reader)
 	bool		done = pg_atomic_read_u64(&reader->share->done) ==
 		skx_exec_share_total(reader);
 
-	/* before what the others have left is read */
+	/* before reading what other processes have left */
 	pg_read_barrier();
 	return done;
 }

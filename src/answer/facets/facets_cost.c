@@ -1,9 +1,9 @@
 /*
  * facets_cost.c
- *	  Which way of telling the values of some rows costs least: the lists of a
- *	  column, the keys of the rows, or the rows themselves.
+ *	  Estimates from what the values of some rows cost least: from the posting
+ *	  lists of a column, the keys of the rows, or the rows themselves.
  *
- * All in units of what lists take for a document, 3 ns.
+ * Costs are in units of the time that a list takes for a document, 3 ns.
  */
 #include "postgres.h"
 
@@ -11,10 +11,10 @@
 #include "miscadmin.h"
 
 /*
- * A list that is opened takes 300 ns.  A row whose key is looked up and sorted
- * takes 100 ns; a value that is counted by itself 200, and 600 where memory is
- * not enough for all of them.  A row that is fetched takes 2 us and up, and more
- * where it has to be read.
+ * Opening a list takes 300 ns.  Looking up and sorting the key of a row takes
+ * 100 ns.  Counting a value by itself takes 200 ns, or 600 if memory does not
+ * suffice for all of them.  Fetching a row takes at least 2 us, and more if it
+ * has to be read.
  */
 #define SKX_FACETS_OPEN		100
 #define SKX_FACETS_KEY		32
@@ -22,16 +22,19 @@
 #define SKX_FACETS_SPILLED	200
 #define SKX_FACETS_FETCH	2000
 
-/* Bytes of memory for a value that is counted by itself, about. */
+/* Approximate bytes of memory for a value that is counted by itself. */
 #define SKX_FACETS_BYTES	128
 
 /*
- * Elements of arrays a document, at most, that make it worth while to find out
- * how many there are.
+ * Assumed bound of the array elements of a document.  If fetching the rows
+ * costs more than this many for each document, their lists are not examined
+ * one by one.
  */
 #define SKX_FACETS_ELEMENTS	32
 
-/* So many values of the column has the segment; each has a list. */
+/*
+ * Returns the number of values of a column in the segment.  Each has a list.
+ */
 static uint64
 skx_facets_count_lists(const SkxFacetInput *input, int column)
 {
@@ -54,7 +57,10 @@ skx_facets_keys_cost_less(const SkxFacetInput *input, int column)
 		lists * SKX_FACETS_OPEN + (input->to - input->from);
 }
 
-/* What the elements of a column of arrays take, or more than `enough`. */
+/*
+ * Returns the cost of the lists of a column of arrays, or a number above
+ * `enough`.
+ */
 static uint64
 skx_facets_elements_cost(const SkxFacetInput *input, int column, uint64 enough)
 {
@@ -81,7 +87,10 @@ skx_facets_elements_cost(const SkxFacetInput *input, int column, uint64 enough)
 	return cost;
 }
 
-/* What the lists of a column take; no more than `enough` need be found out. */
+/*
+ * Returns the cost of the lists of a column.  It need not be exact if it is
+ * clear whether it is above `enough`.
+ */
 static uint64
 skx_facets_lists_cost(const SkxFacetInput *input, int column, bool is_array,
 					  uint64 enough)

@@ -1,7 +1,7 @@
 /*
  * facets_gather.c
- *	  The rows of a count as bits, until there are as many as memory may be
- *	  taken for; then their values are counted.
+ *	  Collects the rows of a count as bits, until the memory budget is used up,
+ *	  and then counts their values.
  */
 #include "postgres.h"
 
@@ -9,32 +9,33 @@
 #include "answer/facets/facets_internal.h"
 #include "miscadmin.h"
 
-/* Documents that have bits, at least, however little work_mem is. */
+/* Least number of documents that have bits, however small work_mem is. */
 #define SKX_FACETS_LEAST	65536
 
 struct SkxFacets
 {
 	const SkxFacetsRequest *request;
-	uint64		rows;			/* that the count has found */
+	uint64		rows;			/* number of rows that were counted */
 	SkxSource  *source;			/* all segments of the view, open */
-	uint32		room;			/* documents that have bits at once, at most, */
-	uint32		taken;			/* and those that have now */
-	int			size;			/* of the merge's inputs */
-	int			number;			/* of the segment told last, */
-	bool		parted;			/* of which only documents [from, to) are */
-	uint32		from;			/* told: */
+	uint32		room;			/* largest number of documents that have bits */
+	uint32		taken;			/* number of documents that have bits */
+	int			size;			/* capacity of the merge's inputs */
+	int			number;			/* number of the current segment */
+	bool		parted;			/* only documents [from, to) of it are passed */
+	uint32		from;
 	uint32		to;
-	bool		begun;			/* and there were some */
-	SkxFacetLooses *loose;		/* of pending documents, and of segments with
-								 * few rows */
+	bool		begun;			/* the current part has an input */
+	SkxFacetLooses *loose;		/* values counted one by one */
 	SkxHeapAhead ahead;
 	SkxFacetMerge merge;
-	SkxFacetSums *sums;			/* NULL: one merge has all */
+	SkxFacetSums *sums;			/* NULL: one merge returns all values */
 };
 
 /* ---- values that are counted one by one ---- */
 
-/* Of a column asked for that is not among those that were counted. */
+/*
+ * Returns true if the value is of a requested column that is not in `counted`.
+ */
 static bool
 skx_facets_wants(const SkxFacets *f, uint32 counted, const SkxLexeme *value)
 {
@@ -48,7 +49,7 @@ skx_facets_wants(const SkxFacets *f, uint32 counted, const SkxLexeme *value)
 	return false;
 }
 
-/* More of them than memory may be taken for are summed up with all others. */
+/* Moves the values counted one by one to the sort, if they exceed work_mem. */
 static void
 skx_facets_spill(SkxFacets *f)
 {
@@ -74,7 +75,7 @@ skx_facets_spill(SkxFacets *f)
 	f->loose = skx_facets_loose_begin();
 }
 
-/* The values of a document, but for those of columns that were counted. */
+/* Counts the values of a document, except those of columns in `counted`. */
 static void
 skx_facets_take(SkxFacets *f, TSVector document, uint32 counted, uint64 place)
 {
@@ -103,7 +104,10 @@ skx_facets_pending(TSVector document, const ItemPointerData *tid, void *arg)
 
 /* ---- values by keys ---- */
 
-/* Of columns whose keys cost less than their lists, which are left out then. */
+/*
+ * Counts the values of columns whose keys cost less than their lists.  The
+ * merge leaves out these columns.
+ */
 static void
 skx_facets_by_keys(SkxFacets *f)
 {
@@ -134,10 +138,10 @@ skx_facets_by_keys(SkxFacets *f)
 
 /* ---- few rows of segments ---- */
 
-/* Rows that are fetched together. */
+/* Number of rows that are fetched together. */
 #define SKX_FACETS_ROWS		512
 
-/* Takes the values of n rows from these. */
+/* Fetches n rows and counts their values. */
 static void
 skx_facets_fetch(SkxFacets *f, SkxFacetRows *rows, const SkxColumns *columns,
 				 SkxFacetInput *input, const uint32 *docs, int n)
@@ -176,7 +180,10 @@ skx_facets_fetch_input(SkxFacets *f, SkxFacetRows *rows,
 		skx_facets_fetch(f, rows, columns, input, docs, n);
 }
 
-/* Of inputs with few rows; they have none then. */
+/*
+ * Fetches the rows of each input for which that costs less than posting lists,
+ * and removes the input.
+ */
 static void
 skx_facets_fetch_few(SkxFacets *f)
 {
@@ -210,7 +217,7 @@ skx_facets_fetch_few(SkxFacets *f)
 
 /* ---- rows of segments ---- */
 
-/* The input that is being filled; NULL: the segment has none. */
+/* Returns the input that is being filled, or NULL if there is none. */
 static SkxFacetInput *
 skx_facets_current(SkxFacets *f)
 {
@@ -237,7 +244,7 @@ skx_facets_new(SkxFacets *f)
 	return &m->inputs[m->ninputs++];
 }
 
-/* Counts the values of all rows so far, and forgets the rows. */
+/* Counts the values of all rows so far, and discards the rows. */
 static void
 skx_facets_pass(SkxFacets *f)
 {
@@ -261,7 +268,10 @@ skx_facets_pass(SkxFacets *f)
 	f->taken = 0;
 }
 
-/* Of documents from this one on. */
+/*
+ * Makes an input for documents of the current segment, beginning at `doc` or
+ * before it.
+ */
 static SkxFacetInput *
 skx_facets_stretch(SkxFacets *f, uint32 doc)
 {
@@ -286,7 +296,10 @@ skx_facets_stretch(SkxFacets *f, uint32 doc)
 	return input;
 }
 
-/* The count's segment is another one than ours, of the same number. */
+/*
+ * Moves to the segment that the count has reached.  f->source has opened it,
+ * too.
+ */
 static void
 skx_facets_enter(SkxFacets *f, const SkxSegment *seg)
 {
@@ -351,7 +364,7 @@ skx_facets_forget(SkxSegment *seg, void *arg)
 	f->merge.ninputs--;
 }
 
-/* What is counted one by one is an input like the segments. */
+/* Makes the values that were counted one by one an input of the merge. */
 static void
 skx_facets_put_loose(SkxFacets *f)
 {
@@ -378,7 +391,7 @@ skx_facets_begin(const SkxFacetsRequest *request, SkxCountWork *work)
 	f->request = request;
 	f->source = skx_snapshot_open(request->rows.index, request->rows.view);
 	(void) skx_snapshot_next(f->source, SKX_SOURCE_ALL);
-	/* half of work_mem, a bit each */
+	/* half of work_mem, with a bit for each document */
 	f->room = (uint32) Min(Max((uint64) work_mem * 1024 / 2 * 8,
 							   SKX_FACETS_LEAST), PG_UINT32_MAX / 2);
 	f->merge.ncolumns = request->ncolumns;

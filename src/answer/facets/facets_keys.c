@@ -1,12 +1,12 @@
 /*
  * facets_keys.c
- *	  Values of rows of a segment by the keys of a column, where these are fewer
- *	  than what its lists would have to be gone through for.
+ *	  Counts the values of rows of a segment by the keys of a column, if that
+ *	  costs less than its posting lists.
  *
- * A key that is not coarse tells a value (index/column/column_key.h), so that
- * it costs what the rows are, not what values there are: lists of a column
- * with as many values as the table has rows take as long for a hundred rows as
- * for all.
+ * A key that is not coarse determines a value (index/column/column_key.h).  So
+ * the cost depends on the number of rows, not on that of values.  If a column
+ * has as many values as the table has rows, its lists take as long for a
+ * hundred rows as for all.
  */
 #include "postgres.h"
 
@@ -14,7 +14,7 @@
 #include "index/segment/segment_keys.h"
 #include "miscadmin.h"
 
-/* Rows whose keys are sorted together. */
+/* Number of rows whose keys are sorted together. */
 #define SKX_FACETS_KEYS		4096
 
 typedef struct SkxFacetKey
@@ -28,7 +28,7 @@ struct SkxFacetKeys
 {
 	const SkxFacetInput *input;
 	SkxKeyReader *reader;
-	uint32		word;			/* of the input's bits that comes next */
+	uint32		word;			/* next word of the input's bits */
 	uint32		docs[SKX_FACETS_KEYS];
 	SkxKey		found[SKX_FACETS_KEYS];
 	SkxFacetKey keys[SKX_FACETS_KEYS];
@@ -71,7 +71,7 @@ skx_facets_keys_begin(const SkxFacetInput *input, int column)
 	return k;
 }
 
-/* Counts n keys that are one value's. */
+/* Counts n rows with the same key. */
 static void
 skx_facets_keys_add(SkxFacetKeys *k, SkxFacetLooses *loose,
 					const SkxFacetKey *key, int n)

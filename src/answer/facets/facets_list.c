@@ -1,10 +1,11 @@
 /*
  * facets_list.c
- *	  How many rows of a stretch of a segment a posting list has.
+ *	  How many rows of a range of documents are in a posting list.
  *
- * Rows are bits.  A list that is dense is laid over them window by window; of
- * one that is not each posting is looked up among the bits; and where the list
- * is far longer than the rows are many, these are looked up in the list.
+ * Rows are bits.  A dense list is intersected with them as a bitmap, window by
+ * window.  The postings of a sparse list are looked up among the bits.  If the
+ * list has far more postings than there are rows, the rows are looked up in
+ * the list.
  */
 #include "postgres.h"
 
@@ -13,8 +14,8 @@
 #include "port/pg_bitutils.h"
 
 /*
- * One posting in so many documents makes a window's worth of bits cheaper than
- * its documents.
+ * A list is dense if it has more than one posting for this many documents.
+ * Then a window is cheaper as bits than as documents.
  */
 #define SKX_FACETS_DENSE		24
 
@@ -43,7 +44,7 @@ skx_facets_bit(const SkxFacetInput *input, uint32 doc)
 	return input->bits[at / 64] >> (at % 64) & 1;
 }
 
-/* Lays the list over the bits. */
+/* Intersects the list with the rows, as bitmaps. */
 static uint64
 skx_facets_over(SkxFacetInput *input, uint32 *first)
 {
@@ -73,7 +74,7 @@ skx_facets_over(SkxFacetInput *input, uint32 *first)
 	return found;
 }
 
-/* Looks the postings up. */
+/* Looks up the postings among the rows. */
 static uint64
 skx_facets_test(SkxFacetInput *input, uint32 *first)
 {
@@ -98,7 +99,7 @@ skx_facets_test(SkxFacetInput *input, uint32 *first)
 	return found;
 }
 
-/* Looks the rows up. */
+/* Looks up the rows in the list. */
 static uint64
 skx_facets_probe(SkxFacetInput *input, uint32 *first)
 {
@@ -128,7 +129,7 @@ skx_facets_list(SkxFacetInput *input, uint32 *first)
 	CHECK_FOR_INTERRUPTS();
 	if (input->n == input->seg->header.ndocs)
 	{
-		/* each of its documents is among the rows */
+		/* every document of the segment is a row */
 		skx_facets_work.totals++;
 		skx_cursor_begin(input->cursor, &input->term);
 		*first = skx_cursor_seek(input->cursor, 0);

@@ -12,7 +12,7 @@
 
 struct SkxFacetLooses
 {
-	MemoryContext context;		/* of all that follows */
+	MemoryContext context;		/* owns all that follows */
 	HTAB	   *values;
 };
 

@@ -1,14 +1,14 @@
 /*
  * facets_merge.c
- *	  Goes through the values of a column in several segments side by side, so
- *	  that each is counted in all of them at once.
+ *	  Merges the values of a column in several inputs, so that each value is
+ *	  counted in all of them before the next one.
  */
 #include "postgres.h"
 
 #include "answer/facets/facets_internal.h"
 #include "miscadmin.h"
 
-/* Is it a value of the column that comes now, or its NULL? */
+/* Returns true if a lexeme is a value of the current column, or its NULL. */
 static bool
 skx_facets_belongs(const SkxFacetMerge *m, const SkxLexeme *lexeme)
 {
@@ -17,7 +17,10 @@ skx_facets_belongs(const SkxFacetMerge *m, const SkxLexeme *lexeme)
 		lexeme->bytes[2] != SKX_VALUE_EMPTY;
 }
 
-/* To the next value of the column; false: the input has no more of it. */
+/*
+ * Moves an input to the next value of the column.  Returns false if it has no
+ * more.
+ */
 static bool
 skx_facets_advance(const SkxFacetMerge *m, SkxFacetInput *input)
 {
@@ -36,7 +39,10 @@ skx_facets_advance(const SkxFacetMerge *m, SkxFacetInput *input)
 		skx_facets_belongs(m, &input->lexeme);
 }
 
-/* Pending values before the column are those of columns not asked for. */
+/*
+ * Moves an input to the values of a column.  If they were counted one by one,
+ * skips those of columns before it.
+ */
 static void
 skx_facets_seek(SkxFacetInput *input, const SkxLexeme ends[2])
 {
@@ -68,7 +74,7 @@ skx_facets_begin_column(SkxFacetMerge *m)
 	binaryheap_build(m->heap);
 }
 
-/* The least is the first. */
+/* Reverses the order, since the heap has the largest element on top. */
 static int
 skx_facets_compare(Datum a, Datum b, void *arg)
 {
@@ -97,7 +103,7 @@ skx_facets_merge_begin(SkxFacetMerge *m)
 	m->at = -1;
 }
 
-/* Adds what an input has of the value that it has come to. */
+/* Adds the rows of an input that have its current value. */
 static void
 skx_facets_add(SkxFacetInput *input, SkxFacet *facet)
 {
@@ -113,7 +119,7 @@ skx_facets_add(SkxFacetInput *input, SkxFacet *facet)
 	facet->count += n;
 }
 
-/* A value, with all that inputs have of it. */
+/* Sets *facet to the least value, and adds up its rows in all inputs. */
 static void
 skx_facets_gather(SkxFacetMerge *m, SkxFacet *facet)
 {

@@ -1,10 +1,10 @@
 /*
  * facets_ranges.c
- *	  How many rows have values between bounds, by the keys of documents.
+ *	  Counts rows by ranges of values, by the keys of documents.
  *
- * Keys are looked up for the rows alone, so that it costs the same whether a
- * column has few values or as many as rows.  Where keys do not tell the values,
- * these are counted one by one.
+ * Keys are looked up only for the rows, so the cost does not depend on the
+ * number of values of the column.  If keys do not determine the values, each
+ * value is counted as facets are.
  */
 #include "postgres.h"
 
@@ -17,18 +17,18 @@ typedef struct SkxFacetRanges
 {
 	const SkxRequest *rows;
 	int			column;
-	int			n;				/* bounds */
+	int			n;				/* number of bounds */
 	const SkxLexeme *bounds;
-	uint64	   *counts;			/* of n + 1 ranges, and of NULLs, */
-	uint64	   *found;			/* and those of the current segment */
+	uint64	   *counts;			/* rows of the n + 1 ranges, and NULLs */
+	uint64	   *found;			/* the same in the current segment */
 	SkxSegment *seg;			/* NULL: none is being read */
 	SkxKeyReader *reader;
-	int			nkeys;			/* of the bounds that some key is not below: */
-	uint64	   *least;			/* the least one of each */
+	int			nkeys;			/* number of bounds that some key is not below */
+	uint64	   *least;			/* least key that is not below each of these */
 	SkxKey	   *keys;
 } SkxFacetRanges;
 
-/* The least key of each bound in the segment. */
+/* Determines the least key of each bound in the segment. */
 static void
 skx_facets_bound_keys(SkxFacetRanges *r)
 {
@@ -60,7 +60,7 @@ skx_facets_enter_ranges(SkxFacetRanges *r, SkxSegment *seg)
 	memset(r->found, 0, sizeof(uint64) * (r->n + 2));
 }
 
-/* How many bounds the key is not below. */
+/* Returns how many bounds the key is not below. */
 static int
 skx_facets_range_of(const SkxFacetRanges *r, uint64 key)
 {
@@ -71,7 +71,7 @@ skx_facets_range_of(const SkxFacetRanges *r, uint64 key)
 	{
 		int			half = (left + 1) / 2;
 
-		/* a branch would be taken or not at random */
+		/* a branch would be unpredictable */
 		low += half & -(int) (r->least[low + half - 1] <= key);
 		left -= half;
 	}
@@ -115,7 +115,10 @@ skx_facets_range_done(SkxSegment *seg, void *arg)
 		r->counts[i] += r->found[i];
 }
 
-/* How many bounds the value is not below: canonical forms ascend as values do. */
+/*
+ * Returns how many bounds the value is not below.  Canonical forms ascend as
+ * values do.
+ */
 static int
 skx_facets_range_at(const SkxFacetRanges *r, const SkxLexeme *value)
 {
@@ -154,7 +157,7 @@ skx_facets_range_pending(TSVector document, const ItemPointerData *tid,
 	}
 }
 
-/* Do the column's keys tell its values? */
+/* Returns true if the column's keys determine its values. */
 static bool
 skx_facets_is_told(Relation index, int column)
 {
@@ -168,7 +171,7 @@ skx_facets_is_told(Relation index, int column)
 	return true;
 }
 
-/* Each value that the rows have, with how many do. */
+/* Counts the rows by their values, as facets. */
 static void
 skx_facets_range_values(SkxFacetRanges *r, SkxCountWork *work)
 {

@@ -1,9 +1,9 @@
 /*
  * facets_row.c
- *	  What an index has of rows, from the rows.
+ *	  Values of index columns, computed from rows of the table.
  *
- * They are rows that the snapshot sees, so they are there; what the versions of
- * one chain have is the same in all columns of an index.
+ * The rows are visible to the snapshot, so they exist.  All versions of a row
+ * in one chain have the same values in the columns of an index.
  */
 #include "postgres.h"
 
@@ -37,9 +37,9 @@ skx_facets_rows_has(const SkxFacetsRequest *request, int column)
 }
 
 /*
- * Another column becomes one that costs nothing: what it is computed by may be
- * slow, and may not be allowed in a parallel query, which asks for plain columns
- * only.
+ * Replaces each column that was not requested by one that costs nothing.  Its
+ * expression may be slow.  It may also be unsafe in a parallel query, which
+ * requests plain columns only.
  */
 static void
 skx_facets_rows_leave_out(IndexInfo *info, const SkxFacetsRequest *request)
@@ -81,7 +81,10 @@ skx_facets_rows_begin(const SkxFacetsRequest *request)
 	return r;
 }
 
-/* It may be gone for a snapshot that is too old, but for no other reason. */
+/*
+ * Errors out because a row is missing.  The only valid reason is that the
+ * snapshot is too old.
+ */
 SKX_NORETURN static void
 skx_facets_rows_none(const SkxRequest *request,
 					 const ItemPointerData *tid)

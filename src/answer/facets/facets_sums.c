@@ -1,6 +1,6 @@
 /*
  * facets_sums.c
- *	  Adds up the counts of values that come several times: by sorting them, in
+ *	  Adds up the counts of values that come several times, by sorting them in
  *	  work_mem or on disk.
  */
 #include "postgres.h"
@@ -15,7 +15,7 @@
 #include "utils/tuplesort.h"
 #include "utils/typcache.h"
 
-/* The columns of what is sorted. */
+/* Columns of the tuples that are sorted. */
 enum
 {
 	SKX_SUM_LEXEME,
@@ -28,8 +28,8 @@ struct SkxFacetSums
 {
 	Tuplesortstate *sort;
 	TupleTableSlot *slot;
-	bool		waits;			/* the slot has one that was not given */
-	char		bytes[MAXSTRLEN];	/* of the one given last */
+	bool		waits;			/* the slot has a tuple that was not returned */
+	char		bytes[MAXSTRLEN];	/* bytes of the value returned last */
 };
 
 SkxFacetSums *

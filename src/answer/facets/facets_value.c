@@ -1,7 +1,7 @@
 /*
  * facets_value.c
- *	  Values from their lexemes: from the canonical form if that tells them, or
- *	  else from a row.
+ *	  Makes values from their lexemes: from the canonical form if that
+ *	  determines them, or else from a row.
  */
 #include "postgres.h"
 
@@ -13,7 +13,8 @@
 
 typedef struct SkxFacetType
 {
-	Oid			type;			/* of values, or of elements of an array */
+	Oid			type;			/* of the values, or of the elements of an
+								 * array */
 	int32		typmod;
 	bool		is_array;
 	FmgrInfo	canonical;
@@ -25,9 +26,9 @@ typedef struct SkxFacetType
 struct SkxFacetValues
 {
 	const SkxFacetsRequest *request;
-	SkxFacetType types[INDEX_MAX_KEYS]; /* of the columns asked for */
-	SkxFacetRows *rows;			/* NULL: no row was looked at */
-	MemoryContext context;		/* of one value */
+	SkxFacetType types[INDEX_MAX_KEYS]; /* of the requested columns */
+	SkxFacetRows *rows;			/* NULL: no row has been read */
+	MemoryContext context;		/* memory of one value */
 };
 
 SkxFacetValues *
@@ -67,7 +68,7 @@ skx_facets_values_type(const SkxFacetValues *v, int column)
 	return v->types[column].type;
 }
 
-/* The element of an array that has the form. */
+/* Returns the element of an array that has the canonical form. */
 static Datum
 skx_facets_element(SkxFacetType *type, Datum array, const SkxLexeme *lexeme)
 {
@@ -97,8 +98,8 @@ skx_facets_element(SkxFacetType *type, Datum array, const SkxLexeme *lexeme)
 }
 
 /*
- * From the canonical form, if equal values are written in one way only, as 0 and
- * -0 are not.
+ * Makes a value from its canonical form.  Returns false if equal values may be
+ * written differently, as 0 and -0 are.
  */
 static bool
 skx_facets_form_value(const SkxFacetType *type, const SkxLexeme *lexeme,

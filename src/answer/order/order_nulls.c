@@ -11,7 +11,8 @@
 struct SkxOrderedNulls
 {
 	MemoryContext context;
-	SkxRequest	request;		/* the filter, and that the column is NULL */
+	SkxRequest	request;		/* its query: the filter, and the column is
+								 * NULL */
 	SkxRows    *rows;
 	SkxExec    *exec;			/* NULL: no row can match */
 };

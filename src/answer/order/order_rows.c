@@ -2,9 +2,9 @@
  * order_rows.c
  *	  The first rows that a search has found.
  *
- * Rows are ordered by rank, then by segment and document, pending ones last,
- * by stripe and number: an order without ties, so that a search can go on
- * after any of them.
+ * Rows are ordered by rank, then by segment and document.  Pending rows come
+ * last among those of a rank, by stripe and number.  This order has no ties,
+ * so that a search can continue after any row.
  */
 #include "postgres.h"
 
@@ -57,7 +57,7 @@ skx_order_sort_places(SkxOrderedRow *rows, int n)
 	skx_order_sort_by_place(rows, n);
 }
 
-/* Puts a row at i, from where on down its place is empty. */
+/* Puts a row into the empty place i of the heap, or further down. */
 static void
 skx_order_rows_down(SkxOrderedRows *rows, int i, SkxOrderedRow row)
 {

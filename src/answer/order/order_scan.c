@@ -1,11 +1,11 @@
 /*
  * order_scan.c
- *	  Rows in the order of a column: those with a value by searches for the
- *	  first ones, those without before or after them.
+ *	  Rows in the order of a column: those with a value, found by searches for
+ *	  the first ones, and those without, before or after them.
  *
- * A search goes over all segments and pending documents, and looks for a number
- * of rows after the last one that was handed out; the next one, if it comes to
- * that, for more.
+ * A search covers all segments and pending documents.  It looks for a number
+ * of rows after the last one that was handed out.  If more rows are fetched,
+ * the next search looks for more.
  */
 #include "postgres.h"
 
@@ -15,7 +15,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-/* Rows of a search at most: as many as have room in work_mem. */
+/* Returns how many of `rows` rows fit into work_mem. */
 static int
 skx_order_most(uint64 rows)
 {
@@ -55,10 +55,13 @@ skx_order_keys(const SkxOrderedRequest *request, SkxSegment *seg)
 	return skx_segment_keys_needed(request->index, seg, &request->key);
 }
 
-/* Has one key that values may share at least this part of the documents? */
+/* A key is shared by too many rows if one in this many documents has it. */
 #define SKX_ORDERED_SHARED_PART	8
 
-/* Then so many of a segment's quantiles are that key. */
+/*
+ * Returns false if a key that several values may share has so many documents.
+ * Then so many of the segment's quantiles are that key.
+ */
 static bool
 skx_order_keys_tell(const SkxKeyReader *keys)
 {
@@ -130,7 +133,10 @@ skx_order_open_segment(SkxOrdered *o, int number)
 	s->first = o->flip != 0 ? ~root.most : root.least;
 }
 
-/* Opens the column's keys in all segments, which come by their first ranks. */
+/*
+ * Opens the column's keys in all segments, and orders these by their first
+ * ranks.
+ */
 static void
 skx_order_segments(SkxCollector *c, SkxSegment *const *segments, int n,
 				   int *order)
@@ -158,7 +164,10 @@ skx_order_answer(SkxCollector *c, const SkxExecRange *range)
 	return true;
 }
 
-/* Has it a value that can be of one of the rows? */
+/*
+ * Returns true if the value of a pending document may be that of one of the
+ * rows.
+ */
 static bool
 skx_order_wants(SkxCollector *c, const SkxPendingDoc *doc)
 {
@@ -198,7 +207,10 @@ static const SkxCollectorMethods skx_order_methods = {
 	.pending = skx_order_pending
 };
 
-/* Of pending documents, which have no tree, keys are taken one by one. */
+/*
+ * Sets the column of the order.  Pending documents have no tree, so their keys
+ * are computed one by one.
+ */
 static void
 skx_order_begin_column(SkxOrdered *o)
 {
@@ -207,14 +219,17 @@ skx_order_begin_column(SkxOrdered *o)
 	o->coarse = skx_column_key_is_coarse(&o->request.key);
 }
 
-/* Where a search begins, and whether rows without a value come after it. */
+/*
+ * Determines where the search begins, and whether rows without a value follow
+ * those with one.
+ */
 static void
 skx_order_first_stage(SkxOrdered *o)
 {
 	const SkxOrderedRequest *request = &o->request;
 	bool		all = request->part == NULL;
 
-	/* a range has no NULL */
+	/* a range contains no NULL */
 	o->nulls_before = request->nulls_first || request->range != NULL || !all;
 	if (!all && request->part->nulls)
 	{
@@ -270,7 +285,7 @@ skx_order_make_tids(SkxOrdered *o, int n)
 											 (Size) o->max_tids);
 }
 
-/* Looks up the TIDs of rows of a segment, which stand together. */
+/* Looks up the tids of n rows, which are of one segment. */
 static void
 skx_order_look_up(SkxOrdered *o, SkxOrderedRow *rows, int n)
 {
@@ -290,7 +305,7 @@ skx_order_look_up(SkxOrdered *o, SkxOrderedRow *rows, int n)
 	}
 }
 
-/* Hands the rows out that were found. */
+/* Hands out the rows that were found.  Returns their number. */
 static int
 skx_order_hand_out(SkxOrdered *o)
 {
@@ -322,8 +337,9 @@ skx_order_hand_out(SkxOrdered *o)
 }
 
 /*
- * What is inserted after a pass is nothing that the snapshot sees: further
- * passes need not go through it, however much that is.
+ * Remembers the end of the pending documents.  The snapshot sees none of those
+ * that are inserted after the first pass, so further passes need not read
+ * them, however many they are.
  */
 static void
 skx_order_note_last(SkxOrdered *o)
@@ -338,7 +354,10 @@ skx_order_note_last(SkxOrdered *o)
 	o->rows_of.last = o->last;
 }
 
-/* The next rows with a value; fewer than looked for: there are no others. */
+/*
+ * Returns the number of the next rows with a value.  If there are fewer than
+ * were looked for, there are no others.
+ */
 static int
 skx_order_values(SkxOrdered *o)
 {
@@ -358,7 +377,7 @@ skx_order_values(SkxOrdered *o)
 	return n;
 }
 
-/* Rows without a value come at one end only. */
+/* Skips rows without a value if they came first. */
 static void
 skx_order_skip(SkxOrdered *o)
 {

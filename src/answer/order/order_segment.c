@@ -1,13 +1,13 @@
 /*
  * order_segment.c
- *	  What a segment adds to the first rows in the order of a column.
+ *	  The first rows of a segment in the order of a column.
  *
- * The tree of the column's keys tells what the keys of a stretch of documents
- * lie between.  Stretches are taken in the order of the best that they can have,
- * until no other one can have a row that is wanted: a few where the column
- * follows the order of the table, up to all where it does not.  Since queries
- * move forward, they are visited some at a time, each time twice as many, in the
- * order of documents.
+ * The tree of the column's keys bounds the keys of ranges of documents.
+ * Ranges are visited in the order of the best rank that they can have, until
+ * no other one can have a wanted row.  These are few if the column follows the
+ * order of the table, and up to all if it does not.  Queries move forward
+ * only.  So several ranges are visited at a time, in the order of documents,
+ * and twice as many each time.
  */
 #include "postgres.h"
 
@@ -16,29 +16,38 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-/* Stretches visited together at most. */
+/* Largest number of ranges of documents that are visited together. */
 #define SKX_ORDERED_STRETCHES	4096
 
-/* While they are fewer than this, stretches are groups; then leaves. */
+/*
+ * If fewer ranges than this are visited together, they are groups; otherwise
+ * they are leaves.
+ */
 #define SKX_ORDERED_FINE		8
 
 /*
- * A query with so few matches is gone through at once, and so is one with few
- * against the leaves that would be visited.
+ * All matches are visited at once if they cost no more than SKX_ORDERED_FEW,
+ * plus SKX_ORDERED_PER_LEAF for each leaf that would be visited.
  */
 #define SKX_ORDERED_FEW			256
 #define SKX_ORDERED_PER_LEAF	64
 
-/* A range of more than this part of the documents is no part of the query. */
+/*
+ * A range of keys is left out of the query if it has more than this part of
+ * the documents.
+ */
 #define SKX_ORDERED_WIDE		.1
 
-/* Neighbours that are visited as one: a visit takes as long as 200 documents. */
+/*
+ * Largest number of adjacent ranges that are visited as one.  A visit takes as
+ * long as 200 documents.
+ */
 #define SKX_ORDERED_JOINED		16
 
-/* Stretches whose keys are asked for together. */
+/* Number of ranges whose keys are prefetched together. */
 #define SKX_ORDERED_ASK			32
 
-/* Stretches that wait: a heap with the best one on top. */
+/* Ranges of documents to be visited: a heap with the best one on top. */
 typedef struct SkxOrderedNodes
 {
 	int			n;
@@ -46,7 +55,7 @@ typedef struct SkxOrderedNodes
 	SkxKeyNode *nodes;
 } SkxOrderedNodes;
 
-/* The best rank that a document of the stretch can have, of those wanted. */
+/* Returns the best wanted rank that a document of the range can have. */
 static inline uint64
 skx_order_node_rank(const SkxOrdered *o, const SkxOrderedSegment *s,
 					const SkxKeyNode *node)
@@ -55,7 +64,7 @@ skx_order_node_rank(const SkxOrdered *o, const SkxOrderedSegment *s,
 		Max(node->least, s->range.least);
 }
 
-/* Does a come before b? */
+/* Returns true if a comes before b. */
 static inline bool
 skx_order_node_before(const SkxOrdered *o, const SkxOrderedSegment *s,
 					  const SkxKeyNode *a, const SkxKeyNode *b)
@@ -116,7 +125,7 @@ skx_order_nodes_pop(const SkxOrdered *o, const SkxOrderedSegment *s,
 	return top;
 }
 
-/* Can a document of the stretch be one of the rows? */
+/* Returns true if a document of the range can be one of the rows. */
 static bool
 skx_order_node_competes(const SkxOrdered *o, const SkxOrderedSegment *s,
 						const SkxKeyNode *node)
@@ -131,7 +140,10 @@ skx_order_node_competes(const SkxOrdered *o, const SkxOrderedSegment *s,
 	return skx_order_rows_want(&o->rows, &best);
 }
 
-/* Is a stretch to be taken apart?  A leaf that the range ends in is, too. */
+/*
+ * Returns true if a range is to be divided.  So is a leaf in which the range
+ * of keys ends.
+ */
 static inline bool
 skx_order_is_coarse(const SkxOrderedSegment *s, const SkxKeyNode *node,
 					int most)
@@ -140,7 +152,7 @@ skx_order_is_coarse(const SkxOrderedSegment *s, const SkxKeyNode *node,
 		node->least < s->range.least || node->most > s->range.most;
 }
 
-/* Takes out the best stretches; returns how many. */
+/* Takes out the best ranges, at most `most`.  Returns their number. */
 static int
 skx_order_choose(SkxOrdered *o, SkxOrderedSegment *s,
 				 SkxOrderedNodes *nodes, SkxKeyNode *stretches, int most)
@@ -178,7 +190,7 @@ skx_order_compare_stretches(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Adds ascending documents that match. */
+/* Adds the first n documents of o->docs, which match and ascend. */
 static void
 skx_order_add_documents(SkxOrdered *o, SkxOrderedSegment *s, int n)
 {
@@ -221,8 +233,9 @@ skx_order_visit(SkxOrdered *o, SkxOrderedSegment *s,
 }
 
 /*
- * What documents are asked.  Not for a range that many are in, if keys tell it:
- * they are compared in any case.
+ * Returns the query that documents are tested by.  A range that many documents
+ * are in is left out if keys determine the values, since these keys are
+ * compared in any case.
  */
 static const SkxQuery *
 skx_order_filter(const SkxOrdered *o, const SkxOrderedSegment *s)
@@ -233,7 +246,7 @@ skx_order_filter(const SkxOrdered *o, const SkxOrderedSegment *s)
 	return o->request.filter;
 }
 
-/* Asks for the keys of stretches i, i + 1, ... of n. */
+/* Prefetches the keys of some of n ranges, from index i on. */
 static void
 skx_order_ask(SkxOrderedSegment *s, const SkxKeyNode *stretches, int i, int n)
 {
@@ -249,8 +262,9 @@ skx_order_ask(SkxOrderedSegment *s, const SkxKeyNode *stretches, int i, int n)
 }
 
 /*
- * Is it less work to look at all matches than to look for the best ones?  So it
- * is where each time that the query goes back makes bitmaps again.
+ * Returns true if looking at all matches is less work than looking for the
+ * best ones.  That is also true if the query would gather bitmaps again each
+ * time that it goes back.
  */
 static bool
 skx_order_is_simple(const SkxOrdered *o, SkxOrderedSegment *s)
@@ -267,8 +281,9 @@ skx_order_is_simple(const SkxOrdered *o, SkxOrderedSegment *s)
 }
 
 /*
- * How many stretches to visit next: twice as many, or all that matches as dense
- * as those so far, which were `found` in `seen` documents, seem to call for.
+ * Returns how many ranges to visit next: twice as many, or more if matches are
+ * as dense as in the ranges so far.  These had `seen` documents, of which
+ * `found` matched.
  */
 static int
 skx_order_more(const SkxOrdered *o, const SkxOrderedSegment *s, int most,
@@ -286,8 +301,8 @@ skx_order_more(const SkxOrdered *o, const SkxOrderedSegment *s, int most,
 }
 
 /*
- * Makes stretch i and those that follow it one, as far as they are neighbours, up
- * to a number that goes with how many are visited at all; returns the next one.
+ * Joins range i and those that follow it, as far as they are adjacent, and up
+ * to a number that grows with n.  Returns the index of the next range.
  */
 static int
 skx_order_join(SkxKeyNode *stretches, int i, int n)
@@ -306,7 +321,10 @@ skx_order_join(SkxKeyNode *stretches, int i, int n)
 	return next;
 }
 
-/* Visits stretches in the order of documents; returns how many these have. */
+/*
+ * Visits ranges in the order of documents.  Returns the number of their
+ * documents.
+ */
 static uint64
 skx_order_visit_all(SkxOrdered *o, SkxOrderedSegment *s,
 					SkxKeyNode *stretches, int n)
@@ -339,7 +357,7 @@ skx_order_open_visit(SkxOrderedSegment *s, const SkxQuery *query)
 	s->asked = query;
 }
 
-/* By stretches, or all at once. */
+/* Visits the ranges of a segment in turn, or all of it at once. */
 static void
 skx_order_by_stretches(SkxOrdered *o, SkxOrderedSegment *s,
 					   const SkxKeyNode *root)
@@ -349,7 +367,7 @@ skx_order_by_stretches(SkxOrdered *o, SkxOrderedSegment *s,
 	uint64		seen = 0;
 	int			n;
 
-	/* a part of the keys is looked for as a whole */
+	/* a part of the keys is searched as a whole */
 	int			most = o->request.part == NULL ? 1 : SKX_ORDERED_STRETCHES;
 
 	skx_order_open_visit(s, skx_order_filter(o, s));

@@ -25,7 +25,10 @@ skx_order_share_restart(SkxOrderedShare *share)
 	pg_atomic_write_u64(&share->next, 0);
 }
 
-/* A part begins at the key, if it is in the range and after the last one. */
+/*
+ * Lets a part begin at the key, if it is in the range and above the last
+ * bound.
+ */
 static void
 skx_order_share_bound(SkxOrderedShare *share, const SkxKeyRange *range,
 					  uint64 key)
@@ -39,8 +42,8 @@ skx_order_share_bound(SkxOrderedShare *share, const SkxKeyRange *range,
 }
 
 /*
- * By quantiles of the keys, and evenly between each two of them; by some of them
- * where parts are fewer.
+ * Divides the keys at their quantiles, and evenly between each two of these.
+ * For few parts, uses only some of the quantiles.
  */
 static void
 skx_order_share_quantiles(SkxOrderedShare *share, const SkxKeyReader *keys,
@@ -63,12 +66,12 @@ skx_order_share_quantiles(SkxOrderedShare *share, const SkxKeyReader *keys,
 }
 
 /*
- * Each part goes through all pending documents: all of them together through at
- * most one for so many documents of segments.
+ * Each part reads all pending documents.  All parts together read at most one
+ * for this many documents of the segments.
  */
 #define SKX_ORDERED_PENDING_SHARE	4
 
-/* Parts at most, for what is pending. */
+/* Returns the largest number of parts, given the pending documents. */
 static int
 skx_order_share_parts(const SkxOrderedRequest *request, int parts)
 {
@@ -116,7 +119,7 @@ skx_order_share_take(SkxOrderedShare *share,
 	uint64		number = pg_atomic_fetch_add_u64(&share->next, 1);
 	uint64		nvalues = share->nbounds + 1;
 
-	/* a range has no NULL */
+	/* a range contains no NULL */
 	bool		nulls = request->range == NULL;
 	uint64		i = number;
 

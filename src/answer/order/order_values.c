@@ -1,12 +1,13 @@
 /*
  * order_values.c
- *	  What a segment adds to the first rows, by the lists of the column's values.
+ *	  The first rows of a segment in the order of a column, by the posting
+ *	  lists of its values.
  *
- * Where the column does not follow the order of documents, nearly every stretch
- * may have one of the first rows.  The dictionary has the values in their order:
- * the documents of the first ones are asked whether they match, until enough do.
- * That takes as many documents as it takes to find the rows among them, however
- * many the segment has.
+ * If the column does not follow the order of documents, nearly every range of
+ * documents may have one of the first rows.  The dictionary has the values in
+ * their order.  So documents of the first values are tested, until enough of
+ * them match.  The cost depends on how many have to be tested, not on the
+ * number of documents of the segment.
  */
 #include "postgres.h"
 
@@ -16,21 +17,25 @@
 #include "format/disk/disk_keys.h"
 #include "miscadmin.h"
 
-/* Documents whose query is asked about them at once, at most. */
+/* Largest number of documents that are tested together. */
 #define SKX_ORDERED_FOUND		16384
 
 /*
- * A column is scattered if this many times as many documents would have to be
- * looked at for those of a range of keys as there are.
+ * A column is scattered if, to find the documents of a range of keys, at least
+ * this many times as many have to be looked at.
  */
 #define SKX_ORDERED_SCATTERED	4
 
-/* Documents of a range that come by their values in any case: some groups of keys. */
+/*
+ * A range of keys with fewer documents than this, which are some groups of
+ * keys, is searched by values even if the column is not scattered.
+ */
 #define SKX_ORDERED_NARROW		(8 * SKX_SUBBLOCK)
 
 /*
- * ns, of a million passages in memory: to begin; of a document that comes by its
- * value; of a match whose key is looked up, and of a group in which one is.
+ * Costs in ns, for a million passages in memory: of the beginning, of a
+ * document found by its value, of a match whose key is looked up, and of a
+ * group in which there is such a match.
  */
 #define SKX_ORDERED_NS_BEGIN	3000.0
 #define SKX_ORDERED_NS_FOUND	50.0
@@ -38,8 +43,9 @@
 #define SKX_ORDERED_NS_GROUP	30.0
 
 /*
- * So many times as many as were expected at first are taken at most, and not
- * more than in the time in which all matches can be looked at.
+ * The search by values ends after this many times the documents that were
+ * expected at first.  It ends earlier if all matches can be looked at in the
+ * time that this takes.
  */
 #define SKX_ORDERED_GIVE_UP		8
 
@@ -58,25 +64,30 @@ typedef struct SkxOrderedFound
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* The documents of values in their order, as far as they have come. */
+/* The documents of values, in the order of the values. */
 typedef struct SkxOrderedWalk
 {
 	SkxKeyValues *values;
-	const SkxKeyValue *next;	/* not taken yet; NULL: none is left */
-	SkxCursor  *list;			/* for lists of their own; NULL: none yet */
-	bool		open;			/* it is on the list of that value, */
-	uint32		from;			/* of which documents from here on are left */
+	const SkxKeyValue *next;	/* value to be taken next; NULL: none is left */
+	SkxCursor  *list;			/* for values whose documents are not in the
+								 * dictionary; NULL: not created */
+	bool		open;			/* it is on the list of the next value */
+	uint32		from;			/* first document of that list not taken yet */
 	int			n;
-	int			most;			/* documents to be asked about at once */
-	SkxOrderedFound *found;		/* room for them, and those of a value */
-	uint64		taken;			/* documents in all, */
-	double		give_up;		/* and how many at most */
-	bool		within;			/* a coarse key of which values were taken may
-								 * have others */
+	int			most;			/* largest number of documents tested together */
+	SkxOrderedFound *found;		/* documents to be tested; capacity for `most`
+								 * and those of a value */
+	uint64		taken;			/* number of all documents taken */
+	double		give_up;		/* largest number of them */
+	bool		within;			/* values were taken whose coarse key other
+								 * values may have */
 	uint64		within_key;
 } SkxOrderedWalk;
 
-/* Keys that rows can still have in this search; false: none. */
+/*
+ * Sets *left to the keys that rows can still have in this search.  Returns
+ * false if there are none.
+ */
 static bool
 skx_order_left(const SkxOrdered *o, const SkxOrderedSegment *s,
 			   SkxKeyRange *left)
@@ -89,7 +100,7 @@ skx_order_left(const SkxOrdered *o, const SkxOrderedSegment *s,
 	return left->least <= left->most;
 }
 
-/* As far as the quantiles that are next to it, where there are any. */
+/* Widens a range to the adjacent quantiles, if there are any. */
 static void
 skx_order_widen(const uint64 *quantiles, int n, SkxKeyRange *range)
 {
@@ -109,9 +120,10 @@ skx_order_widen(const uint64 *quantiles, int n, SkxKeyRange *range)
 }
 
 /*
- * Does the column not follow the order of documents?  By the first keys wanted,
- * of a twenty-fourth to an eighth of the documents, as its quantiles tell: among
- * fewer, those that are not quite in order count too much.
+ * Returns true if the column is scattered.  Tests the range of the first
+ * wanted keys, which have from a twenty-fourth to an eighth of the documents
+ * by the quantiles.  Among fewer documents, those that are slightly out of
+ * order would count too much.
  */
 static bool
 skx_order_is_scattered(const SkxOrdered *o, SkxOrderedSegment *s,
@@ -141,7 +153,7 @@ skx_order_is_scattered(const SkxOrdered *o, SkxOrderedSegment *s,
 		docs * SKX_ORDERED_SCATTERED;
 }
 
-/* To look at all matches, with their keys. */
+/* Returns the time for looking at all matches and their keys. */
 static double
 skx_order_simple_ns(const SkxOrderedSegment *s)
 {
@@ -153,8 +165,9 @@ skx_order_simple_ns(const SkxOrderedSegment *s)
 }
 
 /*
- * The documents, in the order of values, among which enough matches are to be
- * expected; 0: it takes less to look at all matches.
+ * Returns the number of documents, in the order of values, among which enough
+ * matches are expected.  Returns 0 if there are not that many, or if looking
+ * at all matches takes less time.
  */
 static double
 skx_order_expected(const SkxOrdered *o, const SkxOrderedSegment *s,
@@ -172,7 +185,7 @@ skx_order_expected(const SkxOrdered *o, const SkxOrderedSegment *s,
 	return docs < most && ns < simple ? docs : 0;
 }
 
-/* Has it a document in each group, on average? */
+/* Returns true if the value has a document in each group, on average. */
 static inline bool
 skx_order_is_long(const SkxOrderedSegment *s, const SkxKeyValue *value)
 {
@@ -180,7 +193,10 @@ skx_order_is_long(const SkxOrderedSegment *s, const SkxKeyValue *value)
 		value->term.df >= Max(s->seg->header.ndocs / SKX_SUBBLOCK, SKX_SUBBLOCK);
 }
 
-/* Begins the list of the next value, at the first document not handed out. */
+/*
+ * Begins the list of the next value, at the first document that was not handed
+ * out.
+ */
 static void
 skx_order_open_list(SkxOrdered *o, SkxOrderedSegment *s,
 					SkxOrderedWalk *walk)
@@ -199,8 +215,8 @@ skx_order_open_list(SkxOrdered *o, SkxOrderedSegment *s,
 }
 
 /*
- * Takes the documents of the next value, or of a list of its own some, in their
- * order.
+ * Takes the documents of the next value, or some of those that are not in the
+ * dictionary, in their order.
  */
 static void
 skx_order_take(SkxOrdered *o, SkxOrderedSegment *s, SkxOrderedWalk *walk)
@@ -234,9 +250,9 @@ skx_order_take(SkxOrdered *o, SkxOrderedSegment *s, SkxOrderedWalk *walk)
 }
 
 /*
- * Can what is left be told by its keys, and documents of the first one?  Not if
- * other values with the same key were taken, or may follow: their documents are
- * anywhere.
+ * Returns true if one key and one document can tell what is left
+ * (skx_order_narrow()).  They cannot if values with the same key were taken
+ * and others may follow, since documents of these are anywhere.
  */
 static inline bool
 skx_order_is_apart(const SkxOrderedWalk *walk)
@@ -245,7 +261,7 @@ skx_order_is_apart(const SkxOrderedWalk *walk)
 		(!walk->open && walk->next->key != walk->within_key);
 }
 
-/* Adds those that match. */
+/* Adds the documents that match. */
 static void
 skx_order_add_found(SkxOrdered *o, SkxOrderedSegment *s,
 					SkxOrderedWalk *walk)
@@ -283,7 +299,7 @@ skx_order_add_found(SkxOrdered *o, SkxOrderedSegment *s,
 	walk->n = 0;
 }
 
-/* Can a value that is left be of one of the rows? */
+/* Returns true if a value that is left can be that of one of the rows. */
 static bool
 skx_order_goes_on(const SkxOrdered *o, const SkxOrderedSegment *s,
 				  const SkxOrderedWalk *walk)
@@ -298,8 +314,8 @@ skx_order_goes_on(const SkxOrdered *o, const SkxOrderedSegment *s,
 }
 
 /*
- * Goes through values; false: there are more matches behind these, which are to
- * be found by other means.
+ * Goes through the values.  Returns false if further matches have to be found
+ * by other means.
  */
 static bool
 skx_order_walk(SkxOrdered *o, SkxOrderedSegment *s, SkxOrderedWalk *walk)
@@ -324,7 +340,7 @@ skx_order_walk(SkxOrdered *o, SkxOrderedSegment *s, SkxOrderedWalk *walk)
 	return true;
 }
 
-/* Leaves only values, and documents of the next one, that were not taken yet. */
+/* Restricts the segment to values and documents that were not taken yet. */
 static void
 skx_order_narrow(const SkxOrdered *o, SkxOrderedSegment *s,
 				 const SkxOrderedWalk *walk)
@@ -338,9 +354,10 @@ skx_order_narrow(const SkxOrdered *o, SkxOrderedSegment *s,
 }
 
 /*
- * Goes through the values if that takes less than anything else.  Where the next
- * one has very many documents, stretches have the first of these: ties come in
- * the order of documents.
+ * Goes through the values, if that takes the least time.  Returns true if
+ * nothing is left to do.  If the next value has very many documents, the first
+ * of these are found by ranges of documents, since ties come in the order of
+ * documents.
  */
 static bool
 skx_order_walk_values(SkxOrdered *o, SkxOrderedSegment *s,
@@ -397,7 +414,7 @@ skx_order_by_values(SkxOrdered *o, SkxOrderedSegment *s)
 	skx_segment_values_end(walk.values);
 	if (walk.list != NULL)
 		skx_cursor_close(walk.list);
-	/* by stretches, then */
+	/* the rest is found by ranges of documents */
 	if (!done && narrow && s->scattered)
 		s->scattered = skx_order_is_scattered(o, s, &left);
 	return done;

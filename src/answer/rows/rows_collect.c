@@ -7,8 +7,8 @@
 #include "answer/rows/rows.h"
 
 /*
- * Ranges of a segment with other processes: each is looked for once in every
- * list.
+ * Number of ranges of a segment with other processes.  Each range is looked up
+ * once in every list.
  */
 #define SKX_ROWS_PARTS	128
 

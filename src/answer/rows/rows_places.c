@@ -1,15 +1,16 @@
 /*
  * rows_places.c
- *	  A collector of the first matches by their places in the table, behind one.
+ *	  A collector of the first matches, from a key on, in the order of their
+ *	  tids.
  *
- * Documents of a segment have the order of their places.  Once as many are held
- * as are wanted, a segment is done with the first document that comes behind
+ * Documents of a segment have the order of their tids.  Once as many rows are
+ * held as are wanted, a segment is done at the first document that comes after
  * all of these.
  *
- * A slice is every n-th chunk of blocks of the table.  Of a segment that is
- * ranges of documents: where a chunk begins is found among the places of the
- * documents, by steps that double and then halve, and what lies between two
- * chunks of the slice is passed over by the lists' own skips.
+ * A slice is every n-th chunk of blocks of the table.  In a segment that is a
+ * number of ranges of documents.  The first document of a chunk is found by
+ * its tid, in steps that double and then halve.  The posting lists skip the
+ * documents between two chunks of the slice.
  */
 #include "postgres.h"
 
@@ -18,10 +19,10 @@
 
 #define SKX_ROWS_CHUNK_KEYS	((uint64) SKX_ROWS_CHUNK << 16)
 
-/* Above all places. */
+/* A key above those of all tids. */
 #define SKX_ROWS_NEVER			PG_UINT64_MAX
 
-/* Places that there is room for at first. */
+/* Capacity for keys at first. */
 #define SKX_ROWS_ROOM			1024
 
 static uint64
@@ -33,12 +34,12 @@ skx_places_key_of(SkxSegment *seg, uint32 doc)
 	return skx_rows_key(&tid);
 }
 
-/* The first document from `from` on whose key is not below `key`. */
+/* Returns the first document from `from` on whose key is not below `key`. */
 static uint32
 skx_places_find(SkxSegment *seg, uint32 from, uint64 key)
 {
 	uint32		ndocs = seg->header.ndocs;
-	uint32		low = from;		/* none before it is the one */
+	uint32		low = from;		/* the result is not before `low` */
 	uint64		step = 1;
 	uint32		high;
 
@@ -61,7 +62,7 @@ skx_places_find(SkxSegment *seg, uint32 from, uint64 key)
 	return low;
 }
 
-/* Chunks from this one on: the first of the slice. */
+/* Returns the first chunk of the slice from `chunk` on. */
 static uint64
 skx_places_chunk(const SkxRowsSlice *slice, uint64 chunk)
 {
@@ -71,7 +72,10 @@ skx_places_chunk(const SkxRowsSlice *slice, uint64 chunk)
 		chunk + (slice->slices - past) + slice->slice;
 }
 
-/* The next documents in a chunk of the slice, behind the place to go on from. */
+/*
+ * Sets [*from, *to) to the next wanted documents of a segment, which are in
+ * one chunk of the slice.  Returns false if there are none.
+ */
 static bool
 skx_places_range(SkxCollector *collector, SkxSegment *seg, uint32 *from,
 				 uint32 *to)
@@ -81,7 +85,7 @@ skx_places_range(SkxCollector *collector, SkxSegment *seg, uint32 *from,
 	uint32		ndocs = seg->header.ndocs;
 	uint32		doc = *to;
 
-	/* nothing lies before a first page */
+	/* if `from` is 0, no document comes before it */
 	if (doc == 0 && p->from > 0)
 		doc = skx_places_find(seg, 0, p->from);
 	while (doc < ndocs)
@@ -118,7 +122,7 @@ skx_places_compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Leaves the first ones of those held, in their order. */
+/* Sorts the keys, and keeps the first `most` of them. */
 static void
 skx_places_cut(SkxRowPlaces *p)
 {
@@ -129,7 +133,9 @@ skx_places_cut(SkxRowPlaces *p)
 	p->beyond = p->keys[p->n - 1];
 }
 
-/* False: neither this place nor one behind it is wanted. */
+/*
+ * Adds a key.  Returns false if neither this key nor a larger one is wanted.
+ */
 static bool
 skx_places_add(SkxRowPlaces *p, uint64 key)
 {

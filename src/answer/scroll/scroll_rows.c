@@ -1,6 +1,7 @@
 /*
  * scroll_rows.c
- *	  Fetches the rows at the places that match, until there are enough.
+ *	  Fetches the rows of a page: looks for the tids of matches, and reads
+ *	  their rows, until there are enough.
  */
 #include "postgres.h"
 
@@ -12,16 +13,16 @@
 #include "utils/rel.h"
 
 /*
- * Places that are looked for at a time: each has twice eight bytes, which are to
- * stay within work_mem; and where most rows at them are dead, a few more than
- * are wanted save a search.
+ * Least number of tids that are looked for at a time.  If most rows are dead,
+ * looking for a few more than are wanted saves a search.  The largest number
+ * follows from work_mem, as each tid takes 16 bytes.
  */
 #define SKX_SCROLL_LEAST	256
 
-/* Rows that are looked for in the table together. */
+/* Number of rows that are looked up in the table together. */
 #define SKX_SCROLL_BATCH	1024
 
-/* One scroll, and the places that it has come to. */
+/* A scroll, and the tids that it has found. */
 typedef struct SkxScroll
 {
 	const SkxScrollRequest *request;
@@ -41,7 +42,10 @@ skx_scroll_most(uint64 rows)
 					 SKX_SCROLL_LEAST);
 }
 
-/* Rows that the snapshot sees at n places, the first `most` of them. */
+/*
+ * Passes the rows at n tids that the snapshot sees to the caller, but at most
+ * `most`.  Returns their number.
+ */
 static uint64
 skx_scroll_fetch(SkxScroll *s, const uint64 *keys, int n, uint64 most)
 {
@@ -69,7 +73,7 @@ skx_scroll_fetch(SkxScroll *s, const uint64 *keys, int n, uint64 most)
 	return rows;
 }
 
-/* Rows at the places that were found. */
+/* Does as skx_scroll_fetch() for all tids that were found. */
 static uint64
 skx_scroll_fetch_all(SkxScroll *s, uint64 most)
 {

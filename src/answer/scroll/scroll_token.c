@@ -1,9 +1,9 @@
 /*
  * scroll_token.c
- *	  Where a scroll goes on, as bytes that the user keeps.
+ *	  Tokens of a scroll, which tell where it continues.
  *
- * A token that was made up can do no more than one that was given: go on behind
- * some place.
+ * A forged token can do no more than a genuine one: let the scroll continue
+ * after some row.
  */
 #include "postgres.h"
 

@@ -1,14 +1,14 @@
 /*
  * topk_and.c
- *	  The best documents with all required words: score first, then intersect.
+ *	  Searches a conjunction: scores first, then intersects.
  *
- * The list with the fewest documents leads, sub-block by sub-block.  One whose
- * bound, with those of all other lists over its documents, does not reach the
- * heap is passed over undecoded.  Else its documents get their parts at once,
- * and only those that can still become hits are looked up in the other lists,
- * one list after the other.
+ * The list with the fewest documents leads, sub-block by sub-block.  A
+ * sub-block is skipped undecoded if its bound, plus those of all other lists
+ * over its documents, is below the threshold.  Otherwise its documents get
+ * their contributions at once.  Only those that can still become hits are
+ * looked up in the other lists, one list after the other.
  *
- * While anything has to be read, documents of the lead are gathered
+ * While pages have to be read, documents of the lead are gathered
  * (topk_cold.c).
  */
 #include "postgres.h"
@@ -18,13 +18,17 @@
 typedef struct SkxAnd
 {
 	SkxTopkRun *run;
-	int64	   *rest;			/* what lists from i on give at most in the
-								 * window; required ones, then optional */
+	int64	   *rest;			/* rest[i]: bound of the contributions of
+								 * required lists from i on and of all
+								 * optional ones */
 	bool		cold;			/* documents of the lead are being gathered */
-	uint64		reads;			/* see skx_segment_cold */
+	uint64		reads;			/* state of skx_segment_cold() */
 } SkxAnd;
 
-/* Bounds of all lists but the lead for its window; false: it can be passed. */
+/*
+ * Computes the bounds of all lists but the lead in the documents [from, to) of
+ * the lead's sub-block.  Returns false if none of these can become a hit.
+ */
 static bool
 skx_and_bounds(SkxAnd *a, uint32 from, uint32 to)
 {
@@ -53,7 +57,7 @@ skx_and_bounds(SkxAnd *a, uint32 from, uint32 to)
 		else
 			l->bound = skx_topk_list_bound(l, from, to);
 		if (l->bound == 0 && l->term != NULL && i < run->nrequired)
-			return false;		/* it has none of these documents */
+			return false;		/* the list has none of them */
 		total += l->bound - l->max;
 	}
 	if (total < run->need)
@@ -69,7 +73,10 @@ skx_and_bounds(SkxAnd *a, uint32 from, uint32 to)
 	return true;
 }
 
-/* Before there is anything to reach, nothing is asked for bounds. */
+/*
+ * Sets a->rest while there is no threshold.  Bounds would drop no document
+ * then, so none is computed.
+ */
 static void
 skx_and_no_bounds(SkxAnd *a)
 {
@@ -86,7 +93,10 @@ skx_and_no_bounds(SkxAnd *a)
 		a->rest[i] = PG_INT32_MAX;
 }
 
-/* Notes the candidates for which lists will be asked for places. */
+/*
+ * Copies the candidates to run->placed, by which lists note their positions
+ * and frequencies.
+ */
 static void
 skx_and_begin_places(SkxTopkRun *run)
 {
@@ -97,7 +107,7 @@ skx_and_begin_places(SkxTopkRun *run)
 		run->required[i]->place = 0;
 }
 
-/* The lead's are wanted of those that are left only. */
+/* Notes the positions of the lead, only for the candidates that are left. */
 static void
 skx_and_lead_places(SkxTopkRun *run)
 {
@@ -110,7 +120,10 @@ skx_and_lead_places(SkxTopkRun *run)
 							 skx_cursor_find(lead->cursor, run->docs[i]));
 }
 
-/* The lead's parts first: most of its documents give too little. */
+/*
+ * Computes the lead's contributions first, since most of its documents get too
+ * little.
+ */
 static void
 skx_and_score_first(SkxAnd *a, uint32 from, uint32 to)
 {
@@ -132,8 +145,9 @@ skx_and_score_first(SkxAnd *a, uint32 from, uint32 to)
 }
 
 /*
- * The lead's parts last: whatever they are, the other lists may give enough,
- * but few documents are in these.
+ * Computes the lead's contributions last.  They would drop no candidate, since
+ * the other lists may contribute enough.  But few documents are in those
+ * lists.
  */
 static void
 skx_and_score_last(SkxAnd *a, uint32 from, uint32 to)
@@ -155,7 +169,10 @@ skx_and_score_last(SkxAnd *a, uint32 from, uint32 to)
 	skx_topk_batch_add(run, lead);
 }
 
-/* Memory for how often candidates count in each list. */
+/*
+ * Allocates memory for the frequencies of the candidates in each required
+ * list.
+ */
 static void
 skx_and_open_tfs(SkxTopkRun *run)
 {
@@ -171,9 +188,9 @@ skx_and_open_tfs(SkxTopkRun *run)
 }
 
 /*
- * All parts last, and before them the phrase or what else the query asks for:
- * while there is nothing to reach, few documents that have it are more than many
- * that have not.
+ * Computes all contributions last, after the phrase or the rest of the filter
+ * was tested.  While there is no threshold, contributions drop no candidate,
+ * but these conditions do.
  */
 static void
 skx_and_rest_first(SkxTopkRun *run, uint32 from, uint32 to)
@@ -191,7 +208,7 @@ skx_and_rest_first(SkxTopkRun *run, uint32 from, uint32 to)
 	skx_topk_batch_add(run, lead);
 }
 
-/* Would norms of the lead's sub-block have to be read? */
+/* Returns true if norms of the lead's sub-block would have to be read. */
 static bool
 skx_and_cold(SkxTopkRun *run, uint32 from, uint32 to)
 {
@@ -220,8 +237,8 @@ skx_and_candidates(SkxAnd *a, uint32 from, uint32 to)
 }
 
 /*
- * A sub-block of the lead.  Bounds of the other lists are asked for only while
- * nothing has to be read for them.
+ * Searches the documents [from, to) of the lead's sub-block.  Bounds of the
+ * other lists are computed only while nothing has to be read for them.
  */
 static void
 skx_and_subblock(SkxAnd *a, uint32 from, uint32 to)
@@ -249,7 +266,7 @@ skx_and_subblock(SkxAnd *a, uint32 from, uint32 to)
 	a->cold = run->n > 0 || skx_segment_cold(&a->reads);
 }
 
-/* Is a required list other than the lead at its end? */
+/* Returns true if a required list other than the lead is at its end. */
 static bool
 skx_and_done(const SkxTopkRun *run)
 {
@@ -272,7 +289,7 @@ skx_topk_and(SkxTopkRun *run)
 	a.reads = skx_segment_reads();
 	run->noted = run->required;
 	run->nnoted = run->nrequired;
-	/* those that give most are asked first: they come last */
+	/* ascending by contribution: the last list is looked up first */
 	skx_topk_list_sort(run->optional, run->noptional);
 	skx_cursor_lead(lead->cursor, a.cold ? SKX_CURSOR_WHOLE : SKX_CURSOR_LEAD,
 					NULL);

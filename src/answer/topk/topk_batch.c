@@ -1,9 +1,10 @@
 /*
  * topk_batch.c
- *	  Candidates of a search: their parts so far, and what becomes of them.
+ *	  Candidates of a search: adds contributions to their sums, drops those
+ *	  that cannot become hits, and makes hits of the others.
  *
- * Candidates ascend.  Whatever is dropped is dropped because even with all
- * that the lists not asked yet could add it would not be a hit.
+ * Candidates ascend by document.  A candidate is dropped for its sum only if
+ * it would be no hit even with all that the remaining lists can contribute.
  */
 #include "postgres.h"
 
@@ -43,7 +44,10 @@ skx_topk_batch_floor(SkxTopkRun *run, int64 floor)
 								(int32) Min(floor, PG_INT32_MAX));
 }
 
-/* Of which of the documents in `placed` posting `at` is. */
+/*
+ * Returns the index in run->placed of the document of posting `at`.  Postings
+ * of a list must be passed in ascending order.
+ */
 static inline int
 skx_topk_batch_placed(const SkxTopkRun *run, SkxTopkList *l, int at)
 {
@@ -61,26 +65,32 @@ skx_topk_batch_place(const SkxTopkRun *run, SkxTopkList *l, int at)
 }
 
 /*
- * The rest of the query is asked first where less than this part of the
- * candidates pass it, as the last ones tell, of which so many are remembered.
+ * The rest of the query is tested early if at most one in SKX_SIEVE_PART of
+ * the recent candidates has passed it.  Counts are halved when SKX_SIEVE_KNOWN
+ * candidates have been tested, so that recent ones count more.
  */
 #define SKX_SIEVE_PART			3
 #define SKX_SIEVE_KNOWN			8192
 
-/* A list being asked about candidates; those kept so far come first. */
+/*
+ * A lookup of candidates in a list.  Candidates that are kept move to the
+ * front.
+ */
 typedef struct SkxProbe
 {
 	SkxTopkRun *run;
 	SkxTopkList *l;
 	int64		rest;
 	bool		required;
-	bool		bounded;		/* there is something to reach */
+	bool		bounded;		/* there is a threshold, and the list is
+								 * scored */
 	int			kept;
 } SkxProbe;
 
 /*
- * Notes how often posting `at` counts, for its part, which is computed later;
- * false: it does not count.
+ * Notes the frequency of posting `at`, for a contribution that is computed
+ * later, and sets *bound to a bound of it.  Returns false if the posting has
+ * none of the labels that count.
  */
 static bool
 skx_topk_batch_note(SkxTopkRun *run, SkxTopkList *l, int at, int32 *bound)
@@ -90,7 +100,11 @@ skx_topk_batch_note(SkxTopkRun *run, SkxTopkList *l, int at, int32 *bound)
 	return skx_topk_list_part_bound(run, l, at, &l->tfs[i], bound);
 }
 
-/* Keeps candidate i, with what the list adds to it; `at`: its posting, or -1. */
+/*
+ * Keeps candidate i, and adds the contribution of posting `at` to its sum.  at
+ * is -1 if the list lacks the document.  Drops the candidate if the list is
+ * required and has no posting that counts.
+ */
 static inline void
 skx_topk_probe_keep(SkxProbe *p, int i, int at)
 {
@@ -115,7 +129,10 @@ skx_topk_probe_keep(SkxProbe *p, int i, int at)
 	p->kept += found || !p->required;
 }
 
-/* Does the sum of one of the candidates [i, end) reach the floor? */
+/*
+ * Returns true if one of the candidates [i, end) has a sum of at least
+ * `floor`.
+ */
 static inline bool
 skx_topk_probe_any(const SkxTopkRun *run, int i, int end, int32 floor)
 {
@@ -127,9 +144,10 @@ skx_topk_probe_any(const SkxTopkRun *run, int i, int end, int32 floor)
 }
 
 /*
- * Candidates [i, end), all of them in the current sub-block, are not sought
- * one after the other: few have a slot, and a candidate without one is not in
- * the list.  It is dropped then, unless it can do without.
+ * Looks up candidates [i, end), which all lie in the current sub-block, by a
+ * map of its documents.  Few of them have a slot in the map.  One without a
+ * slot is not in the list, and is dropped unless its sum suffices without the
+ * list.
  */
 static void
 skx_topk_probe_many(SkxProbe *p, int i, int end)
@@ -167,7 +185,9 @@ skx_topk_probe_many(SkxProbe *p, int i, int end)
 							skx_cursor_mapped(c, map, run->docs[some[k]]));
 }
 
-/* Candidate i, in the current sub-block if anywhere. */
+/*
+ * Looks up candidate i, which is in the current sub-block or not in the list.
+ */
 static inline void
 skx_topk_probe_one(SkxProbe *p, int i)
 {
@@ -234,7 +254,10 @@ skx_topk_batch_add(SkxTopkRun *run, SkxTopkList *l)
 	run->n = p.kept;
 }
 
-/* The parts of one document, which is `at` in `placed`. */
+/*
+ * Returns the sum of the contributions to the document at index `at` of
+ * run->placed.
+ */
 static int32
 skx_topk_batch_sum(const SkxTopkRun *run, int at, uint8 norm)
 {
@@ -272,10 +295,6 @@ skx_topk_batch_parts(SkxTopkRun *run)
 	run->parts_last = false;
 }
 
-/*
- * `lists` by ascending bounds, whose sums are in `before`; those from
- * `required` on candidates must be in.
- */
 void
 skx_topk_batch_optional(SkxTopkRun *run, SkxTopkList **lists, int n,
 						int required)
@@ -290,7 +309,10 @@ skx_topk_batch_optional(SkxTopkRun *run, SkxTopkList **lists, int n,
 	}
 }
 
-/* Leaves the sums of the documents that are left of `docs`. */
+/*
+ * Moves the sums of the remaining candidates to their new indexes.  before has
+ * the n documents that there were before some were dropped.
+ */
 static void
 skx_topk_batch_follow(SkxTopkRun *run, const uint32 *before, int n)
 {
@@ -307,7 +329,7 @@ skx_topk_batch_follow(SkxTopkRun *run, const uint32 *before, int n)
 	}
 }
 
-/* Drops some of the candidates, SKX_QUERY_BATCH at most. */
+/* Drops some of the candidates, of which there are at most SKX_QUERY_BATCH. */
 typedef void (*SkxBatchStep) (SkxTopkRun *run);
 
 static void
@@ -341,7 +363,7 @@ skx_topk_batch_by_parts(SkxTopkRun *run, SkxBatchStep step)
 	run->n = kept;
 }
 
-/* Those that the rest of the query does not match. */
+/* Drops candidates that do not match the rest of the query. */
 static void
 skx_topk_batch_ask(SkxTopkRun *run)
 {
@@ -365,7 +387,10 @@ skx_topk_batch_sieve(SkxTopkRun *run)
 	run->sieved = true;
 }
 
-/* Those that are no matches, which their words do not tell. */
+/*
+ * Drops candidates that lack the phrase, that do not match the rest of the
+ * query, or whose deleted bit is set.
+ */
 static void
 skx_topk_batch_match(SkxTopkRun *run)
 {
@@ -378,7 +403,10 @@ skx_topk_batch_match(SkxTopkRun *run)
 		run->n = skx_segment_drop_deleted(run->seg, run->docs, run->n);
 }
 
-/* Without their order, a document may yet come before a hit of its segment. */
+/*
+ * If candidates do not ascend, a document with the sum of the worst hit may
+ * still come before that hit.  So the threshold is not above that sum then.
+ */
 void
 skx_topk_batch_need(SkxTopkRun *run)
 {
@@ -401,7 +429,10 @@ skx_topk_batch_hit(SkxTopkRun *run, uint32 doc, int32 sum)
 	skx_topk_batch_need(run);
 }
 
-/* Drops those whose sums, which are exact, are above the row to go on from. */
+/*
+ * Drops candidates whose sums are above that of the row to continue after.
+ * The sums must be exact.
+ */
 static void
 skx_topk_batch_behind(SkxTopkRun *run)
 {

@@ -1,15 +1,15 @@
 /*
  * topk_cold.c
- *	  Conjunctions that have to be read: candidates of many sub-blocks of the
- *	  lead together.
+ *	  Conjunctions whose pages have to be read: examines candidates of many
+ *	  sub-blocks of the lead together.
  *
- * Reads take longer then than anything that is computed, and those that wait
- * for one before them longest.  So the documents of the lead are gathered
- * first, and looked up in one list after the other: each list knows all of the
- * nodes that will be wanted of it, and reads them together.  Bounds of these
- * lists in a window would be read as well; their maxima have to do.  Norms are
- * read last, of the documents that have all words: of those first that may have
- * the largest sums, since what these reach saves the others.
+ * Reads take longer than any computation, and longest if each waits for the
+ * one before it.  So documents of the lead are gathered first, and then looked
+ * up in one list after the other.  Each list knows all nodes that are wanted
+ * of it, and reads them together.  Bounds of these lists in a window would
+ * have to be read as well, so their maxima are used.  Norms are read last, and
+ * only of documents that have all words.  Documents with the highest bounds
+ * come first, since the threshold that they raise saves reading others.
  */
 #include "postgres.h"
 
@@ -17,38 +17,41 @@
 #include "miscadmin.h"
 
 /*
- * Documents gathered, at most, and at first where nothing has been read yet:
- * it may turn out that nothing has to be, and bounds save much then.
+ * Largest number of documents that are gathered together, and the number at
+ * first if nothing has been read yet.  It may turn out that nothing has to be
+ * read, and then bounds of windows save much.
  */
 #define SKX_COLD_DOCS		4096
 #define SKX_COLD_FIRST		1024
 
-/* Candidates with all words of which the best are looked at. */
+/* Number of candidates with all words from which on the best are examined. */
 #define SKX_COLD_POOL		512
 
-/* Norms that are read together, at first and at most. */
+/* Number of norms that are read together, at first and at most. */
 #define SKX_COLD_NORMS		32
 #define SKX_COLD_NORMS_MOST	64
 
 /*
- * A list of which so many nodes would have to be read, which this part of the
- * documents is in at least, and so many times as many as in the lead, is asked
- * late: about the best candidates only.
+ * A list is late if at least SKX_COLD_LATE_NODES of its nodes would have to be
+ * read.  It must also have one in SKX_COLD_LATE_SHARE of the documents, and
+ * SKX_COLD_LATE_TIMES as many documents as the lead.  Only the best candidates
+ * are looked up in late lists.
  */
 #define SKX_COLD_LATE_NODES	32
 #define SKX_COLD_LATE_SHARE	8
 #define SKX_COLD_LATE_TIMES	16
 
 /*
- * Fewer nodes of all lists are read one after the other: that takes less than
- * what bounds of windows save.
+ * Least number of nodes to read, in all lists, for which documents are
+ * gathered.  Fewer are read one after the other, which takes less time than
+ * bounds of windows save.
  */
 #define SKX_COLD_LEAST		8
 
-/* Candidates at most. */
+/* Largest number of candidates. */
 #define SKX_COLD_SIZE		(SKX_COLD_POOL + SKX_COLD_DOCS)
 
-/* How often a candidate has a word that it has not. */
+/* Frequency of a word in a candidate without it. */
 #define SKX_COLD_ABSENT		(-1.0f)
 
 StaticAssertDecl(SKX_COLD_SIZE <= SKX_TOPK_BATCH,
@@ -62,22 +65,23 @@ typedef struct SkxColdCandidate
 
 typedef struct SkxTopkCold
 {
-	bool		in_order;		/* what else is asked about candidates goes
-								 * forward only */
+	bool		in_order;		/* candidates must ascend, since what tests
+								 * them moves forward only */
 	int			nlists;
-	int			nearly;			/* of them, the others are asked late */
+	int			nearly;			/* number of lists that are not late */
 	SkxTopkList **lists;		/* the lead; required ones by df; optional
-								 * ones, that with most to give first; and the
-								 * same of those that are asked late */
+								 * ones, largest maximum first; then late ones
+								 * in the same order */
 	bool	   *required;
-	int64	   *rest;			/* what lists from i on give at most */
-	bool		moved;			/* candidates were looked at */
+	int64	   *rest;			/* rest[i]: bound of the contributions of
+								 * lists from i on */
+	bool		moved;			/* late lists have been moved */
 	SkxColdCandidate *candidates;	/* SKX_COLD_SIZE */
 	int			room;			/* documents to be gathered next */
 	int			pooled;			/* candidates that have all words */
 } SkxTopkCold;
 
-/* What is noted of a candidate has room for one. */
+/* Enlarges the arrays of a list to one entry for each candidate. */
 static void
 skx_cold_widen(SkxTopkRun *run, SkxTopkList *l)
 {
@@ -126,8 +130,8 @@ skx_topk_is_cold(SkxTopkRun *run)
 }
 
 /*
- * Few documents are left out for not being in it, and to ask about all of them
- * would read all of it.
+ * Returns true if a list is late.  Such a list drops few candidates, and
+ * looking up all of them would read all of it.
  */
 static bool
 skx_cold_is_late(const SkxTopkRun *run, const SkxTopkList *lead,
@@ -140,7 +144,7 @@ skx_cold_is_late(const SkxTopkRun *run, const SkxTopkList *lead,
 		skx_cursor_missing(l->cursor) >= SKX_COLD_LATE_NODES;
 }
 
-/* Puts the lists into the order in which they are asked. */
+/* Puts the lists into the order in which candidates are looked up in them. */
 static void
 skx_cold_order(SkxTopkRun *run, SkxTopkCold *cold)
 {
@@ -222,7 +226,7 @@ skx_topk_cold_is_late(const SkxTopkRun *run)
 	return run->cold->nearly < run->cold->nlists;
 }
 
-/* Leaves out the first `by` candidates for a while, or has them back. */
+/* Hides the first `by` candidates, or shows them again if `by` is negative. */
 static void
 skx_cold_shift(SkxTopkRun *run, int by)
 {
@@ -236,7 +240,7 @@ skx_cold_shift(SkxTopkRun *run, int by)
 		run->cold->lists[i]->tfs += by;
 }
 
-/* Candidates that are left have what was noted of them in their places. */
+/* Moves what was noted of the remaining candidates to their new indexes. */
 static void
 skx_cold_compact(SkxTopkRun *run)
 {
@@ -260,7 +264,7 @@ skx_cold_compact(SkxTopkRun *run)
 	memcpy(run->placed, run->docs, sizeof(uint32) * run->n);
 }
 
-/* Asks a list about the candidates. */
+/* Looks the candidates up in a list. */
 static void
 skx_cold_ask(SkxTopkRun *run, int which)
 {
@@ -272,7 +276,10 @@ skx_cold_ask(SkxTopkRun *run, int which)
 	skx_topk_batch_probe(run, l, rest[which + 1], run->cold->required[which]);
 }
 
-/* Drops candidates that have been looked at, by a list that led before. */
+/*
+ * Drops candidates that are in a list that led before, since they have been
+ * examined.
+ */
 static void
 skx_cold_exclude(SkxTopkRun *run, SkxTopkList *l)
 {
@@ -297,8 +304,8 @@ skx_cold_exclude(SkxTopkRun *run, SkxTopkList *l)
 }
 
 /*
- * Where no norm has to be read, bounds are the sums of the parts in the lists
- * that were asked.
+ * Replaces the bounds of candidates by the sums of their contributions in the
+ * lists that are not late, if no norm has to be read for that.
  */
 static void
 skx_cold_sum(SkxTopkRun *run)
@@ -311,8 +318,8 @@ skx_cold_sum(SkxTopkRun *run)
 }
 
 /*
- * Keeps those that are in the other required lists, with bounds of their sums:
- * of the documents gathered since the last time.
+ * Looks up the documents that were gathered since the last call.  Keeps those
+ * that are in all required lists that are not late, with bounds of their sums.
  */
 static void
 skx_cold_intersect(SkxTopkRun *run)
@@ -338,8 +345,9 @@ skx_cold_intersect(SkxTopkRun *run)
 }
 
 /*
- * In the order of documents, some at a time: what else is asked about them can
- * only go forward.  While there is nothing to reach, a phrase leaves fewer.
+ * Examines candidates in ascending order, some at a time, since what tests
+ * them moves forward only.  While there is no threshold, a phrase is tested
+ * before contributions are computed, since it leaves fewer documents.
  */
 static void
 skx_cold_in_order(SkxTopkRun *run)
@@ -385,8 +393,9 @@ skx_cold_compare_docs(const void *a, const void *b)
 }
 
 /*
- * Of candidates from `first` on, the next that can become hits, `most` of
- * them, as those of the run; returns how many.
+ * Makes the best candidates from index `first` on those of the run: at most
+ * `most`, and only those that can become hits.  Returns their number.  n is
+ * the number of all candidates.
  */
 static int
 skx_cold_take_best(SkxTopkRun *run, int first, int n, int most)
@@ -409,8 +418,8 @@ skx_cold_take_best(SkxTopkRun *run, int first, int n, int most)
 }
 
 /*
- * Asks the lists that are asked late about candidates, which may be before
- * those that were looked at last.
+ * Looks the candidates up in the late lists.  These are rewound first, since
+ * candidates may be before those that were examined last.
  */
 static void
 skx_cold_ask_late(SkxTopkRun *run)
@@ -428,8 +437,8 @@ skx_cold_ask_late(SkxTopkRun *run)
 }
 
 /*
- * By what they can reach.  One that comes later may come before a hit of the
- * same sum.
+ * Examines the candidates with the highest bounds first.  A later one may come
+ * before a hit with the same sum, hence run->unordered.
  */
 static void
 skx_cold_best_first(SkxTopkRun *run)
@@ -467,9 +476,10 @@ skx_cold_best_first(SkxTopkRun *run)
 }
 
 /*
- * Looks at what was gathered: which of it has all words, and of these, at the
- * end or when they are enough for the best of them to save others, what they
- * give.
+ * Examines what was gathered.  Drops documents that lack a required word.
+ * Computes the sums of the others at the end, or when they are so many that
+ * the best of them save work on the rest.  Candidates that must ascend are
+ * examined at once.
  */
 static void
 skx_cold_look(SkxTopkRun *run, bool end)

@@ -1,30 +1,31 @@
 /*
  * topk_cold_any.c
- *	  Disjunctions that have to be read: one list after the other leads.
+ *	  Disjunctions whose pages have to be read: one list after the other leads.
  *
- * A document with a sum that counts has one of the essential lists, those which
- * the others together cannot do without.  To go through them at once, a window
- * after the other, takes the norms of all of their documents.  So the list that
- * can give most leads, as in a conjunction where the others are optional
- * (topk_cold.c), and then the next one, without the documents of those before
- * it.  After the first of them mostly nothing is essential any more.
+ * A hit is in at least one essential list, since the other lists together do
+ * not reach the threshold.  Traversing the essential lists together, window by
+ * window, would read the norms of all their documents.  So the list with the
+ * largest contribution leads, as in a conjunction whose other lists are
+ * optional (topk_cold.c).  Then the next list leads, without the documents of
+ * those before it.  After the first one, mostly no list is essential.
  */
 #include "postgres.h"
 
 #include "answer/topk/topk_internal.h"
 
-/* A list that leads has at most this part of the documents. */
+/* A list that leads has at most one in SKX_ANY_SHARE of the documents. */
 #define SKX_ANY_SHARE		32
 
 /*
- * Of more lists than these too many stay essential after the first, and each
- * that leads goes through all others again.
+ * Largest number of essential lists.  Of more lists too many stay essential
+ * after the first has led, and each that leads goes through all others again.
  */
 #define SKX_ANY_LEADS		4
 
 /*
- * How many of the lists, from the end, are essential; 0: they are too many, or
- * one of them is too long to lead, or cannot be gone through again.
+ * Returns how many of the lists, counted from the end, are essential.  Returns
+ * 0 if they are too many, if one of them is too long to lead, or if a list
+ * cannot be rewound.
  */
 static int
 skx_any_essential(const SkxTopkRun *run)
@@ -49,7 +50,10 @@ skx_any_essential(const SkxTopkRun *run)
 	return n;
 }
 
-/* One list leads, those before it are optional, those behind it have led. */
+/*
+ * Searches with list number `lead` as the lead.  Lists before it are optional;
+ * those after it have led already.
+ */
 static void
 skx_any_pass(SkxTopkRun *run, SkxTopkList **lists, int n, int lead)
 {
@@ -78,7 +82,7 @@ skx_any_pass(SkxTopkRun *run, SkxTopkList **lists, int n, int lead)
 	skx_topk_cold_finish(run);
 }
 
-/* Can lists before `end` together reach the heap? */
+/* Returns true if the lists before `end` together can reach the threshold. */
 static bool
 skx_any_reaches(const SkxTopkRun *run, SkxTopkList **lists, int end)
 {
@@ -110,7 +114,7 @@ skx_topk_cold_any(SkxTopkRun *run)
 		for (i = 0; i < n && lead < n - 1; i++)
 			skx_topk_list_rewind(run, lists[i]);
 		skx_any_pass(run, lists, n, lead);
-		run->unordered = true;	/* for those that follow */
+		run->unordered = true;	/* in all further passes */
 		skx_topk_batch_need(run);
 	}
 	run->nrequired = run->nexcluded = 0;

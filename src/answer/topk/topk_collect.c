@@ -1,7 +1,7 @@
 /*
  * topk_collect.c
- *	  The collector of a search: segments, the largest first, each gone through
- *	  as topk_segment.c does it, and pending documents.
+ *	  The collector of a search: searches the segments, largest first, each as
+ *	  topk_segment.c does, and then the pending documents.
  */
 #include "postgres.h"
 
@@ -32,7 +32,10 @@ skx_topk_pending_keep(SkxTopk *topk, const SkxPendingDoc *doc)
 	kept->sequence = doc->sequence;
 }
 
-/* What one must have to become a hit. */
+/*
+ * Returns the least sum, at least 1, by which a pending document becomes a
+ * hit.
+ */
 static int32
 skx_topk_pending_need(void *arg)
 {
@@ -42,7 +45,8 @@ skx_topk_pending_need(void *arg)
 }
 
 /*
- * A document without a word that counts is no hit; nor are NULLs, which come
+ * Returns true if a pending document becomes a hit.  One without a word that
+ * counts does not.  Rows whose tsvector is NULL do not either, since they come
  * last of all.
  */
 static bool
@@ -67,7 +71,7 @@ skx_topk_pending(SkxCollector *c, const SkxPendingDoc *doc)
 	return true;
 }
 
-/* What they can have at most. */
+/* Sets bounds of the sums of n pending documents. */
 static void
 skx_topk_pending_bounds(void *arg, int stripe, uint64 sequence, int n,
 						const uint8 *norms, int32 *bounds)
@@ -77,13 +81,16 @@ skx_topk_pending_bounds(void *arg, int stripe, uint64 sequence, int n,
 	skx_score_marked(topk->marks, stripe, sequence, n, norms, bounds);
 }
 
-/* Documents whose words were counted a moment ago are known. */
+/*
+ * Bounds of pending documents are known only if the scorer has counted the
+ * words in the same view.
+ */
 static bool
 skx_topk_enter(SkxCollector *c, const SkxPendingBounds **bounds)
 {
 	SkxTopk    *topk = (SkxTopk *) c;
 
-	/* with other processes that is for the one that gives the rows */
+	/* with other processes, only the one that returns the rows reads them */
 	if (!topk->has_pending || topk->share != NULL)
 		return false;
 	if (topk->marks == NULL &&
@@ -111,7 +118,10 @@ skx_topk_compare_segments(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Statistics of the same view have looked the words up already. */
+/*
+ * Takes the terms from the scorer, if it has looked all of them up in the same
+ * view.  Returns false otherwise.
+ */
 static bool
 skx_topk_known_terms(SkxTopk *topk)
 {
@@ -130,7 +140,10 @@ skx_topk_known_terms(SkxTopk *topk)
 	return true;
 }
 
-/* Looks all lexemes up in all segments, of which the largest comes first. */
+/*
+ * Looks up all lexemes in all segments, and orders these by size, largest
+ * first.
+ */
 static void
 skx_topk_segments(SkxCollector *c, SkxSegment *const *segments, int n,
 				  int *order)
@@ -164,7 +177,10 @@ skx_topk_segments(SkxCollector *c, SkxSegment *const *segments, int n,
 		order[i] = topk->segments[i].place;
 }
 
-/* Hits of all processes have been through the segments already. */
+/*
+ * Skips ranges if the hits have been gathered from all processes, which have
+ * searched the segments already.
+ */
 static bool
 skx_topk_answer(SkxCollector *c, const SkxExecRange *range)
 {

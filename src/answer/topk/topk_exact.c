@@ -1,48 +1,52 @@
 /*
  * topk_exact.c
- *	  Sums of candidates with their pairs of words.
+ *	  Exact sums of candidates, with their pairs of words.
  *
- * Lists give parts by their ceilings (rank_score.h), which no sum with pairs
- * exceeds.  Of a candidate that reaches the heap with these the true parts are
- * computed, with what its pairs can give at most by the frequencies of their
- * words; positions are read only of those that still reach it.  Lists of their
- * own follow the candidates, since those of the search have moved on.
+ * Lists contribute by ceilings (rank_score.h), which no sum with pairs
+ * exceeds.  If a candidate reaches the threshold by these, its exact
+ * contributions are computed.  Those of its pairs are first bounded by the
+ * frequencies of their words.  Positions are read only if the candidate still
+ * reaches the threshold.  The candidates are looked up with cursors of their
+ * own, since the lists of the search have moved on.
  */
 #include "postgres.h"
 
 #include "answer/topk/topk_internal.h"
 
-/* Candidates whose positions are asked for together. */
+/* Number of candidates whose positions are prefetched together. */
 #define SKX_EXACT_BATCH		64
 
 typedef struct SkxExactWord
 {
 	const SkxScoreTerm *term;
-	SkxCursor  *cursor;			/* NULL: the segment has it not */
+	SkxCursor  *cursor;			/* NULL: the segment lacks the word */
 	bool		labelled;
 	bool		in_pair;
 	int32		parts[SKX_EXACT_BATCH];
-	uint16		tfs[SKX_EXACT_BATCH];	/* positions */
+	uint16		tfs[SKX_EXACT_BATCH];	/* numbers of positions */
 	SkxPositionPlace places[SKX_EXACT_BATCH];
-	int			n;				/* positions of the candidate being looked at;
-								 * -1: not read */
+	int			n;				/* number of positions of the current
+								 * candidate; -1: not read */
 	uint16		positions[SKX_POSITIONS_MAX];
 } SkxExactWord;
 
 typedef struct SkxTopkExact
 {
-	bool		summed;			/* candidates come with the sums of words */
+	bool		summed;			/* candidates have the sums of their words */
 	int			nwords;
-	SkxExactWord *words;		/* all, or those of pairs */
+	SkxExactWord *words;		/* all words, or only those of pairs */
 	SkxExactWord *firsts[SKX_SCORE_PAIRS_MAX];
 	SkxExactWord *seconds[SKX_SCORE_PAIRS_MAX];
-	uint64		reads;			/* see skx_segment_cold */
+	uint64		reads;			/* state of skx_segment_cold() */
 	uint32		docs[SKX_EXACT_BATCH];
-	int32		sums[SKX_EXACT_BATCH];	/* of words */
+	int32		sums[SKX_EXACT_BATCH];	/* without pairs */
 	float		inverses[SKX_EXACT_BATCH];
 } SkxTopkExact;
 
-/* The list in memory of a prefix; NULL: the segment has none of it. */
+/*
+ * Returns the list in memory of a prefix, or NULL if the search has none of
+ * it.
+ */
 static SkxCursorMemory *
 skx_exact_memory(const SkxTopkRun *run, const SkxScoreTerm *term)
 {
@@ -57,7 +61,10 @@ skx_exact_memory(const SkxTopkRun *run, const SkxScoreTerm *term)
 	return NULL;
 }
 
-/* The lists of the search have been where these will be sought. */
+/*
+ * Opens the cursor of word i.  The lists of the search have been where it will
+ * seek, hence SKX_CURSOR_RESCAN.
+ */
 static void
 skx_exact_open_word(SkxTopkRun *run, int i, SkxExactWord *word)
 {
@@ -84,7 +91,10 @@ skx_exact_open_word(SkxTopkRun *run, int i, SkxExactWord *word)
 	}
 }
 
-/* The word of a term; opens it if there has been no pair with it. */
+/*
+ * Returns the word of a term.  Opens it, if `summed` and no pair before had
+ * it.
+ */
 static SkxExactWord *
 skx_exact_pair_word(SkxTopkRun *run, SkxTopkExact *exact, int term)
 {
@@ -184,8 +194,8 @@ skx_topk_exact_rewind(SkxTopkExact *exact)
 }
 
 /*
- * How often the word counts in candidate i, -1: it is not there; finds its
- * positions, too.
+ * Returns the frequency of a word in candidate i, or -1 if it is absent.
+ * Notes where its positions are, if it is in a pair.
  */
 static float
 skx_exact_tf(SkxTopkRun *run, SkxExactWord *word, int i, uint32 doc)
@@ -202,8 +212,9 @@ skx_exact_tf(SkxTopkRun *run, SkxExactWord *word, int i, uint32 doc)
 }
 
 /*
- * What a word that is found gives, of which its list gave a part by its ceiling
- * if the candidate comes with that: less than nothing then.
+ * Returns what a word that was found adds to the sum of a candidate.  If that
+ * has its contribution by the ceiling already, the result is the difference,
+ * which is not above 0.
  */
 static int32
 skx_exact_part(SkxTopkRun *run, const SkxExactWord *word, float tf,
@@ -219,7 +230,7 @@ skx_exact_part(SkxTopkRun *run, const SkxExactWord *word, float tf,
 	return part - skx_rank_part(term->ceiling, tf, inverse);
 }
 
-/* What the pairs of candidate i can give at most. */
+/* Returns a bound of the contributions of the pairs to candidate i. */
 static int32
 skx_exact_pairs_bound(SkxTopkRun *run, int i)
 {
@@ -242,7 +253,8 @@ skx_exact_pairs_bound(SkxTopkRun *run, int i)
 }
 
 /*
- * Sums of words of some candidates; keeps those that may be hits with pairs.
+ * Computes the sums of n documents without pairs.  Keeps in exact->docs those
+ * that can become hits with pairs, and returns their number.
  */
 static int
 skx_exact_words(SkxTopkRun *run, const uint32 *docs, const int32 *sums, int n)
@@ -275,7 +287,11 @@ skx_exact_words(SkxTopkRun *run, const uint32 *docs, const int32 *sums, int n)
 	return kept;
 }
 
-/* Positions of a word in candidate i, without labels. */
+/*
+ * Returns the number of positions of a word in candidate i that have its
+ * labels.  Reads the positions, unless that has been done, and removes the
+ * labels from them.
+ */
 static int
 skx_exact_positions(SkxExactWord *word, int i)
 {
@@ -321,7 +337,7 @@ skx_exact_pairs(SkxTopkRun *run, int i)
 	return sum;
 }
 
-/* Asks for the positions of all candidates at once. */
+/* Prefetches the positions of all n candidates. */
 static void
 skx_exact_ask(SkxTopkExact *exact, int n)
 {
@@ -341,7 +357,6 @@ skx_exact_ask(SkxTopkExact *exact, int n)
 								 skx_segment_cold(&exact->reads));
 }
 
-/* Makes hits of the candidates. */
 void
 skx_topk_exact_finish(SkxTopkRun *run)
 {

@@ -1,13 +1,13 @@
 /*
  * topk_filter.c
- *	  The documents that a query gives, as a list that leads a search: where
- *	  these are few, or the query has no word that every match must have.
+ *	  The documents that match a query, as a list that leads a search.  It is
+ *	  used if they are few in comparison with the postings of the words.
  */
 #include "postgres.h"
 
 #include "answer/topk/topk_internal.h"
 
-/* Documents that are held at a time, 4 bytes each. */
+/* Number of documents held at a time, 4 bytes each. */
 #define SKX_FILTER_DOCS		(2 * SKX_QUERY_DOCS)
 
 typedef struct SkxTopkFilter
@@ -17,7 +17,7 @@ typedef struct SkxTopkFilter
 	SkxQueryScan *scan;
 } SkxTopkFilter;
 
-/* Puts the next documents in the place of those before. */
+/* Replaces the documents that are held by the next ones of the scan. */
 static void
 skx_filter_fill(SkxTopkFilter *f)
 {

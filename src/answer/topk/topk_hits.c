@@ -2,11 +2,11 @@
  * topk_hits.c
  *	  The best documents so far, and their rows in order.
  *
- * Hits order by sum, then by TID.  Within a segment that is the order of
- * documents, so TIDs are looked up only where two segments have the same sum.
- * As soon as there is no room for more, the best are a heap with the worst one
- * on top.  Their rows are made by two sorts that compare nothing, of which the
- * first, by place, has mostly nothing to do.
+ * Hits are ordered by sum, then by tid.  Within a segment, tids have the order
+ * of documents, so they are looked up only if two segments have the same sum.
+ * Once the capacity is reached, the best hits are a heap with the worst one on
+ * top.  Two radix sorts make rows of them.  The first one, by segment and
+ * document, mostly has nothing to do.
  */
 #include "postgres.h"
 
@@ -24,7 +24,7 @@ skx_topk_hit_tid(SkxTopk *topk, const SkxHit *hit)
 	return tid;
 }
 
-/* Does a come before b? */
+/* Returns true if a comes before b. */
 static inline bool
 skx_topk_hit_before(SkxTopk *topk, const SkxHit *a, const SkxHit *b)
 {
@@ -40,10 +40,6 @@ skx_topk_hit_before(SkxTopk *topk, const SkxHit *a, const SkxHit *b)
 	return ItemPointerCompare(&x, &y) < 0;
 }
 
-/*
- * The least sum of a further document of a segment, all of whose documents so
- * far have been seen, that can become a hit.
- */
 int32
 skx_topk_hits_need(const SkxHits *hits, int segment)
 {
@@ -52,7 +48,7 @@ skx_topk_hits_need(const SkxHits *hits, int segment)
 	return hits->heap[0].sum + (hits->heap[0].segment == segment ? 1 : 0);
 }
 
-/* Puts a hit at i, from where on down its place is empty. */
+/* Puts a hit into the empty place i of the heap, or further down. */
 static void
 skx_topk_hits_down(SkxTopk *topk, int i, SkxHit hit)
 {
@@ -76,7 +72,7 @@ skx_topk_hits_down(SkxTopk *topk, int i, SkxHit hit)
 	heap[i] = hit;
 }
 
-/* Looks for an interrupt, now and then, of very many hits. */
+/* Serves interrupts now and then in a loop over very many hits. */
 static inline void
 skx_topk_hits_turn(int i)
 {
@@ -84,7 +80,7 @@ skx_topk_hits_turn(int i)
 		CHECK_FOR_INTERRUPTS();
 }
 
-/* There is no room for more: makes a heap of the best. */
+/* Makes a heap of the best hits when the capacity is reached. */
 static void
 skx_topk_hits_fill(SkxTopk *topk)
 {
@@ -106,7 +102,10 @@ skx_topk_hits_fill(SkxTopk *topk)
 	}
 }
 
-/* Does the document come before the row to go on from, or is it that one? */
+/*
+ * Returns true if a hit comes before the row to continue after, or is that
+ * row.
+ */
 static bool
 skx_topk_hit_is_past(SkxTopk *topk, const SkxHit *hit)
 {
@@ -120,7 +119,7 @@ skx_topk_hit_is_past(SkxTopk *topk, const SkxHit *hit)
 	return ItemPointerCompare(&tid, &topk->after_tid) <= 0;
 }
 
-/* Makes room for n more, of which there is as much. */
+/* Allocates memory for n more hits, for which there must be capacity. */
 static void
 skx_topk_hits_grow(SkxTopk *topk, int n)
 {
@@ -198,18 +197,20 @@ skx_topk_compare_rows(const SkxTopkHit *a, const SkxTopkHit *b)
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* Hits, of which rows are made. */
+/* Rows that are made of hits. */
 typedef struct SkxHitRows
 {
 	const SkxHit *hits;
-	uint32	   *order;			/* their numbers by segment and document */
-	bool		several;		/* of several segments, or pending: the order
-								 * of places is not that of TIDs */
-	int			n;				/* rows: hits that reach */
-	int32		floor;			/* this, the best `most` and what is equal */
-	SkxTopkPairs pairs;			/* numbers of hits, as values */
+	uint32	   *order;			/* indexes of the hits, by segment and
+								 * document */
+	bool		several;		/* hits of several segments, or pending:
+								 * `order` is not that of tids */
+	int			n;				/* number of hits whose sum is at least
+								 * `floor` */
+	int32		floor;			/* worst sum of the best `most` hits */
+	SkxTopkPairs pairs;			/* its values are indexes of hits */
 	SkxTopkPairs spare;
-	ItemPointerData *tids;		/* by the number of the hit */
+	ItemPointerData *tids;		/* tid of each hit */
 } SkxHitRows;
 
 static void *
@@ -234,7 +235,10 @@ skx_topk_rows_begin(SkxHitRows *r, const SkxHits *hits)
 	r->tids = skx_topk_rows_alloc(n, sizeof(ItemPointerData));
 }
 
-/* The hits by segment and document, in which order most are found. */
+/*
+ * Sets r->order to the hits by segment and document, in which order most were
+ * found.
+ */
 static void
 skx_topk_rows_by_place(SkxHitRows *r, int n)
 {
@@ -271,8 +275,9 @@ skx_topk_rows_by_place(SkxHitRows *r, int n)
 }
 
 /*
- * The best ones first; what is equal stays in its order.  Of more than can be
- * rows those are kept that reach what the last row does.
+ * Sorts hits by descending sum; those with equal sums keep their order.  If
+ * there are more than `most`, keeps the best ones and all with the sum of the
+ * last of these.
  */
 static void
 skx_topk_rows_by_sum(SkxHitRows *r, int n, int most)
@@ -302,7 +307,10 @@ skx_topk_rows_by_sum(SkxHitRows *r, int n, int most)
 		r->n++;
 }
 
-/* The TIDs of those from `from` on, of one segment; returns where to go on. */
+/*
+ * Looks up the tids of the hits from index `from` of r->order on that are of
+ * one segment.  Returns the index of the next hit.
+ */
 static int
 skx_topk_rows_tids(SkxTopk *topk, SkxHitRows *r, int from, int n)
 {
@@ -332,7 +340,7 @@ skx_topk_rows_tids(SkxTopk *topk, SkxHitRows *r, int from, int n)
 	return from;
 }
 
-/* Rows with the same sum are in the order of their places. */
+/* Sorts rows with the same sum by their tids. */
 static void
 skx_topk_rows_settle(SkxTopkHit *rows, int n)
 {
@@ -377,7 +385,7 @@ skx_topk_hits_rows(SkxTopk *topk, SkxTopkHit *rows)
 	SkxHitRows	r;
 	int			i;
 
-	/* there may be no room for any yet */
+	/* there may be no memory for hits yet */
 	if (n == 0)
 		return 0;
 	old = MemoryContextSwitchTo(topk->pass);
@@ -393,7 +401,7 @@ skx_topk_hits_rows(SkxTopk *topk, SkxTopkHit *rows)
 	return Min(r.n, hits->most);
 }
 
-/* Hits stay where they were until the next search. */
+/* The hits of the last search stay where they were until the next one. */
 void
 skx_topk_note_dead(const SkxTopk *topk, const SkxTopkHit *row)
 {

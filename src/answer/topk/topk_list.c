@@ -1,6 +1,6 @@
 /*
  * topk_list.c
- *	  A list in a search: what its postings give.
+ *	  A posting list in a search: the contributions of its postings.
  */
 #include "postgres.h"
 
@@ -25,7 +25,10 @@ skx_topk_list_begin(SkxTopkRun *run, SkxTopkList *l, const SkxTerm *term,
 	skx_topk_list_init(run, l, scored, labels);
 }
 
-/* How often posting i counts, negative: not at all. */
+/*
+ * Returns the frequency of posting i, or a negative number if it has none of
+ * the labels that count.
+ */
 static inline float
 skx_topk_list_tf(const SkxTopkRun *run, const SkxTopkList *l, int i)
 {
@@ -36,7 +39,10 @@ skx_topk_list_tf(const SkxTopkRun *run, const SkxTopkList *l, int i)
 	return skx_topk_ceiling_tf(l->term, l->cursor, i, tf);
 }
 
-/* The largest part of a short list, were all of its documents the shortest. */
+/*
+ * Returns a bound of the contributions of a short list, as if all of its
+ * documents were the shortest.
+ */
 static int32
 skx_topk_list_loose_limit(SkxTopkRun *run, SkxTopkList *l)
 {
@@ -49,8 +55,9 @@ skx_topk_list_loose_limit(SkxTopkRun *run, SkxTopkList *l)
 }
 
 /*
- * What a short list gives at most: the parts of all of its postings tell, but
- * of a conjunction few of them may be needed, so that no norm is read for it.
+ * Returns a bound of the contributions of a short list.  Their maximum is
+ * computed, unless norms would have to be read for a conjunction, which may
+ * need few of them.
  */
 static int32
 skx_topk_list_short_limit(SkxTopkRun *run, SkxTopkList *l)
@@ -160,9 +167,10 @@ skx_topk_list_part(SkxTopkRun *run, SkxTopkList *l, int i, int32 *part)
 }
 
 /*
- * Which frequencies can give `floor` in the current sub-block, whatever the
- * norms; false: all of them.  A window in which several lists are added up
- * asks again for the same sub-block.
+ * Determines which frequencies can contribute `floor` in the current
+ * sub-block, whatever the norms are.  Returns false if all can.  Remembers the
+ * result, since windows in which several lists are summed need it again for
+ * the same sub-block.
  */
 static bool
 skx_topk_list_floor(SkxTopkRun *run, SkxTopkList *l, int64 floor)
@@ -183,8 +191,8 @@ skx_topk_list_floor(SkxTopkRun *run, SkxTopkList *l, int64 floor)
 }
 
 /*
- * Postings [a, e) whose frequency competes: their documents, and how often
- * they count; returns how many there are.
+ * Puts the documents and frequencies of postings [a, e) into docs and tfs, but
+ * leaves out those whose frequency does not compete.  Returns their number.
  */
 static int
 skx_topk_list_compete(SkxTopkList *l, int a, int e, uint32 *docs, float *tfs)
@@ -204,7 +212,7 @@ skx_topk_list_compete(SkxTopkList *l, int a, int e, uint32 *docs, float *tfs)
 	return kept;
 }
 
-/* The same of all of them. */
+/* Does as skx_topk_list_compete(), but leaves out no posting. */
 static int
 skx_topk_list_all(SkxTopkList *l, int a, int e, uint32 *docs, float *tfs)
 {
@@ -218,7 +226,7 @@ skx_topk_list_all(SkxTopkList *l, int a, int e, uint32 *docs, float *tfs)
 	return n;
 }
 
-/* What n postings give: in plain loops. */
+/* Computes the contributions of n postings. */
 static void
 skx_topk_list_compute(SkxTopkRun *run, const SkxTopkList *l,
 					  const uint32 *docs, const float *tfs, int n,
@@ -236,7 +244,10 @@ skx_topk_list_compute(SkxTopkRun *run, const SkxTopkList *l,
 	skx_rank_parts(l->weight, tfs, inverses, n, parts);
 }
 
-/* Postings [a, e) of a list whose labels do not matter. */
+/*
+ * Does as skx_topk_list_parts() for postings [a, e) of a list whose labels do
+ * not matter.
+ */
 static int
 skx_topk_list_plain(SkxTopkRun *run, SkxTopkList *l, int a, int e,
 					int64 floor, uint32 *docs, int32 *parts)
@@ -251,7 +262,10 @@ skx_topk_list_plain(SkxTopkRun *run, SkxTopkList *l, int a, int e,
 	return n;
 }
 
-/* Postings before `to`, from `a` on, of the decoded sub-block. */
+/*
+ * Returns the end of the postings, from `a` on, of the decoded sub-block whose
+ * documents are before `to`.
+ */
 static int
 skx_topk_list_before(const SkxCursor *c, int a, uint32 to)
 {

@@ -1,13 +1,13 @@
 /*
  * topk_many.c
- *	  The best documents by very many words: one list after the other.
+ *	  The best documents by very many words, with one list open at a time.
  *
- * With hundreds of words nearly every list is essential, and to keep all of
- * them open would take memory, and pins, for each.  So a list is added to the
- * sums of all documents of a wide window and closed before the next one is
- * looked at; then the documents of the window that have enough become
+ * With hundreds of words nearly every list is essential, and keeping all of
+ * them open would take memory and pins for each.  So a list is added to the
+ * sums of all documents of a wide window, and closed before the next one is
+ * opened.  Then the documents of the window with sufficient sums become
  * candidates.  Lexemes are looked up some at a time, anew for each window,
- * for what is known of a lexeme takes more memory than its sums.
+ * since their terms take more memory than the sums.
  */
 #include "postgres.h"
 
@@ -15,33 +15,36 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-/* Lexemes that are looked up, and lists that are asked for, at a time. */
+/*
+ * Number of lexemes that are looked up together, and of lists that are
+ * prefetched together.
+ */
 #define SKX_MANY_LISTS		256
 
 /*
- * Documents of a window at most: few lists reach so far that a cancel would
- * wait for one.  With a budget they are fewer, since a window that is not
- * complete gives nothing.
+ * Largest number of documents of a window.  Few lists reach so far that a
+ * cancel would wait for one.  With a budget the number is smaller, since an
+ * incomplete window yields nothing.
  */
 #define SKX_MANY_WINDOW		(1 << 20)
 #define SKX_MANY_BUDGETED	(1 << 16)
 
-/* Classes of sums, of which that of the k-th best is sought. */
+/* Number of classes of sums, among which that of the k-th best is sought. */
 #define SKX_MANY_CLASSES	1024
 
 typedef struct SkxMany
 {
 	SkxTopkRun *run;
-	SkxTopkList list;			/* of a lexeme at a time */
+	SkxTopkList list;			/* list of the current lexeme */
 	SkxTerm    *terms;			/* SKX_MANY_LISTS */
-	MemoryContext prefix;		/* of the list of a prefix */
+	MemoryContext prefix;		/* context of the list of a prefix */
 	bool		probing;		/* candidates are looked up */
-	uint32		from;			/* the window, of as many sums: */
+	uint32		from;			/* the window of documents [from, to) */
 	uint32		to;
 	int32	   *sums;
 } SkxMany;
 
-/* What is done with each list. */
+/* Processes a list. */
 typedef void (*SkxManyVisit) (SkxMany *m, SkxTopkList *l);
 
 static void
@@ -64,7 +67,7 @@ skx_many_end(SkxMany *m)
 	pfree(m->terms);
 }
 
-/* Looks up n terms from term `first` on. */
+/* Looks up n terms from number `first` on, and prefetches their lists. */
 static void
 skx_many_look_up(SkxMany *m, int first, int n)
 {
@@ -82,7 +85,10 @@ skx_many_look_up(SkxMany *m, int first, int n)
 		skx_cursor_ask_terms(m->run->seg, m->terms, n);
 }
 
-/* Every list of the words in turn; false when the budget is spent. */
+/*
+ * Calls visit for the list of every word.  Returns false if the budget is
+ * spent.
+ */
 static bool
 skx_many_lists(SkxMany *m, SkxManyVisit visit)
 {
@@ -130,7 +136,7 @@ skx_many_lists(SkxMany *m, SkxManyVisit visit)
 	return true;
 }
 
-/* Adds the parts of a list to the sums of the window. */
+/* Adds the contributions of a list to the sums of the window. */
 static void
 skx_many_add(SkxMany *m, SkxTopkList *l)
 {
@@ -151,7 +157,7 @@ skx_many_add(SkxMany *m, SkxTopkList *l)
 	skx_cursor_relax(l->cursor);
 }
 
-/* Adds them to the sums of the candidates. */
+/* Adds the contributions of a list to the sums of the candidates. */
 static void
 skx_many_probe(SkxMany *m, SkxTopkList *l)
 {
@@ -175,12 +181,12 @@ skx_many_probe(SkxMany *m, SkxTopkList *l)
 }
 
 /*
- * Where every document with a word matches, the k-th best sum of the window is
- * what a hit has to reach, unless some of the best are deleted: then there are
- * fewer than k hits, and the search is made again without.  It is known by its
- * class only, of which it is no less than the least; and where sums are bounds,
- * the true ones may be less.  Of those that come before the row to go on from
- * none counts.
+ * Raises the threshold to the k-th best sum of the window, if every document
+ * with a word matches.  If some of the best are deleted, there are fewer than
+ * k hits, and the search is repeated without this threshold.  Only the class
+ * of the k-th best sum is known, so the least sum of that class is used.  If
+ * sums are bounds, exact ones may be smaller.  Sums that are not below that of
+ * the row to continue after do not count.
  */
 static void
 skx_many_prime(SkxMany *m)
@@ -218,7 +224,10 @@ skx_many_prime(SkxMany *m)
 					   skx_topk_hits_need(&topk->hits, m->run->segment));
 }
 
-/* Makes candidates of those in the window whose sums are good enough. */
+/*
+ * Makes candidates of the documents in the window with sufficient sums, and
+ * hits of these.  Returns false if the budget is spent.
+ */
 static bool
 skx_many_candidates(SkxMany *m)
 {

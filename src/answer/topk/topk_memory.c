@@ -1,29 +1,32 @@
 /*
  * topk_memory.c
- *	  Memory that one search leaves to the next.
+ *	  Memory contexts that one search leaves to the next.
  *
- * A search by a few words takes some 100 kB, and gives it back a moment later.
- * The C library hands so much back to the system, which then fills pages with
- * zeros for the next search: of one over 25 small segments that was a tenth of
- * the time.  So the first block of each of the two contexts of a search stays
- * with the session.
+ * A search by a few words takes some 100 kB and frees them a moment later.
+ * The C library returns so much to the system, which then fills pages with
+ * zeros for the next search.  In a search of 25 small segments that took a
+ * tenth of the time.  So the first block of each of the two contexts of a
+ * search stays with the session.
  */
 #include "postgres.h"
 
 #include "answer/topk/topk_internal.h"
 #include "utils/memutils.h"
 
-/* First blocks: what most searches take. */
+/* Sizes of the first blocks, which are enough for most searches. */
 #define SKX_TOPK_SEARCH_BYTES	(64 * 1024)
 #define SKX_TOPK_PASS_BYTES		(64 * 1024)
 
-/* Of the last search that has ended; NULL: none, or a search has them. */
+/*
+ * Contexts of the last search that has ended.  NULL if there was none, or if a
+ * search uses them.
+ */
 static MemoryContext skx_topk_spare_search;
 static MemoryContext skx_topk_spare_pass;
 
 /*
- * Until the search ends they belong to the current context: should it not come
- * to its end, they go with that.
+ * Until the search ends, the contexts belong to the current context.  If the
+ * search fails, they are deleted with that.
  */
 void
 skx_topk_memory_take(MemoryContext *search, MemoryContext *pass)

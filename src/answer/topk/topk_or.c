@@ -16,29 +16,35 @@
 #include "answer/topk/topk_internal.h"
 #include "port/pg_bitutils.h"
 
-/* Windows grow as long as they have fewer candidates for each list. */
+/* Windows grow while they have fewer candidates than this for each list. */
 #define SKX_OR_CANDIDATES	32
 
 /*
- * A list with so many times fewer documents than another one is sparse: what
- * lies between its documents is gone through without it.
+ * A list is sparse if another one has more than this many times its documents.
+ * The ranges between the documents of a sparse list are searched without it.
  */
 #define SKX_OR_SPARSE		1024
 
-/* Of more lists than these none is: each window costs all of them a bound. */
+/*
+ * With more lists than these none is sparse, since each window costs all of
+ * them a bound.
+ */
 #define SKX_OR_SPARSE_LISTS	4
 
-/* So many lists are merged at most. */
+/* Largest number of lists that are merged. */
 #define SKX_OR_MERGED		8
 
 /*
- * A list with so many times the postings of the essential ones is looked for in
- * the window: a posting takes a seventh of what a candidate takes in the list,
- * and not each posting of the others is one.
+ * The first list to be looked up is added to the window instead, if it has
+ * fewer postings than this many times those of the essential lists.  Adding a
+ * posting takes a seventh of the time of looking up a candidate, and not each
+ * posting of the essential lists is a candidate.
  */
 #define SKX_OR_JOINED		4
 
-/* Windows after which larger ones are tried, at first, and at most. */
+/*
+ * Number of windows after which larger ones are tried, at first and at most.
+ */
 #define SKX_OR_PATIENCE		4
 #define SKX_OR_PATIENCE_MOST	64
 
@@ -46,22 +52,23 @@ typedef struct SkxOr
 {
 	SkxTopkRun *run;
 	int			n;
-	SkxTopkList **lists;		/* by what they give, ascending; essential
+	SkxTopkList **lists;		/* ascending by bound per document; essential
 								 * ones last */
-	int			nlow;			/* lists that are not essential */
+	int			nlow;			/* number of lists that are not essential */
 	int			nfree;			/* lists whose sub-blocks do not end windows */
-	int			waited;			/* windows since nlow is above that */
+	int			waited;			/* windows since nlow exceeds nfree */
 	int			patience;
-	int			required;		/* with one essential list: those from here on
-								 * a candidate must be in */
+	int			required;		/* with one essential list: candidates must be
+								 * in the lists from this index on */
 	uint32		df;				/* of the list with most documents */
-	uint32		least;			/* documents of a window at least */
+	uint32		least;			/* least number of documents of a window */
 	uint64		windows;
 	uint64		candidates;
-	uint64		words;			/* of the window's bits: which are not 0 */
+	uint64		words;			/* bit i: word i of the window's bitmap is not
+								 * 0 */
 } SkxOr;
 
-/* A word has a bit in another one. */
+/* Each word of the window's bitmap has a bit in SkxOr.words. */
 StaticAssertDecl(SKX_TOPK_WINDOW <= 64 * 64, "too many words for a window");
 
 static int64
@@ -78,10 +85,10 @@ skx_or_is_sparse(const SkxOr *o, const SkxTopkList *l)
 }
 
 /*
- * The end of a window: where the first of the sub-blocks of lists from `nfree`
- * on ends.  Beside dense lists, documents of sparse ones get windows of their
- * own, so that the bounds of the dense ones are tight there, and all that
- * lies between them has one.
+ * Returns the end of a window: the first end of a current sub-block of the
+ * lists from index `nfree` on.  Beside dense lists, each document of a sparse
+ * one is a window of its own, so that the bounds of the dense lists are tight
+ * there.  The range up to the next such document is one window, too.
  */
 static uint32
 skx_or_end(SkxOr *o, uint32 from)
@@ -119,7 +126,10 @@ skx_or_end(SkxOr *o, uint32 from)
 	return end;
 }
 
-/* Less to give for what it costs to go through? */
+/*
+ * Returns true if a has a smaller bound than b in relation to the cost of
+ * traversing the list.
+ */
 static inline bool
 skx_or_below(const SkxTopkList *a, const SkxTopkList *b)
 {
@@ -127,9 +137,7 @@ skx_or_below(const SkxTopkList *a, const SkxTopkList *b)
 		(double) b->bound * a->cursor->df;
 }
 
-/*
- * Orders the lists by insertion: from window to window little changes.
- */
+/* Sorts the lists by insertion, since little changes from window to window. */
 static void
 skx_or_sort(SkxOr *o)
 {
@@ -146,7 +154,10 @@ skx_or_sort(SkxOr *o)
 	}
 }
 
-/* Splits the lists for the window [from, to), whose bounds it computes. */
+/*
+ * Computes the bounds of the lists in the window [from, to), and which of them
+ * are essential.
+ */
 static void
 skx_or_split(SkxOr *o, uint32 from, uint32 to)
 {
@@ -171,7 +182,10 @@ skx_or_split(SkxOr *o, uint32 from, uint32 to)
 	}
 }
 
-/* How large windows are; more if they have too little in them. */
+/*
+ * Doubles the least size of windows if they have too few candidates, and
+ * resets it otherwise.
+ */
 static void
 skx_or_adapt(SkxOr *o)
 {
@@ -182,9 +196,9 @@ skx_or_adapt(SkxOr *o)
 }
 
 /*
- * Chooses a window that starts at `from`, and what is essential in it; returns
- * its end.  A list that has not been essential for some windows no longer ends
- * them, unless it is essential in the larger window.
+ * Chooses a window that starts at `from`, and the essential lists in it.
+ * Returns its end.  A list that has not been essential for some windows does
+ * not end further ones, unless it is essential in the larger window.
  */
 static uint32
 skx_or_window(SkxOr *o, uint32 from)
@@ -219,8 +233,8 @@ skx_or_window(SkxOr *o, uint32 from)
 }
 
 /*
- * With one essential list, a list is required when all others together do not
- * reach the heap.
+ * Sets o->required, with one essential list.  A list is required if all others
+ * together do not reach the threshold.
  */
 static void
 skx_or_require(SkxOr *o)
@@ -240,8 +254,8 @@ skx_or_require(SkxOr *o)
 }
 
 /*
- * Candidates that can reach the heap are looked up in the first n lists, which
- * may have been moved on by that, never beyond a candidate.
+ * Looks candidates up in the first n lists, and makes hits of those that reach
+ * the threshold.  Moves these lists on, but never beyond a candidate.
  */
 static void
 skx_or_look_up(SkxOr *o, int n, int required)
@@ -254,9 +268,7 @@ skx_or_look_up(SkxOr *o, int n, int required)
 	skx_topk_batch_finish(o->run);
 }
 
-/*
- * One essential list: sub-block by sub-block.
- */
+/* Searches a window with one essential list, sub-block by sub-block. */
 static void
 skx_or_single(SkxOr *o, uint32 from, uint32 to)
 {
@@ -279,7 +291,10 @@ skx_or_single(SkxOr *o, uint32 from, uint32 to)
 	}
 }
 
-/* Adds parts to the window from `from` on; returns the words of their bits. */
+/*
+ * Adds contributions to the window that starts at `from`.  Returns which words
+ * of the bitmap have their documents, as in SkxOr.words.
+ */
 static inline uint64
 skx_or_put(uint64 *restrict bits, int32 *restrict sums, uint32 from,
 		   const uint32 *docs, const int32 *parts, int n)
@@ -299,10 +314,11 @@ skx_or_put(uint64 *restrict bits, int32 *restrict sums, uint32 from,
 }
 
 /*
- * Adds the parts of list number `which` in [from, to) to the window from `from`
- * on, to which those of all after it have been added.  Hardly any of an essential
- * list is too small for a hit: what the others can add is mostly enough.  Of
- * another list only those count of documents that have enough without it.
+ * Adds the contributions of list number `which` in [from, to) to the window
+ * that starts at `from`.  The lists after it have been added before.  An
+ * essential list is added as a whole, since what the other lists can add
+ * mostly suffices for a hit.  Of another list only those documents are added
+ * that can reach the threshold.
  */
 static void
 skx_or_add(SkxOr *o, int which, uint32 from, uint32 to)
@@ -329,8 +345,9 @@ skx_or_add(SkxOr *o, int which, uint32 from, uint32 to)
 }
 
 /*
- * Takes the candidates with sums of `limit` and more out of the window from
- * `from` on.  Of rare words most windows have a few bits.
+ * Moves the candidates with sums of at least `limit` from the window to the
+ * run, and clears the window.  Only words of the bitmap that are not 0 are
+ * examined, since windows of rare words have few of these.
  */
 static void
 skx_or_drain(SkxOr *o, uint32 from, int32 limit)
@@ -362,7 +379,10 @@ skx_or_drain(SkxOr *o, uint32 from, int32 limit)
 	run->n = n;
 }
 
-/* Where the next document of the essential lists is, from `from` on, at least. */
+/*
+ * Returns a lower bound of the next document of the essential lists, from
+ * `from` on.
+ */
 static uint32
 skx_or_next(SkxOr *o, uint32 from, uint32 to)
 {
@@ -377,7 +397,7 @@ skx_or_next(SkxOr *o, uint32 from, uint32 to)
 	return next;
 }
 
-/* The window, which most searches do without. */
+/* Allocates the window of sums, which most searches do without. */
 static void
 skx_or_make_window(SkxTopkRun *run)
 {
@@ -396,8 +416,8 @@ skx_or_make_window(SkxTopkRun *run)
 }
 
 /*
- * How far the sub-blocks reach that the essential lists are on; `to` where that
- * is no question.
+ * Returns the first end of a current sub-block of the essential lists, at most
+ * `to`.
  */
 static uint32
 skx_or_reach(SkxOr *o, uint32 from, uint32 to)
@@ -411,7 +431,10 @@ skx_or_reach(SkxOr *o, uint32 from, uint32 to)
 	return end;
 }
 
-/* Puts postings of a list among the candidates so far, from the last one on. */
+/*
+ * Merges n postings of a list into the candidates of the run, starting with
+ * the last ones.
+ */
 static void
 skx_or_merge(SkxTopkRun *run, const uint32 *docs, const int32 *parts, int n)
 {
@@ -441,8 +464,8 @@ skx_or_merge(SkxTopkRun *run, const uint32 *docs, const int32 *parts, int n)
 }
 
 /*
- * Where all of these sub-blocks reach beyond a window, their postings in
- * [from, to) are merged: most windows would have few of them.
+ * Merges the postings of the essential lists in [from, to).  This range is
+ * longer than a window, and most windows in it would have few postings.
  */
 static void
 skx_or_sparse(SkxOr *o, uint32 from, uint32 to)
@@ -469,9 +492,9 @@ skx_or_sparse(SkxOr *o, uint32 from, uint32 to)
 }
 
 /*
- * Is the first list to be looked up, which mostly decides, one of which there
- * are so few postings that it is less work to look for each of them in the
- * window?
+ * Returns true if the first list to be looked up, which decides about most
+ * candidates, is added to the window instead.  It must have so few postings
+ * that this is less work.
  */
 static bool
 skx_or_joins(const SkxOr *o)
@@ -487,8 +510,9 @@ skx_or_joins(const SkxOr *o)
 }
 
 /*
- * The parts of lists from `low` on in [from, to), a window, added up; false:
- * it is empty.
+ * Adds up the contributions of the lists from index `low` on in the window
+ * [from, to), and takes out the candidates.  Returns false if the window is
+ * empty.
  */
 static bool
 skx_or_add_up(SkxOr *o, int low, uint32 from, uint32 to)
@@ -506,7 +530,10 @@ skx_or_add_up(SkxOr *o, int low, uint32 from, uint32 to)
 	return true;
 }
 
-/* Several essential lists: their parts are added up in a window. */
+/*
+ * Searches a window with several essential lists, by adding up their
+ * contributions.
+ */
 static void
 skx_or_several(SkxOr *o, uint32 from, uint32 to)
 {
@@ -538,8 +565,8 @@ skx_or_several(SkxOr *o, uint32 from, uint32 to)
 }
 
 /*
- * Is a list essential whatever the window, and the only one?  It becomes
- * required then.
+ * Returns true if exactly one list is essential, whatever the window is.
+ * Makes that list required.
  */
 static bool
 skx_or_lead(SkxTopkRun *run)
@@ -570,7 +597,7 @@ skx_topk_or(SkxTopkRun *run)
 	uint32		from = run->from;
 	int			i;
 
-	/* What has to be read is read in fewer rounds with a list that leads. */
+	/* Pages are read in fewer rounds if a list leads. */
 	if (skx_topk_is_cold(run))
 	{
 		if (skx_or_lead(run))

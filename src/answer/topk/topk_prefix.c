@@ -1,12 +1,13 @@
 /*
  * topk_prefix.c
- *	  A prefix of the ranking query as one list, gathered from those of its
- *	  lexemes.
+ *	  The posting list of a prefix of the ranking query, gathered from those of
+ *	  its lexemes.
  *
- * How often a prefix occurs in a document is the sum over its lexemes, so what
- * it gives is not the sum of what they give: the lists are added up before
- * anything is scored.  Where there is no room for all documents of a segment
- * that is done for a range of them at a time, when the search gets there.
+ * The frequency of a prefix in a document is the sum over its lexemes, so its
+ * contribution is not the sum of theirs.  Frequencies are added up before
+ * anything is scored.  If memory does not suffice for all documents of a
+ * segment, this is done for one range of documents at a time, when the search
+ * reaches it.
  */
 #include "postgres.h"
 
@@ -15,46 +16,59 @@
 #include "port/pg_bitutils.h"
 
 /*
- * Bytes for the counts of all prefixes of a query that are gathered in ranges: 2 a
- * document, 4 where labels weigh.  Each range goes through all lists again.
+ * Bytes for the frequencies of all prefixes of a query that are gathered in
+ * ranges: 2 for each document, or 4 if labels have weights.  The more there
+ * are, the fewer ranges go through all lists again.
  */
 #define SKX_PREFIX_CELLS	(1 << 22)
 
-/* Postings of all prefixes of a query that are held at once, 8 bytes each. */
+/*
+ * Number of postings of all prefixes of a query that are held at once, 8 bytes
+ * each.
+ */
 #define SKX_PREFIX_POSTINGS	(3 << 17)
 
-/* Of one in ranges, at most: more are made of the counts when they are needed. */
+/*
+ * Largest number of postings of a prefix in ranges that are held at once.
+ * Others are made of the frequencies when they are needed.
+ */
 #define SKX_PREFIX_PORTION	(1 << 16)
 
-/* Lexemes of all of them whose next documents are known, 4 bytes each. */
+/*
+ * Number of lexemes of all prefixes whose next documents are remembered, 4
+ * bytes each.
+ */
 #define SKX_PREFIX_LEXEMES	(1 << 17)
 
-/* Documents of a range at least, but for the last one. */
+/* Least number of documents of a range, except the last one. */
 #define SKX_PREFIX_LEAST	1024
 
 /*
- * Bits that tell which documents a scope may have; in a segment with more
- * documents several of them share one.
+ * Number of bits that tell which documents the scope may have.  In a larger
+ * segment several documents share a bit.
  */
 #define SKX_PREFIX_BITS		(1 << 22)
 
 /*
- * A list with less than so many times the documents of the scope is traversed:
- * 2 ns a posting with such bits, where looking a document up takes 20.
+ * A list is traversed if it has fewer than this many times the documents of
+ * the scope.  That takes 2 ns for a posting, with the bits of the scope,
+ * whereas looking up a document takes 20.
  */
 #define SKX_PREFIX_DENSE	8
 
-/* For gathering, of one prefix after the other. */
+/* Memory for gathering, used by one prefix after the other. */
 typedef struct SkxTopkCounts
 {
-	uint64	   *scoped;			/* documents of the scope, SKX_PREFIX_BITS */
-	Size		size;			/* bytes of the cells; */
-	void	   *cells;			/* NULL: a prefix has taken them over */
+	uint64	   *scoped;			/* bits of documents of the scope, at most
+								 * SKX_PREFIX_BITS */
+	Size		size;			/* bytes of `cells` */
+	void	   *cells;			/* NULL: not allocated, or a prefix has taken
+								 * them over */
 } SkxTopkCounts;
 
 /*
- * Documents of the scope have numbers: those of the segment, or places in
- * scope.docs.  A range is of such numbers.
+ * A prefix.  Documents of the scope have numbers: those of the segment, or
+ * indexes in scope.docs.  Ranges are ranges of these numbers.
  */
 typedef struct SkxPrefix
 {
@@ -63,28 +77,32 @@ typedef struct SkxPrefix
 	const SkxScoreTerm *scored;
 	SkxTopkScope scope;
 	SkxTopkList *list;
-	uint32		most;			/* postings that there is room for */
-	uint32		span;			/* documents of a range at most */
-	uint32		from;			/* the range */
+	uint32		most;			/* largest number of postings held at once */
+	uint32		span;			/* largest number of documents of a range */
+	uint32		from;			/* the current range of numbers, [from, to) */
 	uint32		to;
-	uint32		filled;			/* before this one there are postings */
-	bool		flat;			/* each place counts once */
-	uint16	   *flat_cells;		/* how many each document of the range has, */
-	float	   *cells;			/* or this; below 0: none */
-	uint32		end;			/* its documents are before this one */
-	uint32		base;			/* the first of them; */
-	int			shift;			/* the scope's, by so many, are in `scoped` */
+	uint32		filled;			/* postings were made of the numbers before
+								 * this one */
+	bool		flat;			/* each position counts as 1 */
+	uint16	   *flat_cells;		/* if flat: frequency in each document of the
+								 * range */
+	float	   *cells;			/* if not: the same; below 0: none */
+	uint32		end;			/* end of the documents of the range */
+	uint32		base;			/* first document of the range */
+	int			shift;			/* number of low bits of documents that
+								 * `scoped` ignores */
 	SkxTopkCounts *counts;
-	uint32		n;				/* of its documents have some */
-	SkxCursor  *cursor;			/* of a lexeme at a time */
-	uint32		lexeme;			/* its number */
-	uint64		df;				/* postings of all lexemes, wherever */
-	uint32	   *next;			/* by lexeme: it has nothing from `end` to
-								 * this document; 0: not known */
+	uint32		n;				/* documents of the range with the prefix */
+	SkxCursor  *cursor;			/* list of the current lexeme */
+	uint32		lexeme;			/* number of the next lexeme */
+	uint64		df;				/* postings of all lexemes, also outside the
+								 * range */
+	uint32	   *next;			/* for each lexeme: its first document beyond
+								 * the ranges it was read in; 0: not known */
 	uint32		nnext;
 } SkxPrefix;
 
-/* Counts are capped as the document's score caps them. */
+/* Frequencies are capped as the score of a document caps them. */
 static inline void
 skx_prefix_count_flat(SkxPrefix *p, uint32 at, uint16 tf)
 {
@@ -93,7 +111,10 @@ skx_prefix_count_flat(SkxPrefix *p, uint32 at, uint16 tf)
 	p->flat_cells[at] = (uint16) Min(sum, PG_UINT16_MAX);
 }
 
-/* Adds posting i of the sub-block to what document `at` of the range has. */
+/*
+ * Adds posting i of the current sub-block to the frequency in document `at` of
+ * the range.
+ */
 static inline void
 skx_prefix_count(SkxPrefix *p, int i, uint32 at)
 {
@@ -109,7 +130,10 @@ skx_prefix_count(SkxPrefix *p, int i, uint32 at)
 		p->cells[at] = Max(p->cells[at], 0) + tf;
 }
 
-/* Adds postings [i, end) of the sub-block, where all documents are meant. */
+/*
+ * Adds postings [i, end) of the current sub-block, if the scope has all
+ * documents.
+ */
 static void
 skx_prefix_count_all(SkxPrefix *p, int i, int end)
 {
@@ -128,9 +152,9 @@ skx_prefix_count_all(SkxPrefix *p, int i, int end)
 }
 
 /*
- * The first of ascending docs[i], ..., docs[n - 1], of which there may be very
- * many, that is >= target; the last one is.  It is near: one of the next 8, or
- * of 16 behind these, or of 32.
+ * Returns the index, from i on, of the first document that is not below
+ * `target`.  The n documents ascend, and the last one is not below it.  Since
+ * the result is near, the search goes in steps of 8, 16, 32 and so on.
  */
 static inline uint32
 skx_prefix_first_from(const uint32 *docs, uint32 i, uint32 n, uint32 target)
@@ -145,7 +169,11 @@ skx_prefix_first_from(const uint32 *docs, uint32 i, uint32 n, uint32 target)
 	return skx_cursor_first_from(docs, i, Min(i + step, n), target);
 }
 
-/* Adds those of the documents of the scope, each of which is looked up. */
+/*
+ * Looks up each document of the range in the list of a lexeme, and adds what
+ * is found.  Returns a lower bound of the list's next document beyond the
+ * range.
+ */
 static uint32
 skx_prefix_add_some(SkxPrefix *p)
 {
@@ -166,7 +194,7 @@ skx_prefix_add_some(SkxPrefix *p)
 	return p->end;
 }
 
-/* May the scope have the document, which is in the range? */
+/* Returns true if the scope may have a document that is in the range. */
 static inline bool
 skx_prefix_is_scoped(const SkxPrefix *p, uint32 doc)
 {
@@ -176,8 +204,9 @@ skx_prefix_is_scoped(const SkxPrefix *p, uint32 doc)
 }
 
 /*
- * Adds postings [i, end) of the sub-block, of documents that the scope has;
- * returns where it goes on in these, from `at` on.
+ * Adds those of postings [i, end) of the current sub-block that are in the
+ * scope.  Searches scope.docs from index `at` on.  Returns the index from
+ * which the next call may search.
  */
 static uint32
 skx_prefix_count_scoped(SkxPrefix *p, int i, int end, uint32 at)
@@ -197,8 +226,8 @@ skx_prefix_count_scoped(SkxPrefix *p, int i, int end, uint32 at)
 }
 
 /*
- * Adds the postings of a lexeme in the range, whose sub-blocks are traversed
- * once; returns its first document after that.
+ * Traverses the list of a lexeme in the range, and adds its postings.  Returns
+ * the list's next document beyond the range.
  */
 static uint32
 skx_prefix_add_all(SkxPrefix *p)
@@ -225,7 +254,10 @@ skx_prefix_add_all(SkxPrefix *p)
 	return doc;
 }
 
-/* A list that is over, or not yet there, is not opened. */
+/*
+ * Adds the postings of a lexeme.  Does not open its list if it is known to
+ * have none in the range.
+ */
 static bool
 skx_prefix_add(const SkxTerm *term, const char *lexeme, int len, void *arg)
 {
@@ -247,7 +279,9 @@ skx_prefix_add(const SkxTerm *term, const char *lexeme, int len, void *arg)
 	return true;
 }
 
-/* As the document's score caps them. */
+/*
+ * Computes the bounds of all sub-blocks of a list in memory, and of the list.
+ */
 static void
 skx_prefix_bounds(SkxTopkRun *run, SkxTopkList *l, SkxCursorMemory *m)
 {
@@ -275,7 +309,7 @@ skx_prefix_bounds(SkxTopkRun *run, SkxTopkList *l, SkxCursorMemory *m)
 	}
 }
 
-/* The range is [from, to). */
+/* Sets the range to [from, to). */
 static void
 skx_prefix_range(SkxPrefix *p, uint32 from, uint32 to)
 {
@@ -286,7 +320,7 @@ skx_prefix_range(SkxPrefix *p, uint32 from, uint32 to)
 		p->end = to > from ? p->scope.docs[to - 1] + 1 : 0;
 }
 
-/* Which documents of the scope are in the range. */
+/* Sets the bits of the documents of the scope that are in the range. */
 static void
 skx_prefix_note_scope(SkxPrefix *p)
 {
@@ -316,7 +350,10 @@ skx_prefix_words(const SkxPrefix *p)
 	return (p->to - p->from + 63) / 64;
 }
 
-/* No document has any; those of the last word behind the range, too. */
+/*
+ * Clears the frequencies, including those of the last 64 documents that lie
+ * beyond the range.
+ */
 static void
 skx_prefix_clear(SkxPrefix *p)
 {
@@ -330,7 +367,10 @@ skx_prefix_clear(SkxPrefix *p)
 			p->cells[i] = -1;
 }
 
-/* Which of the 64 documents from `at` on have some. */
+/*
+ * Returns the bits of those of the 64 documents from `at` on that have the
+ * prefix.
+ */
 static inline uint64
 skx_prefix_word(const SkxPrefix *p, uint32 at)
 {
@@ -346,7 +386,7 @@ skx_prefix_word(const SkxPrefix *p, uint32 at)
 	return word;
 }
 
-/* How many documents have some. */
+/* Counts the documents of the range that have the prefix. */
 static void
 skx_prefix_count_docs(SkxPrefix *p)
 {
@@ -358,7 +398,7 @@ skx_prefix_count_docs(SkxPrefix *p)
 		p->n += pg_popcount64(skx_prefix_word(p, w * 64));
 }
 
-/* Counts the range from `from` on. */
+/* Gathers the frequencies of the range that begins at `from`. */
 static void
 skx_prefix_gather(SkxPrefix *p, uint32 from)
 {
@@ -376,7 +416,11 @@ skx_prefix_gather(SkxPrefix *p, uint32 from)
 	}
 }
 
-/* Makes postings of what some of 64 documents from `at` on have. */
+/*
+ * Makes postings of the documents whose bits are set in `word`, which is for
+ * the 64 documents from `at` on.  n is the number of postings so far.  Returns
+ * their new number.
+ */
 static uint32
 skx_prefix_fill_word(SkxPrefix *p, uint32 at, uint64 word, uint32 n)
 {
@@ -395,8 +439,8 @@ skx_prefix_fill_word(SkxPrefix *p, uint32 at, uint64 word, uint32 n)
 }
 
 /*
- * Makes postings of what was counted, from a document of the range on, until
- * there may be no room for those of 64 documents more.
+ * Makes postings of the frequencies, from number `from` of the range on.
+ * Stops when those of the next 64 documents exceed the capacity.
  */
 static void
 skx_prefix_fill(SkxPrefix *p, uint32 from)
@@ -425,7 +469,10 @@ skx_prefix_fill(SkxPrefix *p, uint32 from)
 	skx_prefix_bounds(p->run, p->list, m);
 }
 
-/* The number of the first document not filled yet that is >= target. */
+/*
+ * Returns the number of the first document that is not filled yet and not
+ * below `target`.
+ */
 static uint32
 skx_prefix_number(const SkxPrefix *p, uint32 target)
 {
@@ -479,7 +526,10 @@ skx_prefix_width(const SkxPrefix *p)
 	return p->flat ? sizeof(uint16) : sizeof(float);
 }
 
-/* Documents of a range at most: each prefix has its share of the cells. */
+/*
+ * Returns the largest number of documents of a range.  All prefixes have equal
+ * shares of the memory.
+ */
 static uint32
 skx_prefix_room(const SkxPrefix *p)
 {
@@ -491,8 +541,9 @@ skx_prefix_room(const SkxPrefix *p)
 }
 
 /*
- * For a scope of `total` documents: of all that may become a whole list, and as
- * many as a range has.  Those of the last word are there.
+ * Allocates the frequencies for a scope of `total` documents: for all of them
+ * if they may become a whole list, or else for a range.  The last 64 documents
+ * may lie beyond the range.
  */
 static void
 skx_prefix_open_cells(SkxPrefix *p, uint32 total)
@@ -528,8 +579,8 @@ skx_prefix_open_cells(SkxPrefix *p, uint32 total)
 }
 
 /*
- * The counts of a list in ranges stay, but where no other is open beside it: as
- * many as it has room for.
+ * Keeps the frequencies of a list in ranges, up to its share of the memory.
+ * With very many words no other list is open, so it may use the shared memory.
  */
 static void
 skx_prefix_keep_cells(SkxPrefix *p)
@@ -562,7 +613,10 @@ skx_topk_prefix_most(const SkxTopkRun *run)
 	return Min(SKX_PREFIX_POSTINGS / Max(n, 1), SKX_TOPK_SCOPE_DOCS);
 }
 
-/* Of lexemes it is worth to know where they go on. */
+/*
+ * Remembers the next documents of as many lexemes as the share of this prefix
+ * allows.
+ */
 static void
 skx_prefix_open_next(SkxPrefix *p)
 {
@@ -570,7 +624,7 @@ skx_prefix_open_next(SkxPrefix *p)
 	p->next = palloc0(sizeof(uint32) * p->nnext);
 }
 
-/* The list of a range, which the others will take the place of. */
+/* Opens a list in ranges, with the first postings of the first range. */
 static void
 skx_prefix_open_ranges(SkxPrefix *p)
 {
@@ -586,7 +640,7 @@ skx_prefix_open_ranges(SkxPrefix *p)
 	p->memory.more = skx_prefix_more;
 	l->cursor = skx_cursor_open_memory(p->run->seg, &p->memory);
 	l->cursor->df = (uint32) Min(p->df, p->scope.to - p->scope.from);
-	l->max = (int32) l->weight + 1; /* however often it occurs */
+	l->max = (int32) l->weight + 1; /* whatever the frequencies are */
 	skx_cursor_limit(l->cursor, l->max);
 }
 

@@ -2,11 +2,10 @@
  * topk_prime.c
  *	  A threshold that a search begins with.
  *
- * The dictionary tells of each long list what the k-th best of its postings
- * gives, for a few k.  As many documents as are looked for have that much, if
- * all of them match.  If one in so many does, that is to be expected of the
- * k-th best for a larger k.  Should fewer reach it, the search is made again
- * without.
+ * The dictionary entry of a long list stores its k-th largest contribution,
+ * for a few k.  If all of its documents match, k documents reach that sum.  If
+ * one in n matches, k documents are expected to reach the (n * k)-th largest
+ * one.  If fewer do, the search is repeated without the threshold.
  */
 #include "postgres.h"
 
@@ -16,12 +15,16 @@
 #include "format/disk/disk_dict.h"
 
 /*
- * This part of what would be looked through: several words together reach more
- * than one, and a tenth or a hundredth that is not quite one is still of use.
+ * Factor on the k that is looked up.  It is below 1 since several words
+ * together reach more than one.  So a stored k also serves if slightly fewer
+ * than a tenth or a hundredth of the documents match.
  */
 #define SKX_EXPECT_PART		0.9
 
-/* Short lists are looked at in segments with this part of the largest one's. */
+/*
+ * Contributions in short lists are computed only in segments that have at
+ * least one in SKX_PRIME_SHARE of the largest segment's documents.
+ */
 #define SKX_PRIME_SHARE		4
 
 static int
@@ -33,7 +36,10 @@ skx_prime_compare(const void *a, const void *b)
 	return x > y ? -1 : x < y;
 }
 
-/* Of a short list, whose postings are at hand. */
+/*
+ * Returns the rows-th largest contribution in a short list, or 0 if it has
+ * fewer postings.
+ */
 static int32
 skx_prime_short(const SkxScorer *scorer, SkxTopkSegment *s,
 				const SkxScoreTerm *scored, const SkxTerm *term, uint64 rows)
@@ -61,9 +67,10 @@ skx_prime_short(const SkxScorer *scorer, SkxTopkSegment *s,
 }
 
 /*
- * A lower bound of the largest contribution but rows - 1 of a word in the
- * segment.  A long list stores it for each of SKX_KTHS; that of the smallest
- * one not below is used.
+ * Returns a lower bound of the rows-th largest contribution of a word in the
+ * segment, or 0.  A long list stores the k-th largest one for each k of
+ * SKX_KTHS; the smallest k that is not below `rows` is used.  A short list is
+ * read only if `reads` is set.
  */
 static int32
 skx_prime_word(const SkxScorer *scorer, SkxTopkSegment *s,
@@ -90,9 +97,10 @@ skx_prime_word(const SkxScorer *scorer, SkxTopkSegment *s,
 }
 
 /*
- * What so many documents of a segment reach by one word, by one with a long list
- * unless pages may be read for that.  Where labels count, a frequency does not
- * tell the part.
+ * Returns a sum that `rows` documents of a segment reach by one word, or 0.
+ * Short lists, whose pages may have to be read, are used only if `reads` is
+ * set.  Words with labels are left out, since a frequency does not determine
+ * their contribution.
  */
 static int32
 skx_prime_segment(SkxTopk *topk, SkxTopkSegment *s, uint64 rows, bool reads)
@@ -116,8 +124,8 @@ skx_prime_segment(SkxTopk *topk, SkxTopkSegment *s, uint64 rows, bool reads)
 }
 
 /*
- * The largest segments come first.  What the k-th best of a short list of a
- * much smaller one gives is hardly ever more, but has to be computed.
+ * The largest segments come first.  A short list of a much smaller segment
+ * hardly ever raises the result, but would have to be read.
  */
 int32
 skx_topk_prime(SkxTopk *topk)

@@ -1,10 +1,10 @@
 /*
  * topk_rare.c
- *	  A prefix of the ranking query whose lexemes have few postings, as one list
- *	  of the whole segment.
+ *	  The posting list of a prefix whose lexemes have few postings, gathered as
+ *	  a whole.
  *
- * What it takes depends on the postings alone, not on the documents of the
- * segment: they are taken list by list, sorted by document, and added up.
+ * The cost depends only on the number of postings, not on the documents of the
+ * segment.  Postings are taken list by list, sorted by document, and added up.
  */
 #include "postgres.h"
 
@@ -12,22 +12,24 @@
 #include "miscadmin.h"
 
 /*
- * Adding postings up by document takes a quarter of the time of sorting them,
- * but some for each document; so with more of them than this part of the
- * documents, if these fit into a range, they are not sorted.
+ * If the documents fit into a range, postings are sorted only if there is at
+ * most one for this many documents.  Adding them up by document takes a
+ * quarter of the time of sorting them, but also some time for each document.
  */
 #define SKX_RARE_SHARE		4
 
 typedef struct SkxRare
 {
 	SkxCursorMemory memory;		/* first */
-	SkxCursorMemory spare;		/* arrays that the sort takes turns with */
+	SkxCursorMemory spare;		/* arrays that the sort exchanges with those
+								 * of `memory` */
 	SkxTopkRun *run;
 	const SkxScoreTerm *scored;
-	uint32		from;			/* documents that are meant */
+	uint32		from;			/* range of documents [from, to) */
 	uint32		to;
-	SkxCursor  *cursor;			/* of a lexeme at a time */
-	int64		postings;		/* of all lexemes, while there is room */
+	SkxCursor  *cursor;			/* list of the current lexeme */
+	int64		postings;		/* postings of all lexemes, or more than
+								 * `room` */
 	int64		room;
 } SkxRare;
 
@@ -40,7 +42,7 @@ skx_rare_count(const SkxTerm *term, const char *lexeme, int len, void *arg)
 	return r->postings <= r->room;
 }
 
-/* Takes the postings of the sub-block that count. */
+/* Takes the postings of the current sub-block that count. */
 static void
 skx_rare_take(SkxRare *r)
 {
@@ -82,8 +84,8 @@ skx_rare_add(const SkxTerm *term, const char *lexeme, int len, void *arg)
 }
 
 /*
- * By document.  Postings of one stay in the order of the lexemes, in which the
- * score of a row adds them up, too.
+ * Sorts the postings by document.  Those of one document stay in the order of
+ * the lexemes, in which the score of a row adds them up, too.
  */
 static void
 skx_rare_sort(SkxRare *r)
@@ -101,7 +103,7 @@ skx_rare_sort(SkxRare *r)
 	other->counts = (float *) spare.values;
 }
 
-/* One posting for each document. */
+/* Adds up the postings of each document. */
 static void
 skx_rare_add_up(SkxCursorMemory *m)
 {

@@ -1,7 +1,7 @@
 /*
  * topk_rows.c
- *	  Rows without a score: those that match but have none of the words, then
- *	  those whose tsvector is NULL; by TID.
+ *	  Rows without a score, in the order of tids: those that match without any
+ *	  of the words, then those whose tsvector is NULL.
  */
 #include "postgres.h"
 
@@ -18,7 +18,7 @@ typedef struct SkxTopkRows
 	SkxRowPlaces places;
 } SkxTopkRows;
 
-/* What rows without a score have to match. */
+/* Returns the query that rows without a score match. */
 static SkxQuery *
 skx_topk_rows_query(SkxTopk *topk, bool nulls)
 {
@@ -40,8 +40,9 @@ skx_topk_rows_query(SkxTopk *topk, bool nulls)
 }
 
 /*
- * A lexeme without positions may have the labels of a word and may not have
- * them, so that a document matches with and without it; the score tells.
+ * Lets the score decide about pending documents.  A lexeme without positions
+ * may have the labels of a word or not.  So a document with it matches the
+ * query with the word and the one without it.
  */
 static bool
 skx_topk_rows_wants(const SkxPendingDoc *doc, void *arg)
@@ -53,7 +54,10 @@ skx_topk_rows_wants(const SkxPendingDoc *doc, void *arg)
 		(is_null || skx_score_document(rows->scorer, doc->value, NULL) == 0);
 }
 
-/* Rows of a search for that many, or for all. */
+/*
+ * Returns the number of rows that a search looks for, given that `rows` are
+ * wanted.
+ */
 static int
 skx_topk_rows_most(const SkxTopk *topk, uint64 rows)
 {
@@ -87,7 +91,6 @@ skx_topk_rows_open(SkxTopk *topk, bool nulls)
 	return rows;
 }
 
-/* Fills topk->out; returns how many. */
 int
 skx_topk_rows_next(SkxTopk *topk, SkxTopkRows *rows)
 {

@@ -1,12 +1,12 @@
 /*
  * topk_scan.c
- *	  Rows in the order of their scores, as many as are asked for.
+ *	  Rows in the order of their scores, as many as are fetched.
  *
- * A search finds a given number of best rows.  If more are fetched, a further
- * search leaves out what came before and looks for a multiple, in the same
- * view and under the same statistics; so nothing comes twice and nothing is
- * left out.  After the rows with some of the words come those without, if they
- * match, then those whose tsvector is NULL.
+ * A search finds a given number of the best rows.  If more are fetched, a
+ * further search looks for a multiple of that number after the last row.  It
+ * reads the same view under the same statistics, so that no row comes twice
+ * and none is left out.  Rows with some of the words are followed by those
+ * that match without any, and these by rows whose tsvector is NULL.
  */
 #include "postgres.h"
 
@@ -15,7 +15,10 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-/* Of so many times the rows that are looked for, postings are few. */
+/*
+ * Postings are few if there are at most this many for each row that is looked
+ * for.
+ */
 #define SKX_TOPK_FEW		4
 
 int			skx_topk_budget = 0;
@@ -47,8 +50,9 @@ skx_topk_add_lexeme(SkxTopk *topk, int term)
 }
 
 /*
- * Lexemes of the filter, unless it will not be asked, and of the ranking query,
- * each once; of very many words only those of pairs.
+ * Gathers the lexemes of the filter, unless it is not tested, and of the
+ * ranking query, each once.  With very many words, only those of pairs are
+ * taken from the ranking query.
  */
 static void
 skx_topk_gather_lexemes(SkxTopk *topk)
@@ -93,8 +97,8 @@ skx_topk_gather_lexemes(SkxTopk *topk)
 }
 
 /*
- * The term of a lexeme among those from number `low` to `high`, which ascend:
- * the scorer's words, or its prefixes.  NULL: none.
+ * Returns the term of a lexeme, or NULL. Searches the terms from number `low`
+ * to `high` of the scorer, which ascend: its words, or its prefixes.
  */
 static const SkxScoreTerm *
 skx_topk_term_of(const SkxScorer *scorer, int low, int high,
@@ -118,7 +122,10 @@ skx_topk_term_of(const SkxScorer *scorer, int low, int high,
 	return NULL;
 }
 
-/* Is what is required a scored word, of which any label will do, or `labels`? */
+/*
+ * Returns true if a required lexeme is a scored word, which has any labels or
+ * exactly `labels`.
+ */
 static bool
 skx_topk_is_word(const SkxTopk *topk, const SkxQueryRequired *required,
 				 uint8 labels)
@@ -161,7 +168,8 @@ skx_topk_requires_prefix(const SkxTopk *topk, const SkxScoreTerm *scored)
 }
 
 /*
- * A disjunction of the words, or of more: each document with a word matches.
+ * Relates the words to a filter that is a disjunction.  If it has all of the
+ * words, each document with a word matches.
  */
 static void
 skx_topk_relate_any(SkxTopk *topk)
@@ -181,7 +189,10 @@ skx_topk_relate_any(SkxTopk *topk)
 	topk->split.nprefixes = 0;
 }
 
-/* Words that are ranked by; they ascend, and those of several labels repeat. */
+/*
+ * Returns the ranked words, ascending and each once.  Terms of the scorer
+ * ascend, too, but repeat a word that has several sets of labels.
+ */
 static SkxLexeme *
 skx_topk_scored_words(const SkxScorer *scorer, int *nwords)
 {
@@ -218,10 +229,7 @@ skx_topk_gathers(const SkxScorer *scorer, const SkxQuery *filter)
 	return rest != NULL && skx_query_gathers(rest);
 }
 
-/*
- * What the words that are ranked by make true need not be asked of documents
- * with one of them.
- */
+/* Removes from the filter what is true of each document with a ranked word. */
 static void
 skx_topk_take_words(SkxTopk *topk)
 {
@@ -238,7 +246,10 @@ skx_topk_take_words(SkxTopk *topk)
 		topk->split.rest = skx_query_of_words(topk->split.rest, words, n);
 }
 
-/* What the filter says about the words, and they about it. */
+/*
+ * Determines what the filter implies about the words, and what the words imply
+ * about the filter.
+ */
 static void
 skx_topk_relate(SkxTopk *topk)
 {
@@ -268,7 +279,10 @@ skx_topk_relate(SkxTopk *topk)
 		topk->split.required[0].labels == 0;
 }
 
-/* A search that ranks by a prefix of the filter knows which documents have it. */
+/*
+ * Returns true if a prefix of the filter is ranked by, since the search then
+ * knows which documents have it.
+ */
 static bool
 skx_topk_knows_prefix(const SkxQueryWord *prefix, void *arg)
 {
@@ -289,7 +303,10 @@ skx_topk_most(uint64 rows)
 	return (int) Max(Min(rows, most), 1);
 }
 
-/* Rows without a score are told by their TIDs alone. */
+/*
+ * Continues after a row.  Rows without a score are ordered by their tids
+ * alone.
+ */
 static void
 skx_topk_go_on(SkxTopk *topk, const SkxTopkAfter *after)
 {
@@ -375,8 +392,8 @@ skx_topk_left(SkxTopk *topk, int segment, uint32 doc)
 }
 
 /*
- * Room for hits: where hardly more can match than are looked for, what they have
- * to reach saves less than it takes to know it.
+ * Returns the capacity for hits.  If hardly more documents can match than are
+ * looked for, all are kept, since a threshold would save less than it costs.
  */
 static int
 skx_topk_room(const SkxTopk *topk)
@@ -386,13 +403,13 @@ skx_topk_room(const SkxTopk *topk)
 	if (topk->share != NULL ||
 		postings > (double) topk->rows * SKX_TOPK_FEW)
 		return topk->rows;
-	/* with one to spare, so that all of them are no reason to make a heap */
+	/* one to spare, so that the capacity is not reached and no heap is made */
 	return Max(skx_topk_most((uint64) postings + 1), topk->rows);
 }
 
 /*
- * One search over all segments and pending documents.  False: another process
- * has what this one has found.
+ * Searches all segments and pending documents for hits with sums of at least
+ * `least`.  Returns false if another process has the hits of this one.
  */
 static bool
 skx_topk_search(SkxTopk *topk, int32 least)
@@ -423,7 +440,7 @@ skx_topk_make_out(SkxTopk *topk, int n)
 								MCXT_ALLOC_HUGE);
 }
 
-/* Makes rows of the hits. */
+/* Makes rows of the hits.  Returns their number. */
 static int
 skx_topk_hand_out(SkxTopk *topk)
 {
@@ -443,10 +460,11 @@ skx_topk_hand_out(SkxTopk *topk)
 }
 
 /*
- * Rows that the next search is for.  Where it was known how many are wanted,
- * the first one that goes on is for the few that were not seen; unless rows of
- * one sum were cut in two, which a sort by another key behind the distance wants
- * all of: few, beside many that came before.
+ * Returns the number of rows that the next search looks for.  If the number of
+ * wanted rows was known, the first further search looks for as many again,
+ * since it has to replace only a few invisible rows.  If the last rows have
+ * the same sum, it looks for up to SKX_TOPK_TIES, since a sort by a second key
+ * needs all rows with that sum.
  */
 static int
 skx_topk_more_rows(const SkxTopk *topk)
@@ -465,8 +483,8 @@ skx_topk_more_rows(const SkxTopk *topk)
 }
 
 /*
- * Rows that the first search must find: above its threshold there may be fewer
- * than it looks for, all of which are hits then.
+ * There may be fewer documents above the threshold than the first search looks
+ * for.  All of these are then hits.
  */
 int
 skx_topk_least_rows(const SkxTopk *topk)
@@ -477,15 +495,15 @@ skx_topk_least_rows(const SkxTopk *topk)
 }
 
 /*
- * The next rows with some of the words.  Where every document with one of them
- * matches, or with the only one, it is known in advance what the best so many
- * reach; should it be too much, because some of them are deleted, that is
- * forgotten.
+ * Returns the number of the next rows with some of the words.  If every
+ * document with a word matches, a threshold is known in advance.  It may be
+ * too high, since documents may be deleted; then the search is repeated
+ * without it.
  */
 static int
 skx_topk_scored(SkxTopk *topk)
 {
-	int32		all = Max(topk->floor, 1);	/* no row that is wanted has less */
+	int32		all = Max(topk->floor, 1);	/* least sum of a wanted row */
 	int32		least = all;
 	int			n;
 
@@ -517,7 +535,7 @@ skx_topk_scored(SkxTopk *topk)
 	return n;
 }
 
-/* The next rows without. */
+/* Returns the number of the next rows without any of the words. */
 static int
 skx_topk_others(SkxTopk *topk)
 {

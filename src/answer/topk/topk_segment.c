@@ -1,7 +1,7 @@
 /*
  * topk_segment.c
- *	  Puts a search on one segment: which lists there are, which of them a
- *	  document must be in, and by which way to go through them.
+ *	  Searches one segment: opens the lists, determines which of them a
+ *	  document must be in, and chooses a method.
  */
 #include "postgres.h"
 
@@ -13,30 +13,33 @@
 #include "utils/memutils.h"
 
 /*
- * A filter is gone through when the documents that it may match are fewer than
- * this part of those with its rarest required word.
+ * The documents of a filter are searched if they are fewer than one in
+ * SKX_TOPK_FILTER_SHARE of those that would be searched otherwise.
  */
 #define SKX_TOPK_FILTER_SHARE	4
 
 /*
- * Documents of a filter that can be looked up in the time in which one of the
- * best k is found by words alone are this many, times k to the power below: on
- * a million passages both take as long where one in 25 passes for ten, one in
- * 15 or so for a hundred.
+ * SKX_TOPK_LOOKED_UP times k to the power SKX_TOPK_LOOKED_POWER documents of a
+ * filter can be looked up in the time in which words alone find one of the
+ * best k.  This was measured on a million passages.  Both methods take as long
+ * if one in 25 documents passes for k = 10, and about one in 15 for k = 100.
  */
 #define SKX_TOPK_LOOKED_UP		400
 #define SKX_TOPK_LOOKED_POWER	(-0.6)
 
 /*
- * Of a prefix only documents with all required words are gathered, where those
- * with the rarest are at most this part of all.
+ * A prefix is gathered only in documents with all required words if at most
+ * one in SKX_TOPK_PREFIX_SHARE of all documents has the rarest of these.
  */
 #define SKX_TOPK_PREFIX_SHARE	16
 
-/* Documents with a required word for which that is worth to be asked. */
+/*
+ * Number of documents with the rarest required word above which it is worth
+ * estimating how many documents match the filter.
+ */
 #define SKX_TOPK_FILTER_WORTH	1024
 
-/* Do both words of a pair occur in the segment? */
+/* Returns true if both words of a pair occur in the segment. */
 static bool
 skx_topk_has_pairs(const SkxTopk *topk, const SkxTopkSegment *s)
 {
@@ -54,7 +57,7 @@ skx_topk_has_pairs(const SkxTopk *topk, const SkxTopkSegment *s)
 	return false;
 }
 
-/* What the filter asks of the lexeme of a scored word; NULL: nothing. */
+/* Returns what the filter requires of the lexeme of a scored word, or NULL. */
 static const SkxQueryRequired *
 skx_topk_requires(const SkxTopk *topk, int lexeme, uint8 labels)
 {
@@ -70,7 +73,10 @@ skx_topk_requires(const SkxTopk *topk, int lexeme, uint8 labels)
 	return NULL;
 }
 
-/* Opens the lists of the words; those that the filter requires, too. */
+/*
+ * Opens the lists of the scored words.  Sets covered[i] if required word i of
+ * the filter is one of them.
+ */
 static void
 skx_topk_open_scored(SkxTopkRun *run, const SkxTopkSegment *s, bool *covered)
 {
@@ -100,7 +106,7 @@ skx_topk_open_scored(SkxTopkRun *run, const SkxTopkSegment *s, bool *covered)
 	}
 }
 
-/* Opens what else is required. */
+/* Opens the lists of the required words that are not covered. */
 static void
 skx_topk_open_required(SkxTopkRun *run, const SkxTopkSegment *s,
 					   const bool *covered)
@@ -128,7 +134,7 @@ skx_topk_compare_df(const void *a, const void *b)
 	return x->cursor->df < y->cursor->df ? -1 : x->cursor->df > y->cursor->df;
 }
 
-/* Another cursor of a list. */
+/* Opens another cursor of a list. */
 static SkxCursor *
 skx_topk_cursor_again(SkxTopkRun *run, const SkxCursor *list)
 {
@@ -139,7 +145,10 @@ skx_topk_cursor_again(SkxTopkRun *run, const SkxCursor *list)
 	return skx_cursor_open(run->seg, term, SKX_CURSOR_PROBE);
 }
 
-/* All documents of a list, by a cursor of its own. */
+/*
+ * Puts all documents of a list into docs, by a cursor of its own.  Returns
+ * their number.
+ */
 static uint32
 skx_topk_all_docs(SkxTopkRun *run, const SkxCursor *list, uint32 *docs)
 {
@@ -160,7 +169,10 @@ skx_topk_all_docs(SkxTopkRun *run, const SkxCursor *list, uint32 *docs)
 	return n;
 }
 
-/* Keeps those that another list has, too. */
+/*
+ * Keeps those of n documents that another list has, too.  Returns their
+ * number.
+ */
 static uint32
 skx_topk_docs_with(SkxTopkRun *run, const SkxCursor *list, uint32 *docs,
 				   uint32 n)
@@ -172,7 +184,10 @@ skx_topk_docs_with(SkxTopkRun *run, const SkxCursor *list, uint32 *docs,
 	return n;
 }
 
-/* Have few documents all that is required?  The rarest list is first then. */
+/*
+ * Returns true if few documents have all that is required.  Sorts the required
+ * lists by df.
+ */
 static bool
 skx_topk_requires_few(SkxTopkRun *run)
 {
@@ -186,8 +201,8 @@ skx_topk_requires_few(SkxTopkRun *run)
 }
 
 /*
- * If these are few, a prefix has to be known of them only; false: there are
- * none.
+ * If few documents have all that is required, restricts the scope of prefixes
+ * to these.  Returns false if there are none.
  */
 static bool
 skx_topk_narrow_scope(SkxTopkRun *run, SkxTopkScope *scope)
@@ -210,7 +225,10 @@ skx_topk_narrow_scope(SkxTopkRun *run, SkxTopkScope *scope)
 	return n > 0;
 }
 
-/* False: no document of the segment has it, and it is required. */
+/*
+ * Adds the list of a prefix, which is NULL if no document has the prefix.
+ * Returns false if it is required nevertheless.
+ */
 static bool
 skx_topk_add_prefix(SkxTopkRun *run, const SkxScoreTerm *scored,
 					SkxTopkList *l)
@@ -227,9 +245,9 @@ skx_topk_add_prefix(SkxTopkRun *run, const SkxScoreTerm *scored,
 }
 
 /*
- * How many documents a prefix is gathered from unless its own are fewer by far.
- * None: where required lists leave few, and pages are not all cached, norms of
- * other documents are not worth to be read.
+ * Returns the number of documents in which a prefix would have to be counted.
+ * Returns 0 if few documents have all that is required, and pages have to be
+ * read.  Then norms of other documents are not worth reading.
  */
 static uint32
 skx_topk_scope_docs(SkxTopkRun *run)
@@ -241,8 +259,8 @@ skx_topk_scope_docs(SkxTopkRun *run)
 
 /*
  * Gathers the prefixes, those with few postings first, since one of these may
- * tell which documents others have to be known of.  False: no document has all
- * that is required.
+ * restrict the scope of the others.  Returns false if no document has all that
+ * is required.
  */
 static bool
 skx_topk_open_prefixes(SkxTopkRun *run)
@@ -277,7 +295,7 @@ skx_topk_open_prefixes(SkxTopkRun *run)
 	return true;
 }
 
-/* Has the segment every lexeme that is required, with its labels? */
+/* Returns true if the segment has every required lexeme, with its labels. */
 static bool
 skx_topk_has_required(const SkxTopk *topk, const SkxTopkSegment *s)
 {
@@ -309,7 +327,9 @@ skx_topk_rest_terms(const SkxTopk *topk, const SkxTopkSegment *s)
 	return terms;
 }
 
-/* From now on all that is required is known otherwise. */
+/*
+ * Closes the required lists, which a scan or the rest of the filter replaces.
+ */
 static void
 skx_topk_close_required(SkxTopkRun *run)
 {
@@ -317,7 +337,10 @@ skx_topk_close_required(SkxTopkRun *run)
 		skx_cursor_close(run->required[--run->nrequired]->cursor);
 }
 
-/* Can a document of the segment become a hit? */
+/*
+ * Returns true if a document of the segment can become a hit, by the bounds of
+ * the lists.
+ */
 static bool
 skx_topk_can_compete(const SkxTopkRun *run)
 {
@@ -332,8 +355,9 @@ skx_topk_can_compete(const SkxTopkRun *run)
 }
 
 /*
- * What a list gives at most, by its dictionary entry; of one that is not long, or
- * of a prefix (NULL), that is nothing but its word's weight.
+ * Returns a bound of the contributions of a list, by its dictionary entry.
+ * Only the weight of its word bounds those of a list that is not long, or of a
+ * prefix, whose term is NULL.
  */
 static int32
 skx_topk_term_bound(const SkxTopkRun *run, const SkxTerm *term,
@@ -350,7 +374,10 @@ skx_topk_term_bound(const SkxTopkRun *run, const SkxTerm *term,
 	return skx_rank_part(weight, SKX_SCORE_TF_MAX, scorer->inverse[0]);
 }
 
-/* The same of the segment, before anything is read of its lists. */
+/*
+ * Returns true if a document of the segment may become a hit.  Reads nothing
+ * of the lists.
+ */
 static bool
 skx_topk_may_compete(const SkxTopkRun *run, const SkxTopkSegment *s)
 {
@@ -368,8 +395,8 @@ skx_topk_may_compete(const SkxTopkRun *run, const SkxTopkSegment *s)
 }
 
 /*
- * Goes through the documents that a scan gives, which have all else that is
- * required.  Lists are optional then.
+ * Searches the documents that a scan returns, which match the filter.  Lists
+ * of required words that are scored become optional.
  */
 static void
 skx_topk_through(SkxTopkRun *run, SkxQueryScan *scan)
@@ -399,8 +426,8 @@ skx_topk_through(SkxTopkRun *run, SkxQueryScan *scan)
 }
 
 /*
- * Does so if they are far fewer than `others`, which would be gone through
- * instead.
+ * Searches the documents of the filter, if they are far fewer than `others`,
+ * the number that would be searched otherwise.  Returns true if it did.
  */
 static bool
 skx_topk_by_filter(SkxTopkRun *run, double others)
@@ -417,11 +444,12 @@ skx_topk_by_filter(SkxTopkRun *run, double others)
 }
 
 /*
- * Is it less work to look all `docs` documents of a filter up in the lists of
- * the words, when it takes `steps` to find them, than to go through the best by
- * these until enough of them pass?  As if words and filter were independent: of
- * `passing` one in ndocs / docs is a hit.  Most documents of a filter are
- * dropped by bounds, in one look.
+ * Returns true if the documents of a filter should be looked up in the lists
+ * of the words.  Otherwise the best documents by words are tested until enough
+ * of them pass.  docs is an estimate of the documents of the filter, and steps
+ * of the work of finding them.  Words and filter are assumed to be
+ * independent: one in ndocs / docs of `passing` documents is a hit.  Most
+ * documents of a filter are dropped by bounds, with little work.
  */
 static bool
 skx_topk_filter_leads(const SkxTopkRun *run, double docs, double steps)
@@ -439,8 +467,8 @@ skx_topk_filter_leads(const SkxTopkRun *run, double docs, double steps)
 }
 
 /*
- * Through the documents with a word, with what else they have to match for
- * those that are good enough.
+ * Searches the documents with a word.  Those that are good enough are tested
+ * by the rest of the filter.
  */
 static void
 skx_topk_by_words(SkxTopkRun *run, const SkxTopkSegment *s)
@@ -452,8 +480,8 @@ skx_topk_by_words(SkxTopkRun *run, const SkxTopkSegment *s)
 }
 
 /*
- * Without required words: through the documents that have all else that they
- * have to match, or through those with a word.
+ * Searches without required words: either the documents that match the rest of
+ * the filter, or those with a word.
  */
 static void
 skx_topk_choose(SkxTopkRun *run, const SkxTopkSegment *s)
@@ -480,7 +508,10 @@ skx_topk_choose(SkxTopkRun *run, const SkxTopkSegment *s)
 		skx_topk_by_words(run, s);
 }
 
-/* Is what is required only a filter, none of it a word that counts? */
+/*
+ * Returns true if there are lists of scored words, but none of them is
+ * required.
+ */
 static bool
 skx_topk_requires_no_word(const SkxTopkRun *run)
 {
@@ -492,7 +523,9 @@ skx_topk_requires_no_word(const SkxTopkRun *run)
 	return run->noptional > 0;
 }
 
-/* Are these common enough to be asked last? */
+/*
+ * Returns true if the required words are so common that they are tested last.
+ */
 static bool
 skx_topk_filters_last(SkxTopkRun *run)
 {
@@ -512,7 +545,7 @@ skx_topk_filters_last(SkxTopkRun *run)
 	return !skx_topk_filter_leads(run, docs, steps);
 }
 
-/* The required list of a term of the segment. */
+/* Returns the required list of a term of the segment, or NULL. */
 static SkxTopkList *
 skx_topk_list_of(const SkxTopkRun *run, const SkxTerm *term)
 {
@@ -529,8 +562,8 @@ skx_topk_list_of(const SkxTopkRun *run, const SkxTerm *term)
 }
 
 /*
- * Opens the rest of the filter for documents that have all required words: of
- * a phrase, only their positions, which the traversed lists lead to.
+ * Opens the rest of the filter, for documents that have all required words.  A
+ * phrase needs only their positions, which the traversed lists lead to.
  */
 static void
 skx_topk_open_rest(SkxTopkRun *run, const SkxTopkSegment *s)
@@ -564,9 +597,10 @@ skx_topk_open_rest(SkxTopkRun *run, const SkxTopkSegment *s)
 }
 
 /*
- * By very many words: through the matching documents, where looking each up in
- * all words is less work than traversing the words' lists; else through the
- * lists, with the filter for the documents that remain.
+ * Searches by very many words.  Goes through the matching documents, if
+ * looking up each in the lists of all words is less work than traversing
+ * these.  Otherwise goes through the lists, and tests the filter on the
+ * documents that remain.
  */
 static void
 skx_topk_run_many(SkxTopkRun *run, const SkxTopkSegment *s)
@@ -646,7 +680,7 @@ skx_topk_run_close(SkxTopkRun *run)
 		skx_topk_exact_close(run->exact);
 }
 
-/* What all ways through a segment need. */
+/* Initializes what all methods need. */
 static void
 skx_topk_run_begin(SkxTopkRun *run, SkxTopk *topk, int segment)
 {

@@ -2,9 +2,9 @@
  * topk_share.c
  *	  The first search of a scan by several processes.
  *
- * What is shared stays as it is while there are processes in the search, but
- * for counters, the sum that is reached, and room for hits, of which each
- * process takes its own part when it ends.
+ * While processes are in the search, the shared state changes only in its
+ * counters, in the sum that is reached, and in the array of hits.  Each
+ * process takes its own part of that array when it ends.
  */
 #include "postgres.h"
 
@@ -13,45 +13,48 @@
 #include "answer/topk/topk_share.h"
 #include "utils/memutils.h"
 
-/* Classes of sums, by which hits of all processes are counted. */
+/* Number of classes of sums, by which hits of all processes are counted. */
 #define SKX_TOPK_CLASSES	2048
 
-/* A process looks what all of them reach after so many more hits of its own. */
+/*
+ * A process updates the shared threshold after this many further hits of its
+ * own.
+ */
 #define SKX_TOPK_NEWS		256
 
-/* Counters of SkxTopkWork that processes add to. */
+/* Number of counters in SkxTopkWork that processes add to. */
 #define SKX_TOPK_COUNTERS	4
 
 /*
- * Which process gives the rows.  The leader, if it takes part: what another one
- * gives goes through a queue row by row, which takes longer than to fetch it.
- * It waits for the others then.
+ * Which process returns the rows.  It is the leader, if that takes part, after
+ * it has waited for the others.  Rows of another process go through a queue
+ * one by one, which takes longer than fetching them.
  */
 enum
 {
 	SKX_OWNER_NONE,				/* not known yet */
 	SKX_OWNER_LEADER,
-	SKX_OWNER_LAST				/* the last one: the leader has not begun */
+	SKX_OWNER_LAST				/* the last worker: the leader has not begun */
 };
 
 struct SkxTopkShare
 {
 	SkxShare	parts;
-	bool		alone;			/* one process does all of it */
+	bool		alone;			/* one process does the whole search */
 	bool		ranked;
-	int			rows;			/* that the search is for */
+	int			rows;			/* number of rows looked for */
 	uint32		max_hits;
-	SkxRankOptions options;		/* of the leader: they may be changed */
+	SkxRankOptions options;		/* options of the leader: settings may change */
 	SkxScorePins pins;			/* its dfs are in `numbers` */
-	pg_atomic_flag claimed;		/* a process does it alone */
-	pg_atomic_uint32 reached;	/* a sum of as many documents */
-	int			shift;			/* of a sum to its class */
+	pg_atomic_flag claimed;		/* a process does the whole search */
+	pg_atomic_uint32 reached;	/* sum that `rows` documents reach */
+	int			shift;			/* a sum shifted right by this is its class */
 	pg_atomic_uint32 classes[SKX_TOPK_CLASSES];
-	pg_atomic_uint32 least;		/* the largest that a process began with */
+	pg_atomic_uint32 least;		/* largest hits.least of the processes */
 	pg_atomic_uint32 nhits;
-	pg_atomic_uint32 owner;		/* which gives the rows, of SKX_OWNER_* */
+	pg_atomic_uint32 owner;		/* which process returns the rows: SKX_OWNER_* */
 	pg_atomic_uint64 work[SKX_TOPK_COUNTERS];
-	Size		hits;			/* offset of SkxHit, of all processes */
+	Size		hits;			/* offset of the hits of all processes */
 	uint64		numbers[FLEXIBLE_ARRAY_MEMBER];
 };
 
@@ -86,7 +89,7 @@ skx_topk_share_size(const SkxScorer *scorer, uint64 rows, int nprocesses)
 	return size;
 }
 
-/* No process is in the search. */
+/* Resets the search.  No process may be in it. */
 static void
 skx_topk_share_reset(SkxTopkShare *share)
 {
@@ -101,7 +104,7 @@ skx_topk_share_reset(SkxTopkShare *share)
 	pg_atomic_init_u32(&share->owner, SKX_OWNER_NONE);
 }
 
-/* By which the largest sums are of the last class; larger ones are, too. */
+/* Returns the shift by which the largest possible sum is in the last class. */
 static int
 skx_topk_share_shift(const SkxScorer *scorer)
 {
@@ -151,7 +154,7 @@ skx_topk_share_restart(SkxTopkShare *share)
 	skx_topk_share_reset(share);
 }
 
-/* Pointers are this process's. */
+/* The pointer to the dfs is valid in this process only. */
 const SkxScorePins *
 skx_topk_share_pins(const SkxTopkShare *share)
 {
@@ -195,7 +198,7 @@ skx_topk_share_work(SkxTopkShare *share, SkxTopkWork *work)
 
 /* ---- the search ---- */
 
-/* Makes *number at least `value`. */
+/* Raises *number to `value`, unless it is larger. */
 static void
 skx_topk_share_raise(pg_atomic_uint32 *number, uint32 value)
 {
@@ -215,7 +218,10 @@ skx_topk_share_hit(SkxTopk *topk, int32 sum)
 	topk->news++;
 }
 
-/* What as many hits of all processes reach, as their classes tell; or 0. */
+/*
+ * Returns a sum that `rows` hits of all processes reach, by their classes, or
+ * 0 if there are fewer hits.
+ */
 static uint32
 skx_topk_share_class(SkxTopkShare *share)
 {
@@ -257,7 +263,7 @@ skx_topk_share_rows(const SkxTopk *topk)
 	return topk->share == NULL || topk->share->alone ? 0 : topk->share->rows;
 }
 
-/* Leaves the hits to the process that will be the last one. */
+/* Leaves the hits of this process to the one that returns the rows. */
 static void
 skx_topk_share_leave(SkxTopk *topk)
 {
@@ -279,7 +285,7 @@ skx_topk_share_leave(SkxTopk *topk)
 	pg_atomic_fetch_add_u64(&share->work[3], work->proximity);
 }
 
-/* The hits of all processes. */
+/* Gathers the hits of all processes. */
 static void
 skx_topk_share_gather(SkxTopk *topk)
 {
@@ -296,7 +302,10 @@ skx_topk_share_gather(SkxTopk *topk)
 	}
 }
 
-/* May this process give the rows?  The first that asks for it may. */
+/*
+ * Claims that this process returns the rows.  Returns true for the first
+ * claim.
+ */
 static bool
 skx_topk_share_own(SkxTopkShare *share, uint32 owner)
 {
@@ -311,7 +320,10 @@ skx_topk_share_parts(SkxTopkShare *share)
 	return &share->parts;
 }
 
-/* The parts of this process are done; true: it gives the rows. */
+/*
+ * Ends the part of this process in the search.  Returns true if it returns the
+ * rows.
+ */
 static bool
 skx_topk_share_end(SkxTopk *topk)
 {

@@ -1,25 +1,28 @@
 /*
  * topk_sort.c
- *	  Numbers with what belongs to them, in their order.
+ *	  A stable radix sort of pairs of numbers.
  *
- * From the low bits to the high ones, some at a time: what is equal stays in
- * the order that it came in, and nothing is compared.  A few are inserted one
- * after the other.
+ * It sorts by some bits of the keys at a time, from the low bits to the high
+ * ones.  Pairs with equal keys keep their order, and keys are not compared.  A
+ * few pairs are sorted by insertion.
  */
 #include "postgres.h"
 
 #include "answer/topk/topk_internal.h"
 #include "miscadmin.h"
 
-/* So few are inserted. */
+/* Largest number of pairs that are sorted by insertion. */
 #define SKX_SORT_FEW		32
 
-/* Bits of a pass: of more numbers than have an eighth of the values, more. */
+/*
+ * Number of bits of a pass: the larger one for at least SKX_SORT_MANY pairs,
+ * which are eight for each value of these bits.
+ */
 #define SKX_SORT_BITS		8
 #define SKX_SORT_BITS_MOST	11
 #define SKX_SORT_MANY		(1 << (SKX_SORT_BITS_MOST + 3))
 
-/* Numbers between two looks for an interrupt. */
+/* Number of pairs between two checks for interrupts. */
 #define SKX_SORT_SOME		65536
 
 static void
@@ -43,7 +46,10 @@ skx_topk_sort_few(SkxTopkPairs *p)
 	}
 }
 
-/* Where the first number with each value of some bits goes. */
+/*
+ * Sets places to the index at which the first pair with each value of the bits
+ * goes.
+ */
 static void
 skx_topk_sort_places(const SkxTopkPairs *p, int shift, int nvalues,
 					 uint32 *places)

@@ -1,12 +1,12 @@
 /*
  * topk_token.c
- *	  Where a search goes on, as bytes that the user keeps: behind which row,
- *	  and the numbers that the scores of all pages are computed from.
+ *	  Tokens of a ranked search: the row to continue after, and the frozen
+ *	  statistics by which all pages are scored.
  *
- * A row's place in the order is its sum in units, then its place in the table;
- * under the same numbers neither changes.  So the next page needs no state in
- * the server, and flushes, merges, and rows that come and go are no matter.
- * What was made up gives other weights or another place to go on from.
+ * Rows are ordered by sum, then by tid, and under the same statistics neither
+ * changes.  So the next page needs no state in the server.  Flushes, merges,
+ * and rows that are inserted or deleted do not matter.  A forged token only
+ * gives other weights, or another row to continue after.
  */
 #include "postgres.h"
 
@@ -18,23 +18,27 @@
 #define SKX_TOPK_MAGIC			0x50584B53	/* "SKXP" */
 #define SKX_TOPK_VERSION		1
 
-/* Bytes of a token at most: df of some 2,500 words. */
+/* Largest number of bytes of a token: dfs of some 2,500 words. */
 #define SKX_TOPK_TOKEN_MAX		8192
 
-/* What a token begins with; the df of all words follow as varints. */
+/*
+ * The beginning of a token.  The dfs of all words follow as varints.  sum,
+ * block and offset have the high byte first, so that tokens of a call ascend
+ * as its rows do.
+ */
 typedef struct SkxTopkTokenHead
 {
 	SkxTokenOrigin origin;
-	uint32		sum;			/* what descends with rows is complemented, */
-	BlockNumber block;			/* and all of these have the high byte first: */
-	uint32		offset;			/* tokens of a call ascend as rows come */
-	uint32		many;			/* 1: of too many words, which are left out */
-	uint64		given;			/* rows up to this one, about */
-	uint64		options;		/* SkxScorePins */
+	uint32		sum;			/* complement of the sum, since sums descend */
+	BlockNumber block;			/* tid of the row */
+	uint32		offset;
+	uint32		many;			/* 1: too many words, whose dfs are left out */
+	uint64		given;			/* estimate of the rows up to this one */
+	uint64		options;		/* this and the next three: SkxScorePins */
 	uint64		ndocs;
 	uint64		length;
 	uint32		n;
-	uint32		crc;			/* of all that, and of what follows */
+	uint32		crc;			/* of all members before it, and of the dfs */
 } SkxTopkTokenHead;
 
 StaticAssertDecl(sizeof(SkxTopkTokenHead) == 104, "page token size");
@@ -42,7 +46,7 @@ StaticAssertDecl(sizeof(SkxTopkTokenHead) == 104, "page token size");
 struct SkxTopkToken
 {
 	SkxTopkTokenHead head;
-	bytea	   *bytes;			/* the last one made; NULL: none yet */
+	bytea	   *bytes;			/* token made last; NULL: none yet */
 };
 
 static uint32
@@ -68,7 +72,7 @@ skx_topk_token_begin(Relation heap, Relation index, TSQuery query,
 	return token;
 }
 
-/* What is the same in all tokens of a search. */
+/* Sets what is the same in all tokens of a search. */
 static void
 skx_topk_token_pin(SkxTopkToken *token, const SkxScorer *scorer)
 {
@@ -120,7 +124,10 @@ skx_topk_token_make(SkxTopkToken *token, const SkxScorer *scorer,
 	return token->bytes;
 }
 
-/* The df of `n` words, which take all of the bytes; false: they do not. */
+/*
+ * Reads the dfs of n words.  Returns false unless they take exactly the bytes
+ * up to `end`.
+ */
 static bool
 skx_topk_token_dfs(const uint8 *src, const uint8 *end, uint32 n,
 				   SkxScorePins *pins)

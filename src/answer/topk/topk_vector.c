@@ -1,8 +1,9 @@
 /*
  * topk_vector.c
- *	  The loops in which a search spends its time, on four numbers at once.
+ *	  Loops in which a search spends its time, on four numbers at once.
  *
- * GCC's vector extensions, which every target has: on x86-64 they become SSE2.
+ * They use GCC's vector extensions, which every target has.  On x86-64 these
+ * become SSE2.
  */
 #include "postgres.h"
 
@@ -69,7 +70,7 @@ skx_topk_frequencies(const uint16 *tf, int n, float *tfs)
 		tfs[i] = (float) (tf[i] + (tf[i] == 0));
 }
 
-/* Sums looked at before it is asked which of them are enough. */
+/* Number of sums that are tested together for one that is large enough. */
 #define SKX_VECTOR_RUN		16
 
 int

@@ -3,13 +3,13 @@
  *	  Bit packing: 128 values in four lanes, and plain bit strings.
  *
  * The 128 values are 32 rows of four.  Each lane is a string of 32-bit words
- * into which the values of one column are packed, low bits first; the words
- * of the four lanes are interleaved, so that one 16-byte load serves four
- * values and unpacking is a shift and a mask per row.  The kernels are
- * templates over the width: with the width constant and the loop unrolled,
- * every shift is an immediate and every branch is gone.
+ * into which the values of one column are packed, low bits first.  The words
+ * of the four lanes are interleaved.  So one 16-byte load serves four values,
+ * and unpacking is a shift and a mask per row.  The kernels are templates over
+ * the width.  With a constant width and the loop unrolled, every shift is an
+ * immediate and there is no branch.
  *
- * GCC vector extensions compile to SSE2, NEON, or plain code alike.
+ * GCC's vector extensions compile to SSE2, NEON or plain code.
  */
 #ifndef FRONTEND
 #include "postgres.h"
@@ -41,7 +41,7 @@ typedef uint32 SkxLanes __attribute__((vector_size(16)));
 	__builtin_shuffle((a), (b), (SkxLanes) {(i), (j), (k), (l)})
 #endif
 
-/* One name a width, for the dispatch tables. */
+/* Expands X for each width, for the dispatch tables. */
 #define SKX_ALL_WIDTHS(X) \
 	X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) \
 	X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) \
@@ -57,7 +57,7 @@ skx_codec_lanes_swap(SkxLanes v)
 	return v;
 }
 
-/* Row `row` of packed words; no alignment is assumed. */
+/* Loads row `row` of packed words, which need not be aligned. */
 static pg_attribute_always_inline SkxLanes
 skx_codec_lanes_load(const uint8 *src, int row)
 {
@@ -74,7 +74,7 @@ skx_codec_lanes_store(uint8 *dst, int row, SkxLanes v)
 	memcpy(dst + 16 * row, &v, sizeof(v));
 }
 
-/* Running sum within a row: v[i] += v[i - 1] + ... + v[0]. */
+/* Sums up within a row: v[i] += v[i - 1] + ... + v[0]. */
 static pg_attribute_always_inline SkxLanes
 skx_codec_lanes_sum(SkxLanes v)
 {
@@ -86,8 +86,8 @@ skx_codec_lanes_sum(SkxLanes v)
 }
 
 /*
- * The next row of values: `word` is the packed word that holds its first bit,
- * `next` the one after, `bit` the first bit's place in `word`.
+ * Returns the next row of values.  `word` is the packed word with its first
+ * bit, at bit `bit`, and `next` the word after that.
  */
 static pg_attribute_always_inline SkxLanes
 skx_codec_lanes_cut(SkxLanes word, SkxLanes next, int bit, int width)
@@ -129,8 +129,9 @@ skx_codec_unpack_width(uint32 *restrict dst, const uint8 *restrict src,
 }
 
 /*
- * As above, and sums up.  Only one addition a row depends on the row before:
- * the carried lanes take the row's total, not its summed last value.
+ * Does the same, and sums the values up.  Only one addition per row depends on
+ * the row before: `carry` adds the last value of the row's own sums, not of
+ * `docs`.
  */
 static pg_attribute_always_inline void
 skx_codec_gaps_width(uint32 *restrict dst, const uint8 *restrict src,
@@ -228,7 +229,6 @@ static void (*const skx_codec_gaps_table[]) (uint32 *, const uint8 *,
 	SKX_ALL_WIDTHS(SKX_GAPS_ENTRY)
 };
 
-/* Packs SKX_SUBBLOCK values below 2^width; returns the end, 16 * width on. */
 uint8 *
 skx_codec_pack128(uint8 *dst, const uint32 *src, int width)
 {
@@ -237,7 +237,6 @@ skx_codec_pack128(uint8 *dst, const uint32 *src, int width)
 	return dst + 16 * width;
 }
 
-/* Unpacks SKX_SUBBLOCK values from 16 * width bytes. */
 void
 skx_codec_unpack128(uint32 *dst, const uint8 *src, int width)
 {
@@ -245,7 +244,6 @@ skx_codec_unpack128(uint32 *dst, const uint8 *src, int width)
 	skx_codec_unpack_table[width] (dst, src);
 }
 
-/* Unpacks gaps-minus-one and sums them up from base, modulo 2^32. */
 void
 skx_codec_unpack128_gaps(uint32 *dst, const uint8 *src, int width,
 						 uint32 base)
@@ -254,10 +252,6 @@ skx_codec_unpack128_gaps(uint32 *dst, const uint8 *src, int width,
 	skx_codec_gaps_table[width] (dst, src, base);
 }
 
-/*
- * Writes n values below 2^width as a bit string of (n * width + 7) / 8 bytes,
- * unused bits 0; returns its end.
- */
 uint8 *
 skx_codec_bits_put(uint8 *dst, const uint32 *src, int n, int width)
 {
@@ -282,7 +276,6 @@ skx_codec_bits_put(uint8 *dst, const uint32 *src, int n, int width)
 	return dst;
 }
 
-/* Reads value number i of a bit string; false when it ends past `end`. */
 bool
 skx_codec_bits_get(const uint8 *src, const uint8 *end, uint32 i, int width,
 				   uint32 *v)
@@ -310,7 +303,6 @@ skx_codec_bits_get(const uint8 *src, const uint8 *end, uint32 i, int width,
 	return true;
 }
 
-/* Reads values 0 to n - 1; false when they end past `end`. */
 bool
 skx_codec_bits_get_all(uint32 *dst, const uint8 *src, const uint8 *end, int n,
 					   int width)

@@ -1,9 +1,9 @@
 /*
  * codec_count.c
- *	  How many bits are set.
+ *	  Counts set bits.
  *
- * Where the processor has an instruction for it a word takes .3 ns; by a
- * pointer to a function, as the server's pg_popcount64() is called, 1.5.
+ * With the processor's instruction a word takes .3 ns.  By a pointer to a
+ * function, as the server's pg_popcount64() is called, it takes 1.5 ns.
  */
 #ifndef FRONTEND
 #include "postgres.h"

@@ -1,11 +1,11 @@
 /*
  * codec_labels.c
- *	  The label part of a sub-block: which labels the positions of each posting
- *	  have, and how many positions have each.
+ *	  The label part of a sub-block: the labels that each posting has, and the
+ *	  number of positions with each label.
  *
- * Nearly all text has label D only, and nearly all of the rest has one label a
- * list or one label a posting, so counts are stored for those labels only that
- * share a posting with another; codec.h has the layout.
+ * Nearly all text has label D only.  Nearly all other text has one label per
+ * list or one label per posting.  Therefore counts are stored only for labels
+ * that share a posting with another one. codec.h has the layout.
  */
 #ifndef FRONTEND
 #include "postgres.h"
@@ -15,13 +15,15 @@
 
 #include "format/codec/codec_internal.h"
 
-/* The label whose count is label_tf[i], and its bit in a set. */
+/*
+ * Columns of counts: the label whose count is label_tf[i], and its bit in a
+ * set.
+ */
 #define SKX_COUNTED_LABELS		(SKX_NLABELS - 1)
 #define SKX_COUNTED(i)			((i) + 1)
 #define SKX_COUNTED_BIT(i)		(1 << SKX_COUNTED(i))
 #define SKX_D_BIT				(1 << SKX_LABEL_D)
 
-/* The label form bits of byte 1 that fit the postings. */
 uint8
 skx_codec_labels_form(const SkxPostings *p)
 {
@@ -44,7 +46,6 @@ skx_codec_labels_form(const SkxPostings *p)
 	return SKX_LABELS_SETS;
 }
 
-/* Whether form could have come from skx_codec_labels_form. */
 bool
 skx_codec_labels_form_valid(uint8 form)
 {
@@ -55,7 +56,6 @@ skx_codec_labels_form_valid(uint8 form)
 	return label == 0 && form <= SKX_LABELS_SETS;
 }
 
-/* Writes the label part of that form; returns its end. */
 uint8 *
 skx_codec_labels_put(uint8 *dst, const SkxPostings *p, uint8 form)
 {
@@ -95,8 +95,8 @@ skx_codec_labels_put(uint8 *dst, const SkxPostings *p, uint8 form)
 }
 
 /*
- * The same set of labels for every posting that has positions; inlined with n
- * constant for the compiler to use vectors.
+ * Gives the same label set to every posting that has positions.  Inlined with
+ * n constant so that the compiler uses vectors.
  */
 static pg_attribute_always_inline void
 skx_codec_labels_one(SkxPostings *p, int label, int n)
@@ -117,8 +117,8 @@ skx_codec_labels_one(SkxPostings *p, int label, int n)
 }
 
 /*
- * Reads the sets.  The labels that share a posting go to *shared, all labels
- * seen to *all.
+ * Reads the label sets.  Sets *shared to the labels that share a posting with
+ * another one, and *all to all labels.
  */
 static const uint8 *
 skx_codec_labels_sets(const uint8 *src, const uint8 *end, SkxPostings *p,
@@ -145,7 +145,10 @@ skx_codec_labels_sets(const uint8 *src, const uint8 *end, SkxPostings *p,
 	return src + (p->n + 1) / 2;
 }
 
-/* One column of counts, read or implied. */
+/*
+ * Sets one column of counts, which is read if it is stored, else follows from
+ * tf.
+ */
 static const uint8 *
 skx_codec_labels_column(const uint8 *src, const uint8 *end, SkxPostings *p,
 						int c, bool stored)
@@ -174,7 +177,10 @@ skx_codec_labels_column(const uint8 *src, const uint8 *end, SkxPostings *p,
 	return src;
 }
 
-/* Whether the counts of each posting leave for label D what they should. */
+/*
+ * Returns true if the counts of each posting leave at least one position for
+ * label D if it has that label, and none if it has not.
+ */
 static bool
 skx_codec_labels_add_up(const SkxPostings *p)
 {
@@ -192,11 +198,6 @@ skx_codec_labels_add_up(const SkxPostings *p)
 	return valid;
 }
 
-/*
- * Decodes the labels of the body that begins at `body` and whose label part
- * begins at `src`, for the p->n postings whose p->tf is known; returns the end
- * of the body, NULL when damaged.
- */
 const uint8 *
 skx_codec_subblock_labels(const uint8 *body, const uint8 *src,
 						  const uint8 *end, SkxPostings *p)
@@ -221,7 +222,7 @@ skx_codec_subblock_labels(const uint8 *body, const uint8 *src,
 	src = skx_codec_labels_sets(src, end, p, &all, &shared);
 	if (src == NULL || src >= end || *src != shared >> 1)
 		return NULL;
-	/* A single label would have had one of the other forms. */
+	/* a single label has one of the other forms */
 	if (!SKX_SEVERAL_LABELS(all))
 		return NULL;
 	src++;

@@ -2,9 +2,10 @@
  * codec_narrow.c
  *	  Packed gaps of one bit, as a bitset.
  *
- * A list that nearly all documents have is packed so: each of 128 bits tells
- * whether a document is passed over before the next one.  A clear bit becomes a
- * one, a set bit a zero and a one; what a byte becomes is in a table.
+ * A list that nearly all documents have is packed with gaps of one bit.  Each
+ * of the 128 bits tells whether a document is skipped before the next one.  A
+ * clear bit becomes a 1, and a set bit becomes a 0 and a 1.  A table has the
+ * result for each byte.
  */
 #ifndef FRONTEND
 #include "postgres.h"
@@ -14,7 +15,9 @@
 
 #include "format/codec/codec_internal.h"
 
-/* What eight bits become, the first one lowest; above, how many bits these are. */
+/*
+ * The bits that eight bits become, lowest first; from bit 16 on, their number.
+ */
 static const uint32 skx_codec_wide[256] = {
 	0x0800FF, 0x0901FE, 0x0901FD, 0x0A03FA, 0x0901FB, 0x0A03F6, 0x0A03F5, 0x0B07EA,
 	0x0901F7, 0x0A03EE, 0x0A03ED, 0x0B07DA, 0x0A03EB, 0x0B07D6, 0x0B07D5, 0x0C0FAA,
@@ -50,7 +53,7 @@ static const uint32 skx_codec_wide[256] = {
 	0x0D1557, 0x0E2AAE, 0x0E2AAD, 0x0F555A, 0x0E2AAB, 0x0F5556, 0x0F5555, 0x10AAAA
 };
 
-/* Exchanges the bits of `low` with those that are `shift` above them. */
+/* Exchanges the bits of mask `low` with those `shift` above them. */
 static inline uint64
 skx_codec_swap(uint64 v, int shift, uint64 low)
 {
@@ -60,11 +63,13 @@ skx_codec_swap(uint64 v, int shift, uint64 low)
 }
 
 /*
- * Values 64 * half to 64 * half + 63 of 128, of one bit, in their order.  16 are
- * of each lane, the first of all lanes first: bit 16 * lane + i of the word goes
- * to 4 * i + lane.  By the digits of these places, base 4, that is (lane, a, b)
- * to (a, b, lane): the first and the second are exchanged, bit by bit, then the
- * second and the third.
+ * Returns values 64 * half to 64 * half + 63, of one bit each, in their order.
+ *
+ * Of these, 16 are in each lane, and value 4 * i + lane is bit i of its part
+ * of the lane.  The word is loaded with that bit at 16 * lane + i, and it must
+ * move to 4 * i + lane.  With bit numbers written in base 4, (lane, a, b) must
+ * become (a, b, lane).  So the first and the second digit are exchanged, one
+ * of their bits after the other, then the second and the third.
  */
 static inline uint64
 skx_codec_in_order(const uint8 *src, int half)
@@ -84,10 +89,6 @@ skx_codec_in_order(const uint8 *src, int half)
 	return skx_codec_swap(v, 3, UINT64CONST(0x0A0A0A0A0A0A0A0A));
 }
 
-/*
- * Bit k of the words, SKX_NARROW_WORDS, is document base + 1 + k; returns how
- * many bits these are, the last of them set.
- */
 int
 skx_codec_narrow_bits(const uint8 *src, uint64 *words)
 {

@@ -1,11 +1,12 @@
 /*
  * codec_pfor.c
  *	  Patched frame of reference: 128 numbers at one width, with at most seven
- *	  larger ones patched in.
+ *	  larger ones as exceptions.
  *
- * Few large numbers among small ones (term frequencies, position deltas) would
- * make every number wide.  The low bits of all are packed at a width that fits
- * most; the rest get their high part from a list after the packed bits.
+ * A few large numbers among small ones (term frequencies, position deltas)
+ * would make every number wide.  Therefore the low bits of all numbers are
+ * packed at a width that fits most of them.  The others have their high parts
+ * in a list after the packed bits.
  */
 #ifndef FRONTEND
 #include "postgres.h"
@@ -20,28 +21,34 @@
 #define SKX_PFOR_COUNT_SHIFT	5
 #define SKX_PFOR_EXCEPTIONS		7
 
-/* How many of SKX_SUBBLOCK values below 2^31 are larger than `most`. */
+/*
+ * Returns how many of SKX_SUBBLOCK values below 2^31 are larger than `most`.
+ */
 static pg_attribute_always_inline int
 skx_codec_pfor_above(const uint32 *src, uint32 most)
 {
 	int			above = 0;
 	int			i;
 
-	/* signed, since plain vector units compare nothing else */
+	/*
+	 * signed, since vector units without extensions compare only signed
+	 * numbers
+	 */
 	for (i = 0; i < SKX_SUBBLOCK; i++)
 		above += (int32) src[i] > (int32) most;
 	return above;
 }
 
 /*
- * The cheapest width, `all` being the values or-ed together.
+ * Returns the width with the fewest bytes; `all` is the values or-ed together.
  *
- * It is the narrowest with few enough exceptions.  A bit less saves 16 bytes;
- * it makes some values exceptions, of 2 bytes each as their high part is 1,
- * and may lengthen the high parts of those that were exceptions by a byte each.
- * That is 14 bytes at most, as there are at most seven in all.
+ * It is the narrowest width with at most seven exceptions.  One bit less saves
+ * 16 bytes.  It turns some values into exceptions of 2 bytes each, since their
+ * high part is 1.  It may also lengthen the high parts of earlier exceptions
+ * by a byte each.  That adds at most 14 bytes, since there are at most seven
+ * exceptions.
  *
- * It is looked for from the widest down: few steps, of whole vectors each.
+ * The search begins at the widest: it takes few steps, each on whole vectors.
  */
 static int
 skx_codec_pfor_width(const uint32 *src, uint32 all)
@@ -55,7 +62,10 @@ skx_codec_pfor_width(const uint32 *src, uint32 all)
 	return width;
 }
 
-/* Writes the values larger than `mask`; counts them in *n, returns the end. */
+/*
+ * Writes the exceptions, which are the values larger than `mask`, and counts
+ * them in *n.  Returns the end.
+ */
 static uint8 *
 skx_codec_pfor_exceptions(uint8 *dst, const uint32 *src, int width,
 						  uint32 mask, int *n)
@@ -69,7 +79,10 @@ skx_codec_pfor_exceptions(uint8 *dst, const uint32 *src, int width,
 
 		for (k = i; k < i + 8; k++)
 			any |= src[k];
-		/* a mask of ones: one of them is larger, or all or-ed are not */
+
+		/*
+		 * the mask is all ones, so a value is larger if and only if `any` is
+		 */
 		if (any <= mask)
 			continue;
 		for (k = i; k < i + 8; k++)
@@ -84,7 +97,6 @@ skx_codec_pfor_exceptions(uint8 *dst, const uint32 *src, int width,
 	return dst;
 }
 
-/* Writes SKX_SUBBLOCK values below 2^31; returns the end. */
 uint8 *
 skx_codec_pfor_put(uint8 *dst, const uint32 *src)
 {
@@ -114,7 +126,6 @@ skx_codec_pfor_put(uint8 *dst, const uint32 *src)
 	return dst;
 }
 
-/* Reads SKX_SUBBLOCK values; returns what follows them, NULL when damaged. */
 const uint8 *
 skx_codec_pfor_get(uint32 *dst, const uint8 *src, const uint8 *end)
 {
@@ -152,7 +163,10 @@ skx_codec_pfor_get(uint32 *dst, const uint8 *src, const uint8 *end)
 	return src;
 }
 
-/* Where the high parts of so many exceptions, four at most, go on, if they do. */
+/*
+ * Returns the continuation bits of the high parts of up to four exceptions in
+ * a word that begins with the first of them.
+ */
 static inline uint64
 skx_codec_pfor_high(int exceptions)
 {
@@ -161,7 +175,6 @@ skx_codec_pfor_high(int exceptions)
 	return UINT64CONST(0x8000800080008000) >> (64 - 16 * Min(exceptions, 4));
 }
 
-/* What follows the values, found without decoding them; NULL when damaged. */
 const uint8 *
 skx_codec_pfor_skip(const uint8 *src, const uint8 *end)
 {
@@ -178,7 +191,7 @@ skx_codec_pfor_skip(const uint8 *src, const uint8 *end)
 		return NULL;
 	src += 16 * width;
 
-	/* mostly all high parts are one byte */
+	/* most often each high part is one byte */
 	if (end - src >= 16 &&
 		((skx_codec_load64(src) & skx_codec_pfor_high(exceptions)) |
 		 (skx_codec_load64(src + 8) & skx_codec_pfor_high(exceptions - 4))) == 0)
@@ -196,7 +209,6 @@ skx_codec_pfor_skip(const uint8 *src, const uint8 *end)
 	return src;
 }
 
-/* Writes n values: pfor when they are SKX_SUBBLOCK, else varints. */
 uint8 *
 skx_codec_column_put(uint8 *dst, const uint32 *src, int n)
 {
@@ -209,7 +221,6 @@ skx_codec_column_put(uint8 *dst, const uint32 *src, int n)
 	return dst;
 }
 
-/* Reads what column_put wrote; returns its end, NULL when damaged. */
 const uint8 *
 skx_codec_column_get(uint32 *dst, const uint8 *src, const uint8 *end, int n)
 {

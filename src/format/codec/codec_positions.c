@@ -2,9 +2,10 @@
  * codec_positions.c
  *	  A block of up to 128 positions of consecutive postings of one list.
  *
- * Positions are stored as differences within a document, without any mark
- * where one begins: the reader knows the frequencies.  Labels are apart, so
- * that text without labels pays nothing for them.  codec.h has the layout.
+ * Positions are stored as differences within a document.  Nothing marks the
+ * start of a document, since the reader knows the frequencies.  Labels are
+ * stored separately, so that text without labels needs no bytes for them.
+ * codec.h has the layout.
  */
 #ifndef FRONTEND
 #include "postgres.h"
@@ -14,15 +15,16 @@
 
 #include "format/codec/codec_internal.h"
 
-/* byte 0 */
-#define SKX_POSITIONS_LABELS	4	/* two bits a position follow the values */
+/* bits of byte 0 */
+#define SKX_POSITIONS_LABELS	4	/* the values are followed by two bits per
+									 * position */
 #define SKX_POSITIONS_FORM		0x07
 #define SKX_POSITIONS_UNUSED	0x78
 #define SKX_POSITIONS_COUNTED	0x80
 
 #define SKX_DELTA_LABEL_SHIFT	30
 
-/* Two bits a position, in the order of their bytes. */
+/* Writes the labels, two bits per position. */
 static uint8 *
 skx_codec_position_labels_put(uint8 *dst, const uint16 *positions, int n)
 {
@@ -34,11 +36,6 @@ skx_codec_position_labels_put(uint8 *dst, const uint16 *positions, int n)
 	return dst + (n + 3) / 4;
 }
 
-/*
- * Writes n (1..SKX_SUBBLOCK) positions in at most SKX_POSBLOCK_MAX bytes; bit
- * i of `starts` tells that a document begins at positions[i], and is taken as
- * set for i = 0.  Returns the end.
- */
 uint8 *
 skx_codec_positions_put(uint8 *dst, const uint16 *positions, int n,
 						const uint64 *starts)
@@ -78,7 +75,10 @@ skx_codec_positions_put(uint8 *dst, const uint16 *positions, int n,
 	return dst;
 }
 
-/* Reads byte 0 and the count; returns the start of the values. */
+/*
+ * Reads byte 0 and the count.  Returns the start of the values, or NULL if
+ * damaged.
+ */
 static const uint8 *
 skx_codec_positions_head(const uint8 *src, const uint8 *end, uint8 *form,
 						 int *n)
@@ -101,7 +101,10 @@ skx_codec_positions_head(const uint8 *src, const uint8 *end, uint8 *form,
 	return src;
 }
 
-/* Puts the labels at `labels`, checked to be there, above n deltas. */
+/*
+ * Adds the labels to n deltas; the caller has checked that the bytes exist.
+ * Returns false if unused bits are set, or if all labels are equal.
+ */
 static bool
 skx_codec_position_labels_get(const uint8 *labels, uint32 *deltas, int n)
 {
@@ -114,7 +117,7 @@ skx_codec_position_labels_get(const uint8 *labels, uint32 *deltas, int n)
 		deltas[i] |= (uint32) (labels[i / 4] >> (2 * (i % 4)) & 3) <<
 			SKX_DELTA_LABEL_SHIFT;
 
-	/* Unused bits are 0, and positions of one label have another form. */
+	/* unused bits are 0, and positions with one label have another form */
 	for (i = 0; i < n / 4; i++)
 		differ |= labels[i] ^ first;
 	if (rest != 0)
@@ -127,8 +130,8 @@ skx_codec_position_labels_get(const uint8 *labels, uint32 *deltas, int n)
 }
 
 /*
- * Turns n values into deltas, `above` being what is above each of them; false
- * when one is too large.  Inlined with n constant for the compiler to use
+ * Turns n values into deltas, and ors `above` into each.  Returns false if a
+ * value is too large.  Inlined with n constant so that the compiler uses
  * vectors.
  */
 static pg_attribute_always_inline bool
@@ -145,10 +148,6 @@ skx_codec_position_deltas(uint32 *values, int n, uint32 above)
 	return all <= SKX_POS_MASK;
 }
 
-/*
- * Reads a block into `deltas`, which has room for SKX_SUBBLOCK, and its number
- * of positions into *n; returns what follows it, NULL when damaged.
- */
 SKX_CODEC_TWICE
 const uint8 *
 skx_codec_positions_get(const uint8 *src, const uint8 *end, uint32 *deltas,
@@ -180,7 +179,10 @@ skx_codec_positions_get(const uint8 *src, const uint8 *end, uint32 *deltas,
 	return src + (*n + 3) / 4;
 }
 
-/* What follows a block of n positions and this form, whose values begin at src. */
+/*
+ * Returns the end of a block of n positions of this form, whose values begin
+ * at src; NULL if damaged.
+ */
 static const uint8 *
 skx_codec_positions_after(const uint8 *src, const uint8 *end, uint8 form,
 						  int n)
@@ -194,11 +196,6 @@ skx_codec_positions_after(const uint8 *src, const uint8 *end, uint8 form,
 	return end - src < (n + 3) / 4 ? NULL : src + (n + 3) / 4;
 }
 
-/*
- * Passes over blocks that end before position *want, counted from `src` on,
- * without decoding them; *want counts from the result on then: the block that
- * has it, or `end`.  NULL: damaged.
- */
 const uint8 *
 skx_codec_positions_skip(const uint8 *src, const uint8 *end, uint32 *want)
 {

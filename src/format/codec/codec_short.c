@@ -2,8 +2,8 @@
  * codec_short.c
  *	  A whole posting list too short for sub-blocks, and its positions.
  *
- * Most lexemes are in few documents, mostly once each: that posting is one
- * varint.  codec.h has the layout.
+ * Most lexemes are in few documents, and mostly once in each.  Such a posting
+ * is one varint. codec.h has the layout.
  */
 #ifndef FRONTEND
 #include "postgres.h"
@@ -21,7 +21,10 @@
 #define SKX_SHORT_BITS			2
 #define SKX_SHORT_MASK			3
 
-/* First varint of 33 bits, tf, label set, three counts of two bytes each. */
+/*
+ * Most bytes of a posting: a first varint of 33 bits, tf, label set, and three
+ * counts of two bytes each.
+ */
 #define SKX_SHORT_POSTING_MAX	(5 + 2 + 1 + 3 * 2)
 
 #define SKX_D_ALONE				(1 << SKX_LABEL_D)
@@ -37,10 +40,6 @@ skx_codec_short_case(const SkxPostings *p, int i)
 	return p->tf[i] == 1 ? SKX_SHORT_ONCE : SKX_SHORT_TF;
 }
 
-/*
- * Writes p->n postings in at most short_max(p->n) bytes; returns the end, NULL
- * when they are no list.
- */
 uint8 *
 skx_codec_short_put(uint8 *dst, const SkxPostings *p)
 {
@@ -78,14 +77,13 @@ skx_codec_short_put(uint8 *dst, const SkxPostings *p)
 	return dst;
 }
 
-/* Bytes that the documents part of n postings can take. */
 size_t
 skx_codec_short_max(int n)
 {
 	return (size_t) n * SKX_SHORT_POSTING_MAX;
 }
 
-/* Reads what follows tf in a posting with labels. */
+/* Reads the labels of a posting, which follow its tf. */
 static const uint8 *
 skx_codec_short_labels_get(const uint8 *src, const uint8 *end, int i,
 						   SkxPostings *p)
@@ -122,9 +120,9 @@ skx_codec_short_labels_get(const uint8 *src, const uint8 *end, int i,
 }
 
 /*
- * skx_codec_varint64_get(), without a branch for each byte: of eight bytes those
- * up to the first without its high bit are drawn together, by pairs, then by
- * fours, then all.
+ * Does the same as skx_codec_varint64_get(), without a branch for each byte.
+ * It loads eight bytes and keeps those up to the first without a high bit.
+ * Their groups of seven bits are joined by pairs, then by fours, then all.
  */
 static inline const uint8 *
 skx_codec_short_first(const uint8 *src, const uint8 *end, uint64 *v)
@@ -152,7 +150,6 @@ skx_codec_short_first(const uint8 *src, const uint8 *end, uint64 *v)
 	return src + n;
 }
 
-/* Reads n postings; returns the start of what follows, NULL when damaged. */
 const uint8 *
 skx_codec_short_get(const uint8 *src, const uint8 *end, int n, SkxPostings *p)
 {
@@ -199,7 +196,7 @@ skx_codec_short_get(const uint8 *src, const uint8 *end, int n, SkxPostings *p)
 	return src;
 }
 
-/* What follows a posting's first varint is read and forgotten. */
+/* Skips what follows the first varint of a posting, and checks it. */
 static const uint8 *
 skx_codec_short_rest(const uint8 *src, const uint8 *end, int kind)
 {
@@ -243,10 +240,6 @@ skx_codec_short_docs(const uint8 *src, const uint8 *end, int n, uint32 *docs)
 	return src;
 }
 
-/*
- * Writes the positions of all postings of p, p->tf[i] each and consecutive in
- * `positions`; returns the end.
- */
 uint8 *
 skx_codec_short_positions_put(uint8 *dst, const SkxPostings *p,
 							  const uint16 *positions)
@@ -277,10 +270,6 @@ skx_codec_short_positions_put(uint8 *dst, const SkxPostings *p,
 	return dst;
 }
 
-/*
- * Reads the p->tf[which] positions that begin at `src`; returns what follows
- * and stores it in *next unless that is NULL.  NULL when damaged.
- */
 const uint8 *
 skx_codec_short_positions_get(const uint8 *src, const uint8 *end,
 							  const SkxPostings *p, int which,
@@ -307,7 +296,7 @@ skx_codec_short_positions_get(const uint8 *src, const uint8 *end,
 		if (v > SKX_POS_MASK)
 			return NULL;
 		position += v + 1;
-		/* Only a first position can be 0, which is written as 2^14. */
+		/* only a first position can be 0, which is stored as 2^14 minus one */
 		if (k == 0)
 			position &= SKX_POS_MASK;
 		if (position > SKX_POS_MASK)
@@ -325,7 +314,6 @@ skx_codec_short_positions_get(const uint8 *src, const uint8 *end,
 	return src;
 }
 
-/* What follows `count` positions; NULL when damaged. */
 const uint8 *
 skx_codec_short_positions_skip(const uint8 *src, const uint8 *end, int count)
 {

@@ -1,13 +1,11 @@
 /*
  * codec_subblock.c
- *	  The body of one sub-block of a posting list: documents, frequencies.
+ *	  The body of one sub-block of a posting list: documents and frequencies.
  *
- * codec.h has the layout.  A document number is checked where it is made: as
- * a sound document and a sound gap are below 2^31 and at most 2^31, the first
- * sum that leaves the range has its high bit set, whatever comes after it; or-
- * ing all documents together therefore finds it.
- *
- * The label part is in codec_labels.c.
+ * codec.h has the layout; the label part is in codec_labels.c.  Document
+ * numbers are checked by or-ing all of them together.  This finds a number out
+ * of range: a sound document is below 2^31 and a sound gap at most 2^31, so
+ * the first sum that leaves the range has its high bit set, whatever follows.
  */
 #ifndef FRONTEND
 #include "postgres.h"
@@ -17,18 +15,18 @@
 
 #include "format/codec/codec_internal.h"
 
-/* byte 0 */
+/* document forms, in byte 0 */
 #define SKX_DOCS_MAX_WIDTH		31
 #define SKX_DOCS_VARINTS		32
-#define SKX_DOCS_BITSET			63	/* plus the number of words */
+#define SKX_DOCS_BITSET			63	/* a bitset adds its number of words */
 
-/* byte 1; the low bits are the label form */
+/* bits of byte 1; its low bits are the label form */
 #define SKX_TF_HAS_ZERO			0x80
 #define SKX_TF_UNUSED			0x70
 
 /*
- * Up to this width 128 gaps stay below 2^31, so that sums from a sound base
- * cannot wrap and the last document is the largest.
+ * Largest width with which 128 gaps stay below 2^31.  Then sums from a sound
+ * base cannot wrap, and the last document is the largest.
  */
 #define SKX_DOCS_SAFE_WIDTH		23
 
@@ -56,10 +54,10 @@ skx_codec_bitset_put(uint8 *dst, const uint32 *docs, uint32 base)
 }
 
 /*
- * Gaps less one of n documents, or-ed together in the result; false when the
- * documents do not ascend from `base`, or leave the range: then one of them
- * or one of the gaps has its high bit set.  Inlined with n constant for the
- * compiler to use vectors.
+ * Computes the gaps minus one of n documents; *result is all of them or-ed
+ * together.  Returns false if the documents do not ascend from `base` or leave
+ * the range: then a document or a gap has its high bit set.  Inlined with n
+ * constant so that the compiler uses vectors.
  */
 static pg_attribute_always_inline bool
 skx_codec_docs_gaps(uint32 *restrict gaps, const uint32 *restrict docs, int n,
@@ -81,8 +79,8 @@ skx_codec_docs_gaps(uint32 *restrict gaps, const uint32 *restrict docs, int n,
 }
 
 /*
- * Writes the documents part and its form into *form; returns the end, NULL if
- * they do not ascend.
+ * Writes the documents part, and its form into *form.  Returns the end, or
+ * NULL if the documents do not ascend.
  */
 static uint8 *
 skx_codec_docs_put(uint8 *dst, uint8 *form, const SkxPostings *p, uint32 base)
@@ -115,8 +113,9 @@ skx_codec_docs_put(uint8 *dst, uint8 *form, const SkxPostings *p, uint32 base)
 }
 
 /*
- * The column of n frequencies, less one each unless some is 0, which *zero
- * tells; false when one is too large.  Inlined with n constant, like the above.
+ * Computes the column of n frequencies.  All are less one, unless some
+ * frequency is 0, which *zero tells.  Returns false if one is too large.
+ * Inlined with n constant so that the compiler uses vectors.
  */
 static pg_attribute_always_inline bool
 skx_codec_tf_column(uint32 *restrict column, const uint16 *restrict tf, int n,
@@ -140,11 +139,6 @@ skx_codec_tf_column(uint32 *restrict column, const uint16 *restrict tf, int n,
 	return large == 0;
 }
 
-/*
- * Writes the body of a sub-block of p->n (1..SKX_SUBBLOCK) postings that
- * follow document `base`, in at most SKX_SUBBLOCK_BODY_MAX bytes; returns the
- * end, NULL when they are none.
- */
 uint8 *
 skx_codec_subblock_put(uint8 *dst, const SkxPostings *p, uint32 base)
 {
@@ -169,8 +163,9 @@ skx_codec_subblock_put(uint8 *dst, const SkxPostings *p, uint32 base)
 }
 
 /*
- * The start of a bitset of documents after base: there, of the size it needs,
- * and within the range of documents.  NULL: damaged.
+ * Checks that a bitset of documents after `base` ends before `end`, has no
+ * word too many, and stays within the range of documents.  Returns its start,
+ * or NULL if it is damaged.
  */
 static const uint8 *
 skx_codec_bitset_start(const uint8 *src, const uint8 *end, int words,
@@ -188,7 +183,7 @@ skx_codec_bitset_start(const uint8 *src, const uint8 *end, int words,
 	return src;
 }
 
-/* Likewise, and it has SKX_SUBBLOCK documents. */
+/* Does the same, and checks that it has SKX_SUBBLOCK documents. */
 static const uint8 *
 skx_codec_bitset_check(const uint8 *src, const uint8 *end, int words,
 					   uint32 base)
@@ -198,7 +193,7 @@ skx_codec_bitset_check(const uint8 *src, const uint8 *end, int words,
 		skx_codec_count(src, words) == SKX_SUBBLOCK ? src : NULL;
 }
 
-/* The documents of a bitset that skx_codec_bitset_check passed. */
+/* Decodes a bitset that skx_codec_bitset_check() has accepted. */
 static void
 skx_codec_bitset_docs(const uint8 *src, int words, uint32 base, uint32 *docs)
 {
@@ -214,7 +209,10 @@ skx_codec_bitset_docs(const uint8 *src, int words, uint32 base, uint32 *docs)
 	}
 }
 
-/* Whether packed documents are all within range; width is that of the gaps. */
+/*
+ * Returns true if all packed documents are in range; `width` is that of their
+ * gaps.
+ */
 static bool
 skx_codec_docs_valid(const uint32 *docs, int width)
 {
@@ -251,8 +249,9 @@ skx_codec_varint_docs(const uint8 *src, const uint8 *end, int n, uint32 base,
 }
 
 /*
- * Whether byte 0 and 1 go with n and base, and both are there.  A base that is
- * the last document of all is damaged too, as one more is to follow.
+ * Returns true if there are two bytes, and byte 0 is possible with n and base.
+ * A base that is the last possible document is damage, since one more is to
+ * follow.
  */
 static bool
 skx_codec_body_valid(const uint8 *src, const uint8 *end, int n, uint32 base)
@@ -263,10 +262,6 @@ skx_codec_body_valid(const uint8 *src, const uint8 *end, int n, uint32 base)
 		base + 1 <= SKX_DOC_MAX;
 }
 
-/*
- * Decodes the n documents that follow `base`; returns the start of the
- * frequency part, NULL when damaged.
- */
 SKX_CODEC_TWICE
 const uint8 *
 skx_codec_subblock_docs(const uint8 *src, const uint8 *end, int n,
@@ -296,8 +291,8 @@ skx_codec_subblock_docs(const uint8 *src, const uint8 *end, int n,
 }
 
 /*
- * Frequencies from a column of tf less one; inlined with n constant for the
- * compiler to use vectors.
+ * Converts a column of frequencies less one; returns false if one is too
+ * large.  Inlined with n constant so that the compiler uses vectors.
  */
 static pg_attribute_always_inline bool
 skx_codec_tfs_above_zero(const uint32 *column, uint16 *tf, int n)
@@ -313,7 +308,10 @@ skx_codec_tfs_above_zero(const uint32 *column, uint16 *tf, int n)
 	return all < SKX_TF_MAX;
 }
 
-/* Frequencies as they are, of which one at least must be 0. */
+/*
+ * Converts a column of frequencies.  Returns false if one is too large, or if
+ * none is 0.
+ */
 static bool
 skx_codec_tfs_with_zero(const uint32 *column, uint16 *tf, int n)
 {
@@ -330,11 +328,6 @@ skx_codec_tfs_with_zero(const uint32 *column, uint16 *tf, int n)
 	return zero && largest <= SKX_TF_MAX;
 }
 
-/*
- * Decodes the n frequencies of the body that begins at `body` and whose
- * frequency part begins at `src`; returns the start of the label part, NULL
- * when damaged.
- */
 SKX_CODEC_TWICE
 const uint8 *
 skx_codec_subblock_tfs(const uint8 *body, const uint8 *src, const uint8 *end,
@@ -367,7 +360,7 @@ typedef struct SkxWindow
 	int64		nwords;
 } SkxWindow;
 
-/* Ors the 64 bits of `w` in, whose bit 0 is document first + at. */
+/* Ors 64 bits into the window; bit 0 of `w` is document first + at. */
 static inline void
 skx_codec_window_or(const SkxWindow *window, int64 at, uint64 w)
 {
@@ -380,7 +373,7 @@ skx_codec_window_or(const SkxWindow *window, int64 at, uint64 w)
 		window->bits[word + 1] |= w >> (64 - shift);
 }
 
-/* Ors in words, of which bit 0 is document first + at. */
+/* Ors n words into the window; bit 0 of the first is document first + at. */
 static void
 skx_codec_window_words(const SkxWindow *window, int64 at, const uint64 *words,
 					   int n)
@@ -422,8 +415,9 @@ skx_codec_window_doc(const SkxWindow *window, uint32 doc)
 }
 
 /*
- * Neighbours share a word, and each would wait until the one before is stored:
- * so four stretches of the numbers take turns.
+ * Sets the bits of n documents.  Adjacent documents share a word, so that each
+ * store would have to wait for the one before.  Therefore four sections of the
+ * array take turns.
  */
 static void
 skx_codec_window_docs(const SkxWindow *window, const uint32 *docs, int n)
@@ -450,8 +444,9 @@ skx_codec_window_docs(const SkxWindow *window, const uint32 *docs, int n)
 }
 
 /*
- * The documents as bits, that of base + 1 lowest, of which there are *words
- * (SKX_BITSET_MAX at most); false where their form is another one, or damaged.
+ * Copies the documents of a body as bits, at most SKX_BITSET_MAX words, the
+ * lowest bit for document base + 1.  Sets *words to their number.  Returns
+ * false if the documents have another form or are damaged.
  */
 static bool
 skx_codec_subblock_words(const uint8 *src, const uint8 *end, uint32 base,
@@ -505,8 +500,8 @@ skx_codec_subblock_bits(const uint8 *src, const uint8 *end, int n,
 }
 
 /*
- * Looks documents up in words of bits, of which that of base + 1 is the lowest;
- * returns where to go on.
+ * Looks documents up in words of bits, the lowest bit for document base + 1.
+ * Returns how many it has looked up.
  */
 static pg_attribute_always_inline int
 skx_codec_words_keep(const uint8 *src, uint32 words, uint32 base,
@@ -530,11 +525,7 @@ skx_codec_words_keep(const uint8 *src, uint32 words, uint32 base,
 	return i;
 }
 
-/*
- * Of `some` documents those before `limit` that the sub-block has, written to
- * `dst`; returns where to go on, -1 where they have to be decoded, or the bytes
- * are damaged.  How many bits are set is not looked at: any answer is sound.
- */
+/* The number of bits is not checked: any answer is a subset of `docs`. */
 SKX_CODEC_TWICE
 int
 skx_codec_subblock_keep(const uint8 *src, const uint8 *end, int n,
@@ -564,10 +555,6 @@ skx_codec_subblock_keep(const uint8 *src, const uint8 *end, int n,
 								some, limit, dst, kept);
 }
 
-/*
- * Sets the bits of the documents that follow `base` and are in the nwords * 64
- * documents from `window` on; false when the bytes are damaged.
- */
 SKX_CODEC_TWICE
 bool
 skx_codec_subblock_fill(const uint8 *src, const uint8 *end, int n,

@@ -1,11 +1,11 @@
 /*
  * codec_varint.c
- *	  Little-endian base 128 numbers.
+ *	  Integers in little-endian base 128.
  *
- * Each byte carries seven bits, the low group first; its high bit tells that
- * another byte follows.  There is one way to write a number: a last byte of 0
- * after another byte is refused, so equal lists have equal bytes and damage
- * shows earlier.
+ * Each byte has seven bits, the low group first.  Its high bit is set if
+ * another byte follows.  A number has one encoding only: a last byte of 0
+ * after another byte is refused.  So equal lists have equal bytes, and more
+ * damage is found.
  */
 #ifndef FRONTEND
 #include "postgres.h"
@@ -15,7 +15,6 @@
 
 #include "format/codec/codec_internal.h"
 
-/* Writes v in at most SKX_VARINT32_MAX bytes; returns the end. */
 uint8 *
 skx_codec_varint32_put(uint8 *dst, uint32 v)
 {
@@ -28,7 +27,6 @@ skx_codec_varint32_put(uint8 *dst, uint32 v)
 	return dst;
 }
 
-/* Writes v in at most SKX_VARINT64_MAX bytes; returns the end. */
 uint8 *
 skx_codec_varint64_put(uint8 *dst, uint64 v)
 {
@@ -41,7 +39,6 @@ skx_codec_varint64_put(uint8 *dst, uint64 v)
 	return dst;
 }
 
-/* Reads a number below 2^32; returns what follows it, NULL when damaged. */
 const uint8 *
 skx_codec_varint32_get(const uint8 *src, const uint8 *end, uint32 *v)
 {
@@ -69,7 +66,6 @@ skx_codec_varint32_get(const uint8 *src, const uint8 *end, uint32 *v)
 	return NULL;
 }
 
-/* Reads a number below 2^64; returns what follows it, NULL when damaged. */
 const uint8 *
 skx_codec_varint64_get(const uint8 *src, const uint8 *end, uint64 *v)
 {
@@ -97,7 +93,6 @@ skx_codec_varint64_get(const uint8 *src, const uint8 *end, uint64 *v)
 	return NULL;
 }
 
-/* Bytes that skx_codec_varint64_put (and 32) would write, 1..10. */
 int
 skx_codec_varint64_size(uint64 v)
 {

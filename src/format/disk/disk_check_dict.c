@@ -51,7 +51,10 @@ skx_disk_dict_skip(SkxDictCheck *c, uint64 nbytes)
 		c->p += nbytes;
 }
 
-/* A page counted from `first`, of a plane with `npages`. */
+/*
+ * Reads a page number relative to page `first` and checks that the page is one
+ * of the `npages` of its plane.
+ */
 static void
 skx_disk_dict_page(SkxDictCheck *c, uint32 first, uint32 npages)
 {
@@ -61,7 +64,7 @@ skx_disk_dict_page(SkxDictCheck *c, uint32 first, uint32 npages)
 		c->wrong = "a dictionary entry points past its plane";
 }
 
-/* Such a page, and an offset in it. */
+/* Reads such a page number and an offset in the page. */
 static void
 skx_disk_dict_address(SkxDictCheck *c, uint32 first, uint32 npages)
 {
@@ -99,7 +102,7 @@ skx_disk_dict_long(SkxDictCheck *c, uint64 df, uint8 flags)
 		skx_disk_dict_page(c, c->head->postings_page, npages);
 }
 
-/* The value of a leaf entry. */
+/* Checks the value of a leaf entry. */
 static void
 skx_disk_dict_value(SkxDictCheck *c)
 {
@@ -151,7 +154,10 @@ skx_disk_dict_value(SkxDictCheck *c)
 							  c->seg->planes[SKX_SEGMENT_POSITIONS].npages);
 }
 
-/* The key of entry `i`: complete at a restart, and larger than the last. */
+/*
+ * Checks the key of entry i.  It must be complete at a restart, and larger
+ * than the key before.
+ */
 static void
 skx_disk_dict_key(SkxDictCheck *c, uint32 i)
 {

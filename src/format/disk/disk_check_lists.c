@@ -1,6 +1,6 @@
 /*
  * disk_check_lists.c
- *	  Validators of posting lists and positions, page by page.
+ *	  Validators of the pages of posting lists and positions.
  */
 #ifndef FRONTEND
 #include "postgres.h"
@@ -17,7 +17,10 @@ skx_disk_lower(const char *page)
 	return ((const PageHeaderData *) page)->pd_lower;
 }
 
-/* Documents ascend from `base` (SKX_NO_DOC: from 0) and exist. */
+/*
+ * Returns true if n documents ascend, follow `base` (SKX_NO_DOC: none) and are
+ * below ndocs.
+ */
 static bool
 skx_disk_ascending(uint32 base, const uint32 *docs, uint32 n, uint32 ndocs)
 {
@@ -33,7 +36,10 @@ skx_disk_ascending(uint32 base, const uint32 *docs, uint32 n, uint32 ndocs)
 	return true;
 }
 
-/* Each lies past the documents before it: a stretch has one at least. */
+/*
+ * Checks the columns of a node.  The last documents ascend strictly, since
+ * each page, forward pointer and table entry covers at least one document.
+ */
 static const char *
 skx_disk_check_node_columns(const SkxDiskNode *node,
 							const SkxDiskSegment *seg)

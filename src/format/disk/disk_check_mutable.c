@@ -19,14 +19,17 @@ skx_disk_content_size(const char *page)
 	return ((const PageHeaderData *) page)->pd_lower - SKX_PAGE_START;
 }
 
-/* A page of the file, or none. */
+/* Returns true if the block is in the file, or is none. */
 static bool
 skx_disk_block_ok(BlockNumber block, BlockNumber nblocks)
 {
 	return block == InvalidBlockNumber || block < nblocks;
 }
 
-/* Do pages [block, block + npages) exist, apart from the metapage? */
+/*
+ * Returns true if pages [block, block + npages) exist and do not include the
+ * metapage.
+ */
 static bool
 skx_disk_extent_ok(BlockNumber block, uint32 npages, BlockNumber nblocks)
 {
@@ -101,7 +104,7 @@ skx_disk_check_root(const char *page)
 	return NULL;
 }
 
-/* The root's arrays, one after the other; none need be aligned. */
+/* The arrays of the root, which are contiguous and need not be aligned. */
 typedef struct SkxRootCheck
 {
 	const SkxDiskMeta *meta;
@@ -113,7 +116,7 @@ typedef struct SkxRootCheck
 	const char *end;
 } SkxRootCheck;
 
-/* Does an operation make that segment? */
+/* Returns true if an operation makes that segment. */
 static bool
 skx_disk_root_operation(const SkxRootCheck *c, uint32 segment)
 {
@@ -133,7 +136,7 @@ skx_disk_root_operation(const SkxRootCheck *c, uint32 segment)
 static const char *
 skx_disk_check_operations(const SkxRootCheck *c)
 {
-	uint32		seen = 0;		/* one bit a kind */
+	uint32		seen = 0;		/* one bit for each kind */
 	uint32		i;
 
 	for (i = 0; i < c->root.noperations; i++)
@@ -216,7 +219,7 @@ skx_disk_check_stripe_refs(const SkxRootCheck *c)
 static const char *
 skx_disk_check_extents(const SkxRootCheck *c)
 {
-	uint64		least = 0;		/* where the next one may start */
+	uint64		least = 0;		/* least block of the next extent */
 	uint32		i;
 
 	for (i = 0; i < c->root.nextents; i++)
@@ -279,7 +282,7 @@ skx_disk_check_root_stream(const char *stream, Size nbytes,
 	return wrong;
 }
 
-/* Where the stripe's next page comes from. */
+/* Checks the fields of the stripe's newest extent. */
 static const char *
 skx_disk_check_stripe_extent(const SkxDiskStripe *stripe,
 							 BlockNumber nblocks)
@@ -314,7 +317,7 @@ skx_disk_check_stripe(const char *page, BlockNumber nblocks)
 		stripe->nbytes / sizeof(SkxDiskPendingDoc) < ndocs ||
 		(ndocs == 0 && (stripe->total_length != 0 || stripe->nbytes != 0)))
 		return "the stripe page has impossible counts";
-	/* the first page may have been given up, with the end of the file */
+	/* the first page may have been freed, and the file truncated before it */
 	if (!skx_disk_block_ok(stripe->first, MaxBlockNumber) ||
 		!skx_disk_block_ok(stripe->tail, nblocks) ||
 		stripe->first == 0 || stripe->tail == 0 ||

@@ -1,6 +1,6 @@
 /*
  * disk_check_segment.c
- *	  Validators of a segment's header and of its documents.
+ *	  Validators of the header and the documents of a segment.
  */
 #ifndef FRONTEND
 #include "postgres.h"
@@ -11,13 +11,16 @@
 #include "format/codec/codec.h"
 #include "format/disk/disk_check.h"
 
-/* Runs of a plane: no gap, no overlap, inside the file. */
+/*
+ * Checks that the runs of a plane cover its pages without gap or overlap, and
+ * lie inside the file.  Does not check whether runs overlap in the file.
+ */
 static const char *
 skx_disk_check_runs(const SkxDiskSegment *seg, const SkxDiskPlane *plane,
 					const char *runs, BlockNumber nblocks, bool whole_blocks)
 {
 	uint32		block_pages = seg->block_size / BLCKSZ;
-	uint64		next = 0;		/* runs may overlap in the file */
+	uint64		next = 0;		/* least ordinal that is not covered yet */
 	uint32		i;
 
 	if ((uint32) plane->first_run + plane->nruns > seg->nruns)
@@ -45,7 +48,7 @@ skx_disk_check_runs(const SkxDiskSegment *seg, const SkxDiskPlane *plane,
 	return NULL;
 }
 
-/* Numbers of pages that follow from the number of documents. */
+/* Checks the sizes of planes that follow from the number of documents. */
 static const char *
 skx_disk_check_plane_sizes(const SkxDiskSegment *seg)
 {
@@ -211,7 +214,7 @@ skx_disk_check_norms(const char *page, uint32 ordinal,
 	return NULL;
 }
 
-/* The last page of the keys plane: its trees. */
+/* Checks the last page of the keys plane, which has the key columns. */
 static const char *
 skx_disk_check_key_columns(const char *page, const SkxDiskSegment *seg)
 {

@@ -1,11 +1,11 @@
 /*
  * disk_page.c
- *	  Makes, seals and checks pages, whatever their kind.
+ *	  Makes, seals and checks pages of any kind.
  *
  * The CRC leaves out what the server changes after a page was sealed: pd_lsn
- * and pd_checksum (both set on the way to disk) and pd_flags.  They are the
- * first twelve bytes of a page, so the sum runs from there to the end and
- * steps over itself.
+ * and pd_checksum (both set on the way to disk) and pd_flags.  These are the
+ * first twelve bytes of a page.  So the sum begins after them, and skips its
+ * own field.
  */
 #ifndef FRONTEND
 #include "postgres.h"

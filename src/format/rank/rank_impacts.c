@@ -1,10 +1,12 @@
 /*
  * rank_impacts.c
- *	  At most four (tf, norm) pairs that bound every score of a stretch.
+ *	  At most four (tf, norm) pairs that bound every score of a range of
+ *	  postings.
  *
  * A score grows with tf and falls with the length, whatever the statistics of
- * the index are at the time of the query, so the pairs that no other pair
- * dominates bound all.  Pairs are kept, not scores, because statistics move.
+ * the index are at the time of the query.  So the pairs that no other pair
+ * dominates bound all scores.  Pairs are stored, not scores, because the
+ * statistics change.
  */
 #ifndef FRONTEND
 #include "postgres.h"
@@ -49,7 +51,6 @@ skx_rank_impact_norm(SkxImpacts impacts, int pair)
 	return (uint8) (impacts >> (16 * pair + 8));
 }
 
-/* Empties the set. */
 void
 skx_rank_impacts_reset(SkxImpactSet *set)
 {
@@ -57,15 +58,15 @@ skx_rank_impacts_reset(SkxImpactSet *set)
 }
 
 /*
- * Appends a pair whose norm is no smaller than those before, unless it is
- * dominated.
+ * Appends a pair unless it is dominated.  Its norm is at least that of the
+ * pairs before.
  */
 static inline void
 skx_rank_front_add(SkxImpactFront *front, uint8 tf, uint8 norm)
 {
 	if (front->n > 0 && front->pair[front->n - 1].tf >= tf)
 		return;
-	/* Of the same norm, the larger tf dominates. */
+	/* of two pairs with the same norm, the larger tf dominates */
 	if (front->n > 0 && front->pair[front->n - 1].norm == norm)
 		front->n--;
 	front->pair[front->n].tf = tf;
@@ -73,7 +74,7 @@ skx_rank_front_add(SkxImpactFront *front, uint8 tf, uint8 norm)
 	front->n++;
 }
 
-/* What joining a pair with the next one costs. */
+/* Returns the cost of joining pair i with the next one. */
 static inline float
 skx_rank_front_cost(const SkxImpactFront *front, int i,
 					const float *saturation)
@@ -86,7 +87,10 @@ skx_rank_front_cost(const SkxImpactFront *front, int i,
 	return (tf + 1) / (tf + 1 + saturation[front->pair[i].norm]);
 }
 
-/* Joins neighbours, the cheapest first, until SKX_IMPACT_PAIRS are left. */
+/*
+ * Joins neighbouring pairs, the cheapest first, until SKX_IMPACT_PAIRS are
+ * left.
+ */
 static void
 skx_rank_front_reduce(SkxImpactFront *front, const float *saturation)
 {
@@ -134,7 +138,6 @@ skx_rank_front_pack(SkxImpactFront *front, const float *saturation)
 	return impacts;
 }
 
-/* The pairs that cover all that was added; SKX_IMPACTS_NONE if nothing was. */
 SkxImpacts
 skx_rank_impacts_pack(const SkxImpactSet *set, const float *saturation)
 {
@@ -158,7 +161,6 @@ skx_rank_impacts_pack(const SkxImpactSet *set, const float *saturation)
 		skx_rank_front_pack(&front, saturation);
 }
 
-/* The pairs that cover all that a or b covers. */
 SkxImpacts
 skx_rank_impacts_merge(SkxImpacts a, SkxImpacts b)
 {
@@ -185,7 +187,6 @@ skx_rank_impacts_merge(SkxImpacts a, SkxImpacts b)
 	return skx_rank_front_pack(&front, NULL);
 }
 
-/* Whether some pair of bound dominates a posting. */
 bool
 skx_rank_impacts_cover(SkxImpacts bound, uint32 tf, uint8 norm)
 {
@@ -203,7 +204,9 @@ skx_rank_impacts_cover(SkxImpacts bound, uint32 tf, uint8 norm)
 	return false;
 }
 
-/* That of the first pair with such a tf: both ascend. */
+/*
+ * The first pair with a tf as large has the smallest norm, since both ascend.
+ */
 uint8
 skx_rank_impacts_norm(SkxImpacts bound, uint32 tf)
 {

@@ -1,9 +1,10 @@
 /*
  * rank_norm.c
- *	  A document's length in one byte.
+ *	  The length of a document in one byte.
  *
- * Lengths are exact where documents are short and scores most sensitive, then
- * rounded down to steps of about 4 %, which moves a BM25 score by less.
+ * The lengths of short documents, for which scores are most sensitive, are
+ * exact.  Longer ones are rounded down to steps of about 4 %, which changes a
+ * BM25 score by less than that.
  */
 #ifndef FRONTEND
 #include "postgres.h"
@@ -13,7 +14,10 @@
 
 #include "format/rank/rank.h"
 
-/* len[c + 1] = len[c] + max(1, len[c] / 23): written out, it is on disk. */
+/*
+ * The length of each code: len[c + 1] = len[c] + max(1, len[c] / 23).  The
+ * table is written out because the codes are on disk.
+ */
 static const uint32 skx_rank_norm_length[SKX_NORM_LAST + 1] = {
 	0, 1, 2, 3, 4, 5, 6, 7,
 	8, 9, 10, 11, 12, 13, 14, 15,
@@ -49,7 +53,6 @@ static const uint32 skx_rank_norm_length[SKX_NORM_LAST + 1] = {
 	191115, 199424, 208094, 217141, 226581, 236432, 246711,
 };
 
-/* The largest code whose length is at most `length`. */
 uint8
 skx_rank_norm_encode(uint64 length)
 {
@@ -70,7 +73,6 @@ skx_rank_norm_encode(uint64 length)
 	return (uint8) low;
 }
 
-/* The length of a code; 0 for SKX_NORM_NULL. */
 uint32
 skx_rank_norm_decode(uint8 norm)
 {

@@ -1,10 +1,10 @@
 /*
  * rank_parts.c
- *	  Parts of a word in many documents, four at once.
+ *	  Contributions of a word in many documents, four at once.
  *
- * GCC's vector extensions, which every target has: on x86-64 they become SSE2.
- * Every operation is the one that skx_rank_part() makes, so the results are the
- * same to the last bit.
+ * This uses GCC's vector extensions, which every target has; on x86-64 they
+ * become SSE2.  Every operation is the one of skx_rank_part(), so the results
+ * are the same to the last bit.
  */
 #ifndef FRONTEND
 #include "postgres.h"

@@ -1,6 +1,6 @@
 /*
  * rank_proximity.c
- *	  How often two words of a document stand side by side, or near.
+ *	  Counts how often two words of a document are adjacent or near.
  */
 #ifndef FRONTEND
 #include "postgres.h"
@@ -11,9 +11,10 @@
 #include "format/rank/rank_score.h"
 
 /*
- * The most pairs that can be made of positions with a gap, of b behind a, in
- * [low, high], each used once: of two ascending lists, the first positions
- * that make a pair are always part of such a matching.
+ * Returns the largest number of disjoint pairs whose gap, position of b minus
+ * position of a, is in [low, high].  Matching greedily is optimal: in two
+ * ascending lists, the first two positions that form a pair are part of some
+ * largest matching.
  */
 static int
 skx_rank_pairs_within(const uint16 *a, int na, const uint16 *b, int nb,

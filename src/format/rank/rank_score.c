@@ -1,9 +1,9 @@
 /*
  * rank_score.c
- *	  Weights, saturation by length, and bounds of parts of a score.
+ *	  Weights, saturation by length, and bounds of contributions to a score.
  *
- * What the parts of a score are made of is computed here in double precision,
- * once a query; rank_score.h turns it into units, once a posting.
+ * The factors of contributions are computed here in double precision, once per
+ * query. rank_score.h turns them into units, once per posting.
  */
 #ifndef FRONTEND
 #include "postgres.h"
@@ -15,19 +15,21 @@
 
 #include "format/rank/rank_score.h"
 
-/* Shorter than any document: k1 may be zero. */
+/*
+ * Least saturation, below that of any document; needed since k1 may be zero.
+ */
 #define SKX_RANK_SATURATION_MIN		1e-9
 
 /*
- * Longer than any document of sense: with the default k1 and b, one of 18,000
- * times the average length.  skx_rank_ceiling needs it.
+ * Largest saturation.  With the default k1 and b it is that of a document with
+ * 18,000 times the average length. skx_rank_ceiling() needs a limit.
  */
 #define SKX_RANK_SATURATION_MAX		16384.0
 
-/* By so much more a ceiling bounds what is computed with rounding. */
+/* Relative slack of a ceiling for the rounding of what it bounds. */
 #define SKX_RANK_CEILING_SLACK		(1.0 / 256)
 
-/* Above any tf: what the tf code 255 stands for. */
+/* The tf that tf code 255 stands for in bounds, above any possible one. */
 #define SKX_RANK_TF_UNBOUNDED		65535.0f
 
 double
@@ -39,8 +41,9 @@ skx_rank_idf(uint64 df, uint64 ndocs)
 }
 
 /*
- * Of the documents without the first lexeme, `rest`, one has none of the others
- * with a probability of exp(-sum / rest), if these are spread at random.
+ * Let `rest` be the number of documents without the lexeme that is counted
+ * exactly.  If the other lexemes are spread over these at random, one of them
+ * has none with a probability of exp(-(sum - whole) / rest).
  */
 uint64
 skx_rank_union(uint64 whole, uint64 sum, uint64 ndocs)
@@ -76,10 +79,11 @@ skx_rank_inverse(const SkxRankOptions *options, double average,
 }
 
 /*
- * Below SKX_RANK_SUM_MAX by 1/128: half of it is for the slack of ceilings,
- * so that bounds add up like scores; the other half, 65,536 units, for the
- * rounding of weights and the unit that each word is given.  A query of more
- * words than that may have sums above, which only share a float4.
+ * The sum stays below SKX_RANK_SUM_MAX by 1/128.  Half of that is for the
+ * slack of ceilings, so that bounds can be added like scores.  The other half,
+ * 65,536 units, is for the rounding of weights and the unit that each word is
+ * given.  A query of more words may have larger sums; then different sums may
+ * have the same float4.
  */
 double
 skx_rank_unit(double total)
@@ -93,16 +97,18 @@ skx_rank_unit(double total)
 }
 
 /*
- * Let x = tf * inverse, s = x / (1 + x), and u = 2^-24, by which a rounding
- * to single precision is off at most.  All parts of a document are made from
- * the same rounded 1 + x, or from a smaller one.  So what a weight W gives
- * before it is cut off to units is between W s (1 - u) (1 - u / s) and
- * W s (1 + u) (1 + u / s): the quotient is off by W u at most, the difference
- * by its own rounding.  An inverse is at least 2^-14 and tf at least 1, so that
- * u / s is at most 2^-10 (1 + 2^-14), and (1 + u) (1 + u / s) / (1 - u) /
- * (1 - u / s) below 1 + 2^-8.  Therefore the ceiling's part before the cut is
- * no smaller than the sum of the others', and after it than the sum of theirs
- * cut off one by one.
+ * Let x = tf * inverse, s = x / (1 + x), and u = 2^-24, the largest relative
+ * error of a rounding to single precision.  All contributions of a document
+ * are computed from the same rounded 1 + x, or from a smaller one.  So before
+ * it is cut off to units, the contribution for a weight W is between W s (1 -
+ * u) (1 - u / s) and W s (1 + u) (1 + u / s): the error of the quotient is at
+ * most W u, and the difference has its own rounding.
+ *
+ * An inverse is at least 2^-14 and tf at least 1, so u / s is at most 2^-10 (1
+ * + 2^-14).  Therefore (1 + u) (1 + u / s) / (1 - u) / (1 - u / s) is below 1
+ * + 2^-8.  It follows that before the cut the contribution of the ceiling is
+ * no smaller than the sum of the others.  After the cut it is no smaller than
+ * the sum of the others, each cut off by itself.
  */
 float
 skx_rank_ceiling(float weight, float pairs)
@@ -116,8 +122,8 @@ skx_rank_ceiling(float weight, float pairs)
 }
 
 /*
- * A part grows with tf * inverse whatever the weight, so that only the largest
- * product of the four needs a division.
+ * A contribution grows with tf * inverse whatever the weight, so only the
+ * largest of the four products needs a division.
  */
 int32
 skx_rank_bound(SkxImpacts impacts, float weight, float most,
@@ -141,8 +147,8 @@ skx_rank_bound(SkxImpacts impacts, float weight, float most,
 }
 
 /*
- * The first of the codes [low, high) whose part with such a norm is `floor` at
- * least; high when there is none.
+ * Returns the first of the codes [low, high) whose contribution with such a
+ * norm is at least `floor`, or high if there is none.
  */
 static int
 skx_rank_least_code(int low, int high, float weight, float inverse,
@@ -161,8 +167,8 @@ skx_rank_least_code(int low, int high, float weight, float inverse,
 }
 
 /*
- * Codes past those of one pair, up to that of the next, have the norm of the
- * next one at least.
+ * A tf code above that of one pair, up to that of the next, has at least the
+ * norm of the next pair.
  */
 uint64
 skx_rank_competing(SkxImpacts impacts, float weight, const float *inverse,

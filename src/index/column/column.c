@@ -1,11 +1,11 @@
 /*
  * column.c
- *	  The values of a row's columns beside the text, as lexemes.
+ *	  Makes lexemes of the values of a row's columns beside the text.
  *
- * Two values are one lexeme exactly where the operator `=` of their operator
- * family says so: support function 1 gives each its canonical form, whatever
- * its type in the family.  Elements of an array are values of the default
- * operator class of their type.
+ * Two values have the same lexeme exactly if they are equal by the operator
+ * `=` of their operator family.  Support function 1 makes the canonical form
+ * of a value, for all types of the family.  Elements of an array are values of
+ * the default operator class of their type.
  */
 #include "postgres.h"
 
@@ -24,19 +24,20 @@ typedef struct SkxColumn
 {
 	const char *name;
 	FmgrInfo	canonical;
-	Oid			element;		/* of an array; InvalidOid: it is none */
-	int16		len;			/* of the element type */
+	Oid			element;		/* element type of an array column, or
+								 * InvalidOid */
+	int16		len;			/* these three are of the element type */
 	bool		byval;
 	char		align;
 } SkxColumn;
 
 struct SkxColumns
 {
-	int			n;				/* beside the text */
+	int			n;				/* number of columns beside the text */
 	SkxColumn	columns[INDEX_MAX_KEYS];
 };
 
-/* Lexemes in the making. */
+/* Lexemes that are being collected. */
 typedef struct SkxValueList
 {
 	int			n;
@@ -135,7 +136,8 @@ skx_column_too_many(void)
 }
 
 /*
- * Keeps one of equal lexemes, in order.
+ * Sorts the lexemes and keeps one of equal ones.  Raises an error if they are
+ * too long for a document.
  */
 static void
 skx_column_unite(SkxValueList *list)
@@ -151,7 +153,7 @@ skx_column_unite(SkxValueList *list)
 }
 
 /*
- * Gives back all memory but what the lexemes take.
+ * Frees all memory except for the bytes of the lexemes.
  */
 static void
 skx_column_compact(SkxValueList *list)
@@ -173,8 +175,8 @@ skx_column_compact(SkxValueList *list)
 }
 
 /*
- * Refuses what does not fit before more of a long array is taken: each time
- * that there are as many bytes again as fit.
+ * Adds a lexeme.  Lexemes of twice the bytes that fit into a document are
+ * united at once, so that a long array is refused before all of it is copied.
  */
 static void
 skx_column_add_lexeme(SkxValueList *list, int column, SkxValueKind kind,
@@ -247,7 +249,7 @@ skx_column_add_array(SkxValueList *list, const SkxColumns *columns, int column,
 	}
 }
 
-/* The lexemes in order, each once. */
+/* Returns a tsvector of the lexemes, sorted, each once. */
 static TSVector
 skx_column_list_vector(SkxValueList *list)
 {

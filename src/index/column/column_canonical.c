@@ -1,12 +1,12 @@
 /*
  * column_canonical.c
- *	  skx_canonical(): the canonical form of a value, support function 1 of
- *	  the operator classes for columns beside the text.
+ *	  skx_canonical() makes the canonical form of a value.  It is support
+ *	  function 1 of the operator classes for columns beside the text.
  *
- * Two values of types of one operator family have the same form exactly where
- * the family's `=` holds.  Forms ascend, as bytes, as the values of one type
- * do, where the type has an order that its operator class knows; those of text
- * are its bytes.
+ * Two values of types of one operator family have the same form exactly if the
+ * family's `=` says that they are equal.  The forms of a type whose operator
+ * class has an order ascend, as bytes, as its values do.  The form of a text
+ * is its bytes.
  */
 #include "postgres.h"
 
@@ -45,7 +45,7 @@ PG_FUNCTION_INFO_V1(skipidx_canonical_inet);
 PG_FUNCTION_INFO_V1(skipidx_canonical_macaddr);
 PG_FUNCTION_INFO_V1(skipidx_canonical_bit);
 
-/* Of a number in the server's byte order to one that ascends as bytes do. */
+/* Returns a number whose bytes, as stored, ascend as the values do. */
 static uint64
 skx_column_ordered(int64 value)
 {
@@ -90,14 +90,14 @@ skipidx_canonical_int4(PG_FUNCTION_ARGS)
 	return skx_column_integer(PG_GETARG_INT32(0));
 }
 
-/* Also money, time, and timestamp with time zone. */
+/* Is also for money, time, and timestamp with time zone. */
 Datum
 skipidx_canonical_int8(PG_FUNCTION_ARGS)
 {
 	return skx_column_integer(PG_GETARG_INT64(0));
 }
 
-/* Also enums: by the OID of the label. */
+/* Is also for enums: their form is that of the label's OID. */
 Datum
 skipidx_canonical_oid(PG_FUNCTION_ARGS)
 {
@@ -107,8 +107,8 @@ skipidx_canonical_oid(PG_FUNCTION_ARGS)
 }
 
 /*
- * -0 is 0, and NaN is one value above all.  Bits of positive numbers ascend
- * with them, those of negative ones descend.
+ * -0 has the form of 0, and NaN is one value above all.  The bits of positive
+ * numbers ascend with the numbers, those of negative ones descend.
  */
 static Datum
 skx_column_float(float8 value)
@@ -164,10 +164,10 @@ skx_column_numeric_class(uint16 sign, int ndigits)
 }
 
 /*
- * A byte that tells its sign, its weight, and its digits (base 10,000) plus
- * one, to the last that is not 0: zeros behind the point do not tell numbers
- * apart.  Of a negative number all is inverted, and ends with more than any
- * digit.
+ * The form is a byte for the class, then the weight, then the digits (base
+ * 10,000), each plus one.  The last digit is not 0, since zeros at the end do
+ * not distinguish numbers.  Weight and digits of a negative number are
+ * inverted, and followed by a value that is above any digit.
  */
 Datum
 skipidx_canonical_numeric(PG_FUNCTION_ARGS)
@@ -201,7 +201,10 @@ skipidx_canonical_numeric(PG_FUNCTION_ARGS)
 	return PointerGetDatum(pq_endtypsend(&out));
 }
 
-/* A day and microseconds of it: date and timestamp are compared. */
+/*
+ * Returns the form of a day and microseconds in it.  It is one for dates and
+ * timestamps, since they are compared with each other.
+ */
 static Datum
 skx_column_moment(int32 day, int64 rest)
 {
@@ -238,7 +241,7 @@ skipidx_canonical_timestamp(PG_FUNCTION_ARGS)
 	return skx_column_moment((int32) day, value - day * USECS_PER_DAY);
 }
 
-/* Text and bytea. */
+/* Is for text and bytea. */
 Datum
 skipidx_canonical_bytes(PG_FUNCTION_ARGS)
 {
@@ -272,7 +275,7 @@ skipidx_canonical_uuid(PG_FUNCTION_ARGS)
 	return skx_column_form(PG_GETARG_UUID_P(0)->data, UUID_LEN);
 }
 
-/* Also cidr, to which it may be equal. */
+/* Is also for cidr, whose values may be equal to an inet. */
 Datum
 skipidx_canonical_inet(PG_FUNCTION_ARGS)
 {
@@ -291,7 +294,10 @@ skipidx_canonical_macaddr(PG_FUNCTION_ARGS)
 	return skx_column_form(PG_GETARG_MACADDR_P(0), sizeof(macaddr));
 }
 
-/* The bits, then how many they are: of equal bytes the shorter is less. */
+/*
+ * The form is the bits, then their number: of two values with equal bytes the
+ * shorter is less.
+ */
 Datum
 skipidx_canonical_bit(PG_FUNCTION_ARGS)
 {

@@ -1,9 +1,9 @@
 /*
  * column_form.c
- *	  Values from their canonical forms, where these tell all of them.
+ *	  Makes values from canonical forms, if these determine them.
  *
- * Of numerics without a scale and blank-padded text they do not: equal values
- * may be written differently.  Such values are left to a row that has them.
+ * The forms of numerics without a scale and of blank-padded text do not: equal
+ * values may be written differently.  Such a value must be read from a row.
  */
 #include "postgres.h"
 
@@ -32,7 +32,7 @@ extern Datum skipidx_canonical_float8(PG_FUNCTION_ARGS);
 extern Datum skipidx_canonical_numeric(PG_FUNCTION_ARGS);
 extern Datum skipidx_canonical_uuid(PG_FUNCTION_ARGS);
 
-/* A form of eight bytes, the most significant first. */
+/* Returns the number in a form of eight bytes, most significant first. */
 static uint64
 skx_column_form_bits(const char *form)
 {
@@ -42,7 +42,10 @@ skx_column_form_bits(const char *form)
 	return pg_ntoh64(bits);
 }
 
-/* Of types whose forms are those of numbers; false: another one. */
+/*
+ * Sets *value to the value of a type whose forms are those of integers.
+ * Returns false for other types.
+ */
 static bool
 skx_column_integer_value(Oid type, const char *form, Datum *value)
 {
@@ -81,7 +84,7 @@ skx_column_float_value(const char *form)
 	return value;
 }
 
-/* A day of a date, or a day and microseconds in it of a timestamp. */
+/* Returns the date or timestamp of a form with day and microseconds. */
 static Datum
 skx_column_moment_value(Oid type, const char *form)
 {
@@ -100,7 +103,10 @@ skx_column_moment_value(Oid type, const char *form)
 							 (int64) skx_column_form_bits(form + sizeof(bits)));
 }
 
-/* Of a numeric with a scale: digits, base 10,000, to be cut where it ends. */
+/*
+ * Sets *value to the numeric of a form.  Returns false if it has no scale, or
+ * is not finite.  numeric_in() cuts the last group of digits at the scale.
+ */
 static bool
 skx_column_numeric_value(int32 typmod, const char *form, int len, Datum *value)
 {
@@ -147,7 +153,10 @@ skx_column_uuid_value(const char *form)
 	return UUIDPGetDatum(uuid);
 }
 
-/* Of types of one length; false: another one. */
+/*
+ * Sets *value to the value of a type whose forms have one length.  Returns
+ * false for other types, and for integers.
+ */
 static bool
 skx_column_fixed_value(PGFunction canonical, Oid type, const char *form,
 					   int len, Datum *value)

@@ -1,10 +1,11 @@
 /*
  * column_key.c
- *	  Keys of values, from their canonical forms.
+ *	  Makes keys of values from their canonical forms, and forms from keys.
  *
- * A form of at most eight bytes is a key as it is.  That of a date or timestamp
- * has twelve, a day and microseconds in it.  Dates have no microseconds; days of
- * timestamps fit into 27 bits, and microseconds of a day into 37.
+ * A form of at most eight bytes is a key as it is.  The form of a date or
+ * timestamp has twelve bytes: a day and microseconds in it.  Dates have no
+ * microseconds.  Days of timestamps fit into 27 bits, and microseconds of a
+ * day into 37.
  */
 #include "postgres.h"
 
@@ -16,10 +17,10 @@
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
-/* Bytes of the forms of days and times in them. */
+/* Bytes of a form with a day and a time in it. */
 #define SKX_MOMENT_WIDTH	12
 
-/* Days of timestamps are above this one, some 11,000 years before 2000. */
+/* Days of timestamps come after this one, some 11,000 years before 2000. */
 #define SKX_MOMENT_BASE		(-((int64) 1 << 22))
 #define SKX_MOMENT_LAST		(((uint64) 1 << 27) - 1)	/* infinity */
 #define SKX_MOMENT_SHIFT	37
@@ -27,7 +28,10 @@
 /* Keys of numerics with more digits are coarse. */
 #define SKX_DECIMAL_DIGITS	18
 
-/* A numeric with a scale; false: it has none, or too many digits. */
+/*
+ * Sets kind and width for a numeric column with a scale.  Returns false if it
+ * has no scale that fits, or too many digits.
+ */
 static bool
 skx_column_decimal_column(int32 typmod, SkxKeyColumn *column)
 {
@@ -40,7 +44,7 @@ skx_column_decimal_column(int32 typmod, SkxKeyColumn *column)
 		scale >= 0 && scale <= SKX_DECIMAL_DIGITS;
 }
 
-/* How values of a type become keys; false: they do not. */
+/* Sets kind and width for a type.  Returns false if the type has no keys. */
 static bool
 skx_column_key_column(Oid type, int32 typmod, SkxKeyColumn *column)
 {
@@ -117,7 +121,7 @@ skx_column_keyed(Relation index, SkxKeyColumns *columns)
 	}
 }
 
-/* A day and microseconds of it, as the form has them. */
+/* Returns the day of a form, and sets *rest to the microseconds in it. */
 static int64
 skx_column_moment_parts(const char *form, uint64 *rest)
 {
@@ -130,8 +134,8 @@ skx_column_moment_parts(const char *form, uint64 *rest)
 }
 
 /*
- * A day that no timestamp has, but a date with which it is compared, is above
- * all that are finite.
+ * Returns the key of a timestamp.  A day that a date can have but no timestamp
+ * has the key above those of all finite timestamps.
  */
 static uint64
 skx_column_moment_key(int64 day, uint64 rest)
@@ -167,7 +171,7 @@ skx_column_key_timestamp(uint64 key)
 
 static const uint32 skx_column_powers[] = {1, 10, 100, 1000, 10000};
 
-/* A digit, base 10,000, of a canonical form; 0 behind its end. */
+/* Returns digit i (base 10,000) of a canonical form; 0 after its end. */
 static uint32
 skx_column_decimal_digit(const char *form, int ndigits, int i, bool negative)
 {
@@ -181,8 +185,9 @@ skx_column_decimal_digit(const char *form, int ndigits, int i, bool negative)
 }
 
 /*
- * The magnitude of a number times ten to the scale, cut; *exact: nothing was
- * cut.  PG_UINT64_MAX: it has more than SKX_DECIMAL_DIGITS digits.
+ * Returns the magnitude of a number times ten to the scale, without the rest
+ * after the point, and sets *exact to true if there is no rest.  Returns
+ * PG_UINT64_MAX if it has more than SKX_DECIMAL_DIGITS digits.
  */
 static uint64
 skx_column_decimal_magnitude(const char *form, int ndigits, int weight,
@@ -212,9 +217,9 @@ skx_column_decimal_magnitude(const char *form, int ndigits, int weight,
 }
 
 /*
- * The key of a numeric, from the first bytes of its form, or the one below it;
- * *exact: it is its own.  What is larger than any number of a column is above
- * or below all of them.
+ * Returns the key of a numeric.  If it has none, since it has digits after the
+ * scale, clears *exact and returns the key before it.  A number with too many
+ * digits has a key above or below those of all numbers of the column.
  */
 static uint64
 skx_column_decimal_key(const char *form, int len, int scale, bool *exact)
@@ -249,8 +254,9 @@ skx_column_decimal_key(const char *form, int len, int scale, bool *exact)
 }
 
 /*
- * The key of a form, or the one below it; *exact: it is its own, or coarse.  Of
- * a numeric, or uuid, the form has so many bytes, else the column's width.
+ * Returns the key of a form.  If no key has the form, clears *exact and
+ * returns the key before it.  *exact is true for coarse keys.  The form of a
+ * numeric or uuid has len bytes, others have at least the column's width.
  */
 static uint64
 skx_column_key_of(const SkxKeyColumn *column, const char *form, int len,
@@ -280,9 +286,10 @@ skx_column_key_of(const SkxKeyColumn *column, const char *form, int len,
 }
 
 /*
- * A form of another length is that of a function that is not ours.  A numeric
- * with more digits than its column has was stored in a transaction that gave the
- * column more, and was rolled back: no row has it, so that any key will do.
+ * A form of another length comes from a support function of other software.  A
+ * numeric with more digits than its column was stored in a transaction that
+ * gave the column more digits and was rolled back.  No row has it, so it may
+ * have any key.
  */
 void
 skx_column_key(const SkxKeyColumn *column, const char *lexeme, int len,
@@ -336,8 +343,8 @@ skx_column_keys(const SkxKeyColumns *columns, TSVector document, SkxKey *keys)
 }
 
 /*
- * The first key whose form is not below that of the lexeme, or which is coarse
- * and its own; false: none.
+ * Sets *key to the first key whose form is not below that of the lexeme, or to
+ * the lexeme's key if keys are coarse.  Returns false if there is none.
  */
 static bool
 skx_column_key_from(const SkxKeyColumn *column, const SkxLexeme *lexeme,
@@ -357,7 +364,7 @@ skx_column_key_from(const SkxKeyColumn *column, const SkxLexeme *lexeme,
 							 &exact);
 	if (is_coarse)
 		return true;
-	/* what comes right after a form has a byte more; numerics' are odd */
+	/* the bound after a form has one byte more; numerics have odd lengths */
 	if (exact && (is_decimal ? len % 2 == 1 : len == column->width))
 		return true;
 	*key += 1;
@@ -384,9 +391,11 @@ skx_column_key_bounds(const SkxKeyColumn *column, const SkxLexeme *from,
 	return end > *least;
 }
 
-/* ---- back ---- */
+/*
+ * From keys to forms
+ */
 
-/* Groups of digits, base 10,000, of 18 that the point may be in the midst of. */
+/* Most groups of four, counted from the point, to which 18 digits belong. */
 #define SKX_DECIMAL_GROUPS	6
 
 static int
@@ -397,7 +406,10 @@ skx_column_put_digit(char *form, uint16 digit, bool negative)
 	return sizeof(digit);
 }
 
-/* The magnitude is not 0. */
+/*
+ * Writes the form of the numeric value / 10^scale, or its negative.  The value
+ * is not 0.  Returns the length of the form.
+ */
 static int
 skx_column_decimal_digits(int scale, uint64 value, bool negative, char *form)
 {

@@ -1,11 +1,12 @@
 /*
  * column_key_coarse.c
- *	  Keys of values that have no room in one: several may have the same.
+ *	  Coarse keys, of values whose forms are too long for a key: several values
+ *	  may have the same key.
  *
- * Of a uuid it is the first eight bytes.  Of a numeric with any number of
- * digits a byte that tells its sign and weight, and then its digits, three
- * groups of four and half of another one.  The last byte is 0 where that is all
- * of the form: then no other value has the key.
+ * The key of a uuid is its first eight bytes.  The key of a numeric is a byte
+ * for its sign and weight, and then its first digits: three groups of four and
+ * half of another one.  The last byte is 0 if the form has no further digits.
+ * Then no other value has the key.
  */
 #include "postgres.h"
 
@@ -16,13 +17,17 @@
 #define SKX_NUMBER_DIGITS	7
 
 /*
- * Weights, in groups of four digits, that are told apart are less than so far
- * from that of 1.  All others of a sign have one key.
+ * Keys distinguish weights, in groups of four digits, that are less than so
+ * far from the weight of 1.  All numbers of one sign with greater weights have
+ * one key, and all with lesser weights have one.
  */
 #define SKX_NUMBER_FAR		20
 #define SKX_NUMBER_HEADS	(2 * SKX_NUMBER_FAR + 1)
 
-/* The first byte of a key, by that of the form; with weights it is the least. */
+/*
+ * The first byte of a key, by the first byte of the form.  If the form has a
+ * weight, it is the least such byte.
+ */
 static const uint8 skx_column_heads[] = {
 	[SKX_NUMERIC_MINUS_INFINITY] = 0,
 	[SKX_NUMERIC_NEGATIVE] = 1,
@@ -32,7 +37,10 @@ static const uint8 skx_column_heads[] = {
 	[SKX_NUMERIC_NAN] = 3 + 2 * SKX_NUMBER_HEADS
 };
 
-/* Bytes [from, from + n) of a form, most significant first; 0 behind its end. */
+/*
+ * Returns bytes [from, from + n) of a form as a number, most significant
+ * first.  Bytes after the end of the form are 0.
+ */
 static uint64
 skx_column_bytes(const char *form, int len, int from, int n)
 {
@@ -50,7 +58,7 @@ skx_column_has_weight(int sign)
 	return sign == SKX_NUMERIC_NEGATIVE || sign == SKX_NUMERIC_POSITIVE;
 }
 
-/* Of 1 or -1, as a form has it. */
+/* Returns the weight of 1 or -1, as a form has it. */
 static int
 skx_column_middle_weight(int sign)
 {
@@ -91,7 +99,7 @@ skx_column_put_bytes(char *form, uint64 value, int n)
 	}
 }
 
-/* Without the zero bytes at its end, but `least` bytes. */
+/* Returns the length without zero bytes at the end, but at least `least`. */
 static int
 skx_column_trim(const char *form, int len, int least)
 {
@@ -100,7 +108,7 @@ skx_column_trim(const char *form, int len, int least)
 	return len;
 }
 
-/* Digits of a key behind the weight. */
+/* Writes the digits of a key after the weight; returns the form's length. */
 static int
 skx_column_number_digits(uint64 digits, char *form)
 {
@@ -109,12 +117,15 @@ skx_column_number_digits(uint64 digits, char *form)
 	skx_column_put_bytes(form + SKX_NUMBER_HEAD, digits, SKX_NUMBER_DIGITS);
 	if ((digits & 0xFF) != 1)
 		return skx_column_trim(form, len, SKX_NUMBER_HEAD);
-	/* what ends before has 0 there in its key */
+	/* a form that ends before this byte has a key that ends with 0 */
 	form[len - 1] = '\0';
 	return len;
 }
 
-/* Behind the only value of a sign the next sign begins. */
+/*
+ * Writes the form for a numeric's key; returns its length.  After the only
+ * value of a class the next class begins.
+ */
 static int
 skx_column_number_form(uint64 key, char *form)
 {
@@ -139,7 +150,7 @@ skx_column_number_form(uint64 key, char *form)
 		form[0]++;
 		return 1;
 	}
-	/* behind all whose weight is too far below */
+	/* after all numbers whose weights are too far below */
 	if (away == -SKX_NUMBER_FAR)
 		away++;
 	else if (away < SKX_NUMBER_FAR)

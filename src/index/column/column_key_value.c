@@ -1,6 +1,6 @@
 /*
  * column_key_value.c
- *	  Values from their keys, each of which tells one.
+ *	  Makes values from keys that are not coarse: each determines one value.
  */
 #include "postgres.h"
 

@@ -1,27 +1,30 @@
 /*
  * cursor_ahead.c
- *	  What is read ahead for a posting list, by the role of its cursor.
+ *	  Prefetches what a cursor will read, according to its role.
  *
- * A cursor that traverses its list knows where the nodes are, whatever is in
- * them.  It has the more of them in flight the longer it has not skipped any:
- * 1, 2, 4, ... up to its share.  One that is sought knows what will be sought
- * next: from the last documents of nodes, which it has for its own moves, it
- * finds the nodes where these targets lie.  Each of them will be entered, so
- * nothing is read in vain.
+ * A cursor that traverses its list can compute the addresses of the next
+ * nodes.  It has 1, 2, 4, ... nodes in flight, up to its share, as long as it
+ * skips none.  A sought cursor is given the documents that will be sought
+ * next, its targets.  It finds their nodes by the last documents of nodes,
+ * which it has for its own moves.  It will enter each of these nodes, so no
+ * read is wasted.
  *
- * All of this happens once a node.  Looking a target's node up and asking the
- * cache for it would still be felt where each node is good for one document,
- * so a sought cursor plans only while the backend is reading something.
+ * Prefetches are planned once for each node.  If a search needs only one
+ * document of each node, the time to find a target's node and to look it up
+ * in the cache would still be noticeable.  So a sought cursor plans only
+ * while the backend is reading pages.
+ *
+ * These nodes are prefetched:
  *
  *	  LEAD			node 1 with node 0, then as above
- *	  WHOLE			as many as it may have in flight with node 0
- *	  LEAD_FIRST	node 1 when it is entered, then as above
- *	  PROBE			nodes of targets; without any, as LEAD_FIRST
- *	  SWEEP			as PROBE; beyond the targets, when it has entered some
- *					nodes in a row, as LEAD
+ *	  WHOLE			as many as may be in flight, with node 0
+ *	  LEAD_FIRST	node 2 when node 1 is entered, then as above
+ *	  PROBE			nodes of targets; without targets as LEAD_FIRST
+ *	  SWEEP			as PROBE; after the last target as LEAD, once it has
+ *					entered some nodes in a row
  *	  PICK			as PROBE
- *	  RESCAN		no nodes: they have just been read
- *	  MERGE			as LEAD, and whatever follows in the planes
+ *	  RESCAN		none, since another cursor has just read them
+ *	  MERGE			as LEAD, and all pages that follow in the planes
  */
 #include "postgres.h"
 
@@ -29,42 +32,46 @@
 #include "format/disk/disk_postings.h"
 #include "index/cursor/cursor_internal.h"
 
-/* Where positions are read, this part of what may be in flight is lists. */
+/* 1/SKX_AHEAD_POSITIONS of the budget is for lists, if positions are read. */
 #define SKX_AHEAD_POSITIONS	4
 
 /*
- * Of a list of two nodes, most of which are short ones that lie across the
- * border of two blocks, so many documents sought will hardly leave out one.
+ * If so many documents are looked up in a list of two nodes, both nodes are
+ * likely to be needed.  Most lists of two nodes are small ones that lie
+ * across the border of two blocks.
  */
 #define SKX_AHEAD_BOTH		8
 
-/* Nodes in a row after which the next ones are taken for wanted, too. */
+/* Nodes entered in a row after which the next ones are likely needed, too. */
 #define SKX_AHEAD_ROW		4
 
 /*
- * A list sought by batches of targets has its nodes asked for further ahead than
- * may be in flight: adjacent ones are read together, so that these are few
- * reads, and what waits for its turn does so where it costs no round.
+ * A list that is sought by batches of targets has so many times more nodes
+ * prefetched than may be in flight.  Adjacent nodes are read together, so
+ * that these are few reads.  Reads that exceed the depth wait in the queue of
+ * skx_blkio_prefetch(), and need no further call.
  */
 #define SKX_AHEAD_SWEEP		4
 
 /*
- * A list that is swept is read whole if it has at most so many nodes, two reads
- * of adjacent ones, and for each of them so many documents are sought.
+ * A list that is swept is read as a whole if it has at most SKX_AHEAD_WHOLE
+ * nodes, and at least SKX_AHEAD_SOUGHT documents are sought for each node.
+ * So many nodes are two reads, since adjacent nodes are read together.
  */
 #define SKX_AHEAD_WHOLE		16
 #define SKX_AHEAD_SOUGHT	8
 
-/* Nodes of a list that are looked for in the cache, at most. */
+/* Number of nodes of a list, at most, that are tested for the cache. */
 #define SKX_AHEAD_SAMPLE	32
 
 /*
- * Bytes that positions take on average, in halves: to guess whether they
- * begin on the page where their sub-block's do or on the next one.
+ * Average size of an encoded position in half bytes.  It serves to guess
+ * whether the positions of a posting are on the page where those of its
+ * sub-block begin, or on a later one.
  */
 #define SKX_POSITION_HALVES	3
 
-/* Pages of positions asked for at a time: of one list, then of the next. */
+/* Pages of positions of one list that are prefetched before the next list. */
 #define SKX_POSITIONS_ASKED	8
 
 static void
@@ -73,7 +80,7 @@ skx_cursor_ask_nodes(SkxCursorList *l, const uint32 *pages, int n)
 	skx_segment_prefetch(l->seg->file, l->nodes.plane, pages, n);
 }
 
-/* Nodes that a list may have asked for, if it is the only one. */
+/* Returns how many nodes of a list may be prefetched, without a share. */
 static int
 skx_cursor_ahead_most(const SkxCursorList *l)
 {
@@ -82,7 +89,7 @@ skx_cursor_ahead_most(const SkxCursorList *l)
 		Min(SKX_AHEAD_SWEEP * l->seg->ahead, SKX_AHEAD_MAX) : l->seg->ahead;
 }
 
-/* Nodes that it may have in flight. */
+/* Returns how many nodes of a list may be prefetched. */
 static int
 skx_cursor_ahead_share(const SkxCursorList *l)
 {
@@ -92,15 +99,17 @@ skx_cursor_ahead_share(const SkxCursorList *l)
 	if (share == NULL)
 		return most;
 
-	/* A node of postings lasts for many pages of positions: let these by. */
+	/* one node of postings has many pages of positions, which need more */
 	if (share->positions)
 		most /= SKX_AHEAD_POSITIONS;
 	return Max(1, most / Max(share->leads, 1));
 }
 
 /*
- * Traverses the list: `window` nodes are wanted in flight, and asked for when
- * at least half of them are missing, or the last ones of the list are.
+ * Prefetches the next nodes of a list that is traversed.  Doubles the window
+ * if the last move was to the next node (`in_row`).  Then `window` nodes
+ * should be in flight.  They are prefetched once half of them are not, or if
+ * they are the last ones of the list.
  */
 static void
 skx_cursor_ahead_run(SkxCursorList *l, bool in_row)
@@ -135,7 +144,8 @@ skx_cursor_ahead_run(SkxCursorList *l, bool in_row)
 }
 
 /*
- * Asks for the nodes of the next targets.
+ * Prefetches the nodes of the next targets, once at least half of the nodes
+ * that may be in flight are not.
  */
 static void
 skx_cursor_ahead_targets(SkxCursorList *l)
@@ -171,14 +181,14 @@ skx_cursor_ahead_targets(SkxCursorList *l)
 		a->targets++;
 		a->ntargets--;
 	}
-	/* The cursor goes for the first one right away. */
+	/* a single node is not prefetched: the cursor enters it at once */
 	if (n + a->in_flight < 2)
 		return;
 	a->in_flight += n;
 	skx_cursor_ask_nodes(l, pages, n);
 }
 
-/* A node is entered. */
+/* Plans prefetches when a node is entered; called by the skip list. */
 static void
 skx_cursor_ahead_entered(SkxSkiplistCursor *s, int64 step)
 {
@@ -205,7 +215,10 @@ skx_cursor_ahead_entered(SkxSkiplistCursor *s, int64 step)
 	}
 }
 
-/* Where the list of a term begins; false: in its dictionary entry. */
+/*
+ * Sets *page to the first page of a term's list.  Returns false if the list
+ * is in the dictionary entry.
+ */
 static bool
 skx_cursor_first_page(const SkxTerm *term, uint32 *page)
 {
@@ -264,7 +277,10 @@ skx_cursor_lead(SkxCursor *c, SkxCursorRole role, SkxCursorShare *share)
 		share->leads++;
 }
 
-/* Will hardly a node of the list be left out, and are these few? */
+/*
+ * Returns true if a list has few nodes, and most of them are likely to be
+ * needed when `candidates` documents are looked up.
+ */
 static bool
 skx_cursor_wants_whole(const SkxCursorList *l, uint32 candidates)
 {
@@ -298,10 +314,6 @@ skx_cursor_pick(SkxCursor *c)
 	l->ahead.role = SKX_CURSOR_PICK;
 }
 
-/*
- * The table of a list's nodes is asked for when some of these will have to be
- * skipped.
- */
 void
 skx_cursor_probe(SkxCursor *c, uint32 candidates)
 {
@@ -378,7 +390,7 @@ skx_cursor_start(SkxCursorStarts *starts, const SkxTerm *term,
 		starts->pages[starts->n++] = (*page / unit + 1) * unit;
 }
 
-/* Of a list whose nodes are told by a table, the first page of that. */
+/* Adds the first page of the node table of a term's list, if it has one. */
 static void
 skx_cursor_start_table(SkxCursorStarts *starts, const SkxTerm *term)
 {
@@ -410,9 +422,7 @@ skx_cursor_ask_terms(SkxSegment *seg, const SkxTerm *terms, int n)
 	skx_cursor_ask_starts(&starts, 2);
 }
 
-/*
- * The page where the positions of a place are, as far as can be guessed.
- */
+/* Returns a guess of the page that has the positions at an address. */
 static uint32
 skx_cursor_guess_page(const SkxPositionPlace *place)
 {
@@ -424,8 +434,9 @@ skx_cursor_guess_page(const SkxPositionPlace *place)
 }
 
 /*
- * About the last page of the list's positions: the part of them that lies
- * behind is that of the list itself.  Its last node is taken for half full.
+ * Returns an estimate of the last page of the list's positions.  It assumes
+ * that the cursor has passed the same share of the positions as of the list
+ * itself, and that the last node of the list is half full.
  */
 static uint32
 skx_cursor_places_last(const SkxCursorList *l)
@@ -449,9 +460,10 @@ skx_cursor_places_last(const SkxCursorList *l)
 }
 
 /*
- * Asks for the pages of some places; returns the first place left out.  Of a
- * list whose places have gone on to the next page, and not skipped any,
- * further pages are asked for, more each time.
+ * Prefetches the pages of positions at places[i] and some addresses after it,
+ * and returns the first address left out.  If the addresses have reached a
+ * further page and skipped none, also prefetches the pages that follow: twice
+ * as many each time.
  */
 static int
 skx_cursor_ask_some(SkxCursorList *l, const SkxPositionPlace *places, int i,

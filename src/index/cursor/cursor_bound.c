@@ -1,10 +1,12 @@
 /*
  * cursor_bound.c
- *	  What no part of a posting is above, without decoding it.
+ *	  Computes upper bounds of the contributions of postings without decoding
+ *	  them.
  *
- * Of a long list from the impacts of sub-blocks, pages and nodes, whichever is
- * the finest that a question needs few of; each is computed once and kept for
- * as long as the cursor is near it.
+ * The bounds of a long list are computed from the impacts of sub-blocks, pages
+ * or nodes: the finest of these of which the range needs only a few.  Each
+ * bound is computed once.  Bounds of sub-blocks are kept as long as the cursor
+ * is on their page, and bounds of pages as long as it is on their node.
  */
 #include "postgres.h"
 
@@ -15,12 +17,15 @@
 #define SKX_SUBS_MAX		400
 
 /*
- * A sub-block that reaches so many times further than a window is decoded, to
- * see whether it has a document there.
+ * A sub-block that spans so many times more documents than the range is
+ * decoded, to see whether it has a document in the range.
  */
 #define SKX_SPARSE			16
 
-/* Sub-blocks looked at before a page is asked as a whole. */
+/*
+ * If the range extends past the current page, and more sub-blocks than this
+ * are left on the page, bounds of whole pages are used.
+ */
 #define SKX_SUBS_FEW		6
 
 static inline int32
@@ -63,7 +68,10 @@ skx_cursor_bounds_begin(SkxCursorBounds *b)
 	b->page = b->node = PG_UINT32_MAX;
 }
 
-/* Of a sub-block of the page that the cursor is on, which is pinned. */
+/*
+ * Returns a bound of sub-block number `sub` of the current page, which must
+ * be pinned.
+ */
 static int32
 skx_cursor_bound_subs(SkxCursorList *l, int sub)
 {
@@ -167,7 +175,10 @@ skx_cursor_bound_node(SkxCursorList *l, uint32 node)
 	return b->nodes[node];
 }
 
-/* Of documents below `to` past the current page, or from it when `whole`. */
+/*
+ * Returns a bound of the contributions of documents below `to` on the pages
+ * after the current one, and if `whole` is true, on the current page, too.
+ */
 static int32
 skx_cursor_bound_pages(SkxCursorList *l, uint32 to, bool whole)
 {

@@ -1,14 +1,14 @@
 /*
  * cursor_filter.c
- *	  Which of many documents are in a list.
+ *	  Finds which of many documents are in a list.
  */
 #include "postgres.h"
 
 #include "index/cursor/cursor_internal.h"
 
 /*
- * Made once for a sub-block, of the current posting and those behind it: the
- * others are not asked for any more, or are out of the cursor's range.
+ * Postings before the current one are left out of the map: later look-ups do
+ * not need them, or they are not in the range of the cursor.
  */
 const uint8 *
 skx_cursor_map(SkxCursor *c)
@@ -30,10 +30,10 @@ skx_cursor_map(SkxCursor *c)
 }
 
 /*
- * Looks documents up in the bits of the sub-block that the cursor has reached,
- * if it has such and was not decoded: of docs[*i] and those behind it, which
- * ascend, those that are in the list are written to `dst`.  Returns how many,
- * and goes on to the first one behind the sub-block; -1: it has to be decoded.
+ * Looks up ascending documents from docs[*i] on in the current sub-block, if
+ * it is stored as a bitset and not decoded.  Copies those that are in the list
+ * to dst and returns how many; moves *i to the first document after the
+ * sub-block.  Returns -1 if the sub-block must be decoded.
  */
 static int
 skx_cursor_filter_bits(SkxCursor *c, const uint32 *docs, int *i, int n,
@@ -56,8 +56,8 @@ skx_cursor_filter_bits(SkxCursor *c, const uint32 *docs, int *i, int n,
 }
 
 /*
- * Likewise, by a map of the documents of the sub-block, which tells without a
- * branch of most that they are not in the list.
+ * Does the same as skx_cursor_filter_bits() by a map of the sub-block.  The
+ * map excludes most documents that are not in the list without a branch.
  */
 static int
 skx_cursor_filter_map(SkxCursor *c, const uint32 *docs, int *i, int n,
@@ -84,7 +84,10 @@ skx_cursor_filter_map(SkxCursor *c, const uint32 *docs, int *i, int n,
 	return kept;
 }
 
-/* Likewise, in the documents of the sub-block. */
+/*
+ * Does the same as skx_cursor_filter_bits() in the decoded documents of the
+ * sub-block.
+ */
 static int
 skx_cursor_filter_docs(SkxCursor *c, const uint32 *docs, int *i, int n,
 					   uint32 *dst)

@@ -1,15 +1,17 @@
 /*
  * cursor_positions.c
- *	  Positions of the posting that a cursor stands on.
+ *	  Reads the positions of postings.
  *
- * A sub-block of a long list says in which position block its positions
- * start; those of posting i come after the frequencies of the postings before
- * it.  Blocks in between are stepped over undecoded, and the block decoded
- * last is kept for the next posting.  A list is its own sub-block when it is
- * short, and starts at the address in the dictionary.
+ * A sub-block of a long list has the address where its positions begin.  The
+ * number of positions before those of posting i is the sum of the frequencies
+ * of the postings before it.  Position blocks in between are skipped without
+ * decoding them, and the block decoded last is kept for the next posting.  A
+ * short list is a single sub-block, whose positions begin at the address in
+ * the dictionary entry.
  *
- * Where positions are (SkxPositionPlace) takes no page of them to know, so
- * that those of many documents can be asked for at once.
+ * The address of a posting's positions (SkxPositionPlace) is found without
+ * reading a page of positions.  So the pages of many documents can be
+ * prefetched together.
  */
 #include "postgres.h"
 
@@ -20,7 +22,7 @@
 #include <emmintrin.h>
 #endif
 
-/* The position in a WordEntryPos; deltas are summed modulo this. */
+/* Mask of the position in a WordEntryPos, and in a sum of deltas. */
 #define SKX_POSITION_MASK	0x3FFF
 
 static void
@@ -65,9 +67,7 @@ skx_cursor_places_end(SkxCursorList *l)
 		pfree(l->places.deltas);
 }
 
-/*
- * Goes to where the positions of the current sub-block start.
- */
+/* Sets r->start to the address of the current sub-block's positions. */
 static void
 skx_cursor_places_start(SkxCursorList *l)
 {
@@ -90,7 +90,8 @@ skx_cursor_places_start(SkxCursorList *l)
 }
 
 /*
- * Finds the bytes of the next block: on this page, or first on the next one.
+ * Returns the bytes of the next block, which is on the current page, or else
+ * the first one of the next page.  Sets *end to the end of the page's content.
  */
 static const uint8 *
 skx_cursor_places_next(SkxCursorList *l, const uint8 **end)
@@ -117,8 +118,9 @@ skx_cursor_places_next(SkxCursorList *l, const uint8 **end)
 }
 
 /*
- * Makes the decoded block the one that holds position `want` (counted from
- * the block that was read from), which is none of the one before.
+ * Decodes the block that has position number `want`, counted from the start of
+ * the block where reading began.  The position must be after the block that is
+ * decoded.
  */
 static pg_noinline void
 skx_cursor_places_block(SkxCursorList *l, uint32 want)
@@ -150,12 +152,14 @@ skx_cursor_places_block(SkxCursorList *l, uint32 want)
 		skx_blkio_unpin(l->seg->file, &r->ref);
 }
 
-/* Positions that are made of their deltas at once. */
+/* Positions that are computed from their deltas at once. */
 #define SKX_PLACES_LANES	8
 
 /*
- * SKX_PLACES_LANES positions of deltas, the first of them of a document; most
- * documents have fewer, and a loop would end elsewhere for each one.
+ * Computes SKX_PLACES_LANES positions from their deltas, of which the first
+ * is the first of a document.  Most documents have fewer positions, and the
+ * results after these are meaningless.  A loop to the last position would end
+ * after an unpredictable number of steps.
  */
 static inline void
 skx_cursor_places_sum(const uint32 *deltas, uint16 *positions)
@@ -187,6 +191,7 @@ skx_cursor_places_sum(const uint32 *deltas, uint16 *positions)
 #endif
 }
 
+/* Reads positions that are in the positions plane, and returns how many. */
 static int
 skx_cursor_positions_far(SkxCursorList *l, const SkxPositionPlace *place,
 						 uint16 *positions)
@@ -221,7 +226,7 @@ skx_cursor_positions_far(SkxCursorList *l, const SkxPositionPlace *place,
 		if (want >= r->before + r->n)
 			skx_cursor_places_block(l, want);
 		if (want == r->before)
-			position = 0;		/* a block needs no other */
+			position = 0;		/* the first delta of a block begins at 0 */
 		deltas = r->deltas + (want - r->before);
 		in_block = Min(end, r->before + r->n) - want;
 		for (k = 0; k < in_block; k++)
@@ -236,8 +241,9 @@ skx_cursor_positions_far(SkxCursorList *l, const SkxPositionPlace *place,
 }
 
 /*
- * Positions that a short list carries itself.  Postings come in order, but for
- * a list that is two links of one phrase, or one that is moved backward.
+ * Reads the positions of posting `which` of a short list that stores its own.
+ * Postings are mostly read in order, except if a phrase has the list twice, or
+ * the cursor moves backward.
  */
 static int
 skx_cursor_positions_own(SkxCursorList *l, int which, uint16 *positions)
@@ -268,8 +274,9 @@ skx_cursor_positions_own(SkxCursorList *l, int which, uint16 *positions)
 #define SKX_SUMS_LANES		8
 
 /*
- * Sums as far as posting i: by posting, the frequencies of those before it.  What
- * is behind the last posting is summed, too, and not looked at.
+ * Computes r->sums up to posting i: for each posting, the sum of the
+ * frequencies before it.  Computes SKX_SUMS_LANES sums at a time, so that some
+ * after the last posting are meaningless.
  */
 static void
 skx_cursor_places_sum_up(SkxCursorPlaces *r, const uint16 *tfs, int i)
@@ -301,14 +308,17 @@ skx_cursor_places_sum_up(SkxCursorPlaces *r, const uint16 *tfs, int i)
 	r->nsums = at;
 }
 
-/* Has the list no other place for positions than where the list itself is? */
+/* Returns true if the list stores its own positions. */
 static inline bool
 skx_cursor_places_are_own(const SkxCursorList *l)
 {
 	return (l->term.flags & SKX_TERM_OWN_POSITIONS) != 0;
 }
 
-/* Of posting i of a list whose positions are in their plane. */
+/*
+ * Sets *place to the address of posting i of a list whose positions are in
+ * the positions plane.
+ */
 static pg_attribute_always_inline void
 skx_cursor_place_far(SkxCursorList *l, int i, const uint16 *tfs,
 					 SkxPositionPlace *place)
@@ -342,7 +352,10 @@ skx_cursor_place(SkxCursor *c, int i, SkxPositionPlace *place)
 	skx_cursor_place_posting(c, i, place);
 }
 
-/* Stands on the document's posting, if there is one. */
+/*
+ * Makes a document's posting in the current sub-block the current one.
+ * Returns false if there is none.
+ */
 static inline bool
 skx_cursor_at(SkxCursor *c, uint32 doc)
 {

@@ -1,20 +1,26 @@
 /*
  * cursor_window.c
- *	  What a list has in a window of documents: its bits are set, or those that
- *	  are set are counted.
+ *	  Reads the documents of a list in a window: sets their bits, or counts
+ *	  those whose bits are set.
  *
- * To count is half the work of setting bits: what others have set is only read,
- * so that postings do not wait for each other.
+ * Counting takes half the time of setting bits.  It only reads the bits that
+ * other lists have set, so that no posting waits for the store of another.
  */
 #include "postgres.h"
 
 #include "index/cursor/cursor_internal.h"
 #include "miscadmin.h"
 
-/* A sub-block of more than this part of a window is likely in several. */
+/*
+ * A sub-block that spans more than 1/SKX_FILL_WIDE of a window is likely to
+ * have documents in several windows.
+ */
 #define SKX_FILL_WIDE		4
 
-/* The first posting of the decoded sub-block that is not before the window. */
+/*
+ * Returns the number of the first posting of the decoded sub-block, from the
+ * current one on, that is not before the window; c->n if there is none.
+ */
 static int
 skx_cursor_window_first(const SkxCursor *c, uint32 window)
 {
@@ -25,7 +31,7 @@ skx_cursor_window_first(const SkxCursor *c, uint32 window)
 	return i;
 }
 
-/* A further window begins behind those before i. */
+/* Makes posting i the current one: later windows begin after those before. */
 static void
 skx_cursor_window_passed(SkxCursor *c, int i)
 {
@@ -82,8 +88,9 @@ skx_cursor_count_decoded(SkxCursor *c, uint32 window, const uint64 *bits,
 }
 
 /*
- * Moves on to the next sub-block that has documents of the window; *target is
- * where, the first time where the window begins.
+ * Moves to the next sub-block that may have documents in the window, and
+ * returns false if there is none.  *target is the first document to read:
+ * `window` at the first call, then updated here.
  */
 static bool
 skx_cursor_window_reach(SkxCursor *c, uint32 *target, uint32 window,
@@ -108,7 +115,7 @@ skx_cursor_fill(SkxCursor *c, uint32 window, uint64 *bits, int nwords)
 	{
 		SkxSkiplistCursor *s = &l->nodes;
 
-		/* what further windows have of a wide one need not be decoded again */
+		/* later windows use the decoded documents of a wide sub-block, too */
 		if (c->docs == NULL &&
 			(c->labels != 0 || c->end - (l->base + 1) > ndocs / SKX_FILL_WIDE))
 			skx_cursor_decode(c);

@@ -2,17 +2,18 @@
  * document_owner.c
  *	  Evaluates an index's expressions as the owner of its table.
  *
- * An index on an expression is code that its owner wrote, and a function of
- * ours that evaluates it would lend it the rights of the caller.  Nothing
- * here evaluates it but between skx_document_owner_begin() and _end(); what the
- * server evaluates for us, in builds and inserts, it evaluates in that way
- * itself, or as the user of the statement.
+ * The expression of an index is code of its owner.  A function of this
+ * extension that evaluated it would lend it the rights of the caller.  So it
+ * is evaluated only between skx_document_owner_begin() and
+ * skx_document_owner_end().  In builds the server does likewise itself, and in
+ * inserts it evaluates expressions as the user of the statement.
  *
- * Nor must a caller get the rights of the owner.  The text of a function that
- * is not compiled names types, tables and functions, which a caller has many
- * ways to choose: by temporary objects, whatever the search path, and by plans
- * of the session that were made under another path.  So for callers with less
- * rights it is not evaluated at all (skx_document_check_caller).
+ * A caller must not get the rights of the owner either.  The source of a
+ * function that is not compiled names types, tables and functions.  A caller
+ * has many ways to choose which they are: temporary objects, whatever the
+ * search path, and plans of the session that were made under another path.  So
+ * such functions are not evaluated for callers with fewer rights than the
+ * owner (skx_document_check_caller()).
  */
 #include "postgres.h"
 
@@ -30,7 +31,10 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
-/* Is the function not compiled, of which only superusers can make others? */
+/*
+ * Returns true if the function is not compiled.  Only superusers can create
+ * compiled functions.
+ */
 static bool
 skx_document_is_interpreted(Oid function, void *arg)
 {
@@ -44,7 +48,10 @@ skx_document_is_interpreted(Oid function, void *arg)
 	return language != INTERNALlanguageId && language != ClanguageId;
 }
 
-/* Does the expression call such functions, or check a domain, which may? */
+/*
+ * Returns true if the expression calls such functions, or checks a domain,
+ * whose constraints may call some.
+ */
 static bool
 skx_document_is_foreign(Node *node, void *arg)
 {
@@ -53,7 +60,7 @@ skx_document_is_foreign(Node *node, void *arg)
 	if (IsA(node, CoerceToDomain) ||
 		check_functions_in_node(node, skx_document_is_interpreted, NULL))
 		return true;
-	/* by the comparison of a type, which is no function of the node */
+	/* the comparison function of a type, which is not in the node itself */
 	if (IsA(node, MinMaxExpr))
 	{
 		TypeCacheEntry *type = lookup_type_cache(((MinMaxExpr *) node)->minmaxtype,
@@ -82,8 +89,8 @@ skx_document_check_caller(Relation heap, Relation index, List *expressions)
 }
 
 /*
- * A caller with less rights than the owner does not choose with its search path
- * what the owner's code calls.
+ * The search path is restricted so that a caller with fewer rights than the
+ * owner cannot choose what the owner's code calls.
  */
 void
 skx_document_owner_begin(SkxOwnerState *state, Relation heap)

@@ -1,6 +1,6 @@
 /*
  * document_row.c
- *	  A row as one document: its text with the values of its other columns.
+ *	  Makes the document of a row: its text with the values of other columns.
  */
 #include "postgres.h"
 
@@ -8,7 +8,7 @@
 #include "index/document/document.h"
 #include "support/compat/compat.h"
 
-/* What a row is whose text is NULL and that has no other column. */
+/* Returns the document of a row with a text that is NULL and no values. */
 static TSVector
 skx_document_null_text(void)
 {
@@ -28,8 +28,8 @@ skx_document_text_bytes(TSVector vector)
 }
 
 /*
- * Entries of `from` from number `first` on become those of `to` from `at` on,
- * their texts shifted.
+ * Copies n entries of `from`, from number `first` on, to `to`, from number
+ * `at` on.  The offsets of their lexemes are increased by `shift`.
  */
 static void
 skx_document_copy_entries(TSVector to, int at, TSVector from, int first, int n,
@@ -44,7 +44,10 @@ skx_document_copy_entries(TSVector to, int at, TSVector from, int first, int n,
 	}
 }
 
-/* Positions stand at even places of both texts, and so they do of the whole. */
+/*
+ * Positions are at even offsets of both parts, so the second part begins at an
+ * aligned offset.
+ */
 TSVector
 skx_document_join(TSVector values, TSVector text)
 {
@@ -71,7 +74,7 @@ skx_document_join(TSVector values, TSVector text)
 	document = palloc0(CALCDATASIZE(size, nbytes));
 	SET_VARSIZE(document, CALCDATASIZE(size, nbytes));
 	document->size = size;
-	/* the lexeme of a text that is NULL stands before those of values, too */
+	/* the lexeme of a text that is NULL comes before those of values, too */
 	if (skx_column_is_null(text))
 		empty = 1;
 	skx_document_copy_entries(document, 0, text, 0, empty, shift);

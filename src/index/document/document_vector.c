@@ -1,11 +1,11 @@
 /*
  * document_vector.c
- *	  A tsvector in the form that the index takes.
+ *	  Checks a tsvector, and brings it into the form that the index expects.
  *
- * What the server's functions compute has this form, but a tsvector that came
- * in binary may have a lexeme several times, since tsvectorrecv() sorts them
- * and no more, and foreign code can make anything.  So all of it is looked at,
- * in one pass that costs little beside what follows; few are copied.
+ * Results of the server's functions have this form, except for tsvectors in
+ * binary format: tsvectorrecv() sorts lexemes but keeps equal ones.  Foreign
+ * code can make any bytes.  So each tsvector is checked completely, in one
+ * pass that costs little beside the work that follows.  Few are copied.
  */
 #include "postgres.h"
 
@@ -16,14 +16,16 @@
 #include "support/compat/compat.h"
 
 /*
- * Entries begin in the first MAXSTRPOS + 1 bytes of the text.  They take more
- * than this only if they share bytes, as foreign code may have them.
+ * Most bytes that lexemes and positions of a value may take.  Entries begin in
+ * its first MAXSTRPOS + 1 bytes of lexemes, so they take more than this only
+ * if they share bytes, which foreign code can cause.
  */
 #define SKX_INTAKE_MAX		((Size) 2 * MAXSTRPOS)
 
 /*
- * The first eight bytes, which order like the lexemes as far as they differ:
- * zeros follow a shorter one.  Nothing at or past `limit` is read.
+ * Returns the first eight bytes of a lexeme as a number, with zeros after a
+ * shorter one.  Numbers that differ have the order of their lexemes.  Nothing
+ * at or after `limit` is read.
  */
 static inline uint64
 skx_document_prefix(const char *text, int len, const char *limit)
@@ -50,8 +52,8 @@ skx_document_compare(const char *texts, const WordEntry *x, const WordEntry *y)
 }
 
 /*
- * Looks at the positions of a lexeme that ends `end` bytes after the start of
- * the value; clears *ordered unless they ascend and are not too many.
+ * Checks the positions of a lexeme that ends `end` bytes after the start of
+ * the value.  Clears *ordered unless they ascend and are not too many.
  */
 static inline const char *
 skx_document_positions_wrong(const char *bytes, Size end, Size nbytes,
@@ -123,7 +125,7 @@ skx_document_compare_entries(const void *a, const void *b, void *texts)
 	return skx_document_compare(texts, a, b);
 }
 
-/* By position, of one position the highest label first. */
+/* Sorts by position; at one position the highest label comes first. */
 static int
 skx_document_compare_positions(const void *a, const void *b)
 {
@@ -136,8 +138,8 @@ skx_document_compare_positions(const void *a, const void *b)
 }
 
 /*
- * Writes the positions of the n equal entries to `to`, which has room for all
- * of them; returns how many they make.
+ * Writes the union of the positions of n equal entries to `to`, which has
+ * capacity for all of them.  Returns the number of positions in the union.
  */
 static int
 skx_document_unite(TSVector value, const WordEntry *entries, int n,
@@ -176,7 +178,10 @@ skx_document_too_long(Size nbytes)
 					nbytes, MAXSTRPOS)));
 }
 
-/* Writes entry `at`, whose text begins `used` bytes on; returns its end. */
+/*
+ * Writes entry `at`, whose lexeme begins at offset `used`.  Returns the offset
+ * where its lexeme and positions end.
+ */
 static Size
 skx_document_put(TSVector to, int at, Size used, TSVector from,
 				 const WordEntry *entry, const WordEntryPos *positions,
@@ -201,7 +206,7 @@ skx_document_put(TSVector to, int at, Size used, TSVector from,
 	return used + npos * sizeof(WordEntryPos);
 }
 
-/* The entries that follow `first` and are equal to it end here. */
+/* Returns the end of the entries from `first` on that are equal to it. */
 static int
 skx_document_equal(TSVector value, const WordEntry *entries, int first)
 {
@@ -215,8 +220,8 @@ skx_document_equal(TSVector value, const WordEntry *entries, int first)
 }
 
 /*
- * An empty vector for the entries, which are in order, and *positions with
- * room for those of all of them.
+ * Returns an empty vector with capacity for the entries, which are sorted.
+ * Sets *positions to an array with capacity for all their positions.
  */
 static TSVector
 skx_document_room(TSVector value, const WordEntry *entries,
@@ -247,7 +252,7 @@ skx_document_room(TSVector value, const WordEntry *entries,
 	return vector;
 }
 
-/* Entries in order, equal ones as one. */
+/* Returns a copy with sorted entries, in which equal ones are united. */
 static TSVector
 skx_document_merged(TSVector value)
 {
@@ -291,7 +296,7 @@ skx_document_vector(TSVector value, const ItemPointerData *tid)
 
 	if (wrong == NULL && !as_taken)
 		taken = skx_document_merged(value);
-	/* those that do so are first, in order */
+	/* lexemes with a zero byte come first, since they are sorted */
 	if (wrong == NULL && skx_column_count_values(taken) > 0)
 		wrong = "has a lexeme that begins with a zero byte";
 	if (unlikely(wrong != NULL))

@@ -81,7 +81,7 @@ typedef struct SkxFreed
 {
 	BlockNumber block;
 	uint32		npages;
-	uint32		segment;		/* segment that had them; 0: a stripe had them */
+	uint32		segment;		/* segment that had them; 0: it was a stripe */
 	int			stripe;			/* if segment is 0: that stripe */
 	uint64		first;			/* if segment is 0: documents with smaller
 								 * numbers have none of these pages */
@@ -201,7 +201,7 @@ typedef struct SkxManifestNew
 
 /*
  * Returns how many pages at the start of the file skx_manifest_create() will
- * write for that many segments and extents.  Rounded up to whole blocks they
+ * use for that many segments and extents.  Rounded up to whole blocks they
  * are the head, which must not be used for anything else.
  */
 extern uint32 skx_manifest_new_pages(const SkxManifestNew *m);

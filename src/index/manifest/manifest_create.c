@@ -1,12 +1,12 @@
 /*
  * manifest_create.c
- *	  The head of a new index file: metapage, root, stripe pages.
+ *	  Writes the head of a new index file: metapage, root, stripe pages.
  *
  * The relation is not visible to other backends yet, so the pages go past
- * shared buffers like those of the segments that the root names.  The init
- * fork of an unlogged index gets the same pages for an index without segments;
- * it is logged whatever the relation is, because a crash copies it over the
- * main fork.
+ * shared buffers, like those of the segments that the root names.  The init
+ * fork of an unlogged index gets the same pages for an index without segments.
+ * It is logged, although the relation is not, because a crash copies it over
+ * the main fork.
  */
 #include "postgres.h"
 
@@ -23,13 +23,13 @@
 StaticAssertDecl(RELSEG_SIZE % (SKX_BLOCK_SIZE_MAX / BLCKSZ) == 0,
 				 "files of a relation hold whole blocks");
 
-/* The pages of a head, as it is put together. */
+/* A head that is being made. */
 typedef struct SkxHead
 {
 	const SkxManifestNew *m;
 	char	  **pages;
-	uint32		npages;			/* in use: metapage, root, stripes */
-	uint32		size;			/* npages in whole blocks */
+	uint32		npages;			/* pages in use: metapage, root, stripes */
+	uint32		size;			/* npages, rounded up to whole blocks */
 } SkxHead;
 
 static Size
@@ -168,8 +168,9 @@ skx_manifest_head_stripes(SkxHead *head)
 	}
 
 	/*
-	 * Pages of an extent may be zero, but here they would be holes in the
-	 * file: a full disk would show when a checkpoint writes them.
+	 * Unused pages of an extent may be zero.  Here they would be holes in the
+	 * file, and a full disk would not be noticed before a checkpoint writes
+	 * them.
 	 */
 	for (block = head->npages; block < head->size; block++)
 		skx_manifest_head_page(head, block, SKX_PLANE_PENDING,
@@ -212,7 +213,10 @@ skx_manifest_head_free(SkxHead *head)
 	pfree(head);
 }
 
-/* Is the page free, rather than a page of a segment without deletes? */
+/*
+ * Returns true if the page is free.  A page of zeros that is not free belongs
+ * to a segment: it has deleted bits, none of which is set.
+ */
 static bool
 skx_manifest_is_free(const SkxManifestNew *m, BlockNumber block)
 {
@@ -232,9 +236,10 @@ skx_manifest_is_free(const SkxManifestNew *m, BlockNumber block)
 }
 
 /*
- * Unused pages at the end of the file were never logged.  An image of the last
- * page makes replay create all that come before.  It should not be of zeros:
- * those are left out where the commit logs the file (wal_level minimal).
+ * Logs the last page of the file, if it is unused: unused pages at the end
+ * were never logged, and the image makes replay create all pages before it.
+ * The image of a free page is not of zeros, since the commit leaves such pages
+ * out where it logs the file (wal_level minimal).
  */
 static void
 skx_manifest_log_length(Relation rel, const SkxManifestNew *m)
@@ -261,7 +266,7 @@ skx_manifest_create(Relation rel, const SkxManifestNew *m)
 	if (smgrnblocks(RelationGetSmgr(rel), MAIN_FORKNUM) < m->nblocks)
 		skx_blkio_new_extend(rel, m->nblocks);
 
-	/* The file is read below: nothing may be on its way to it. */
+	/* The file is read below, so all writes to it must have ended. */
 	skx_blkio_new_finish(rel);
 	skx_manifest_log_length(rel, m);
 	skx_blkio_new_write(rel, SKX_META_BLOCK, head->pages, head->size);
@@ -291,8 +296,9 @@ skx_manifest_create_init(Relation rel, uint64 incarnation, uint32 block_size)
 	}
 
 	/*
-	 * A checkpoint may have begun after the pages were logged and before they
-	 * were written; from then on only the file has them.
+	 * A checkpoint may begin after the pages are logged and before they are
+	 * written.  Replay then starts after these records, so the file itself
+	 * must have the pages.
 	 */
 	smgrimmedsync(RelationGetSmgr(rel), INIT_FORKNUM);
 	skx_manifest_head_free(head);

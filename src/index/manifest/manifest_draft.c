@@ -1,17 +1,17 @@
 /*
  * manifest_draft.c
- *	  A new root: the present one, edited in memory.
+ *	  Makes the draft of a new root: a copy of the present one in memory.
  *
- * The heavyweight lock on the metapage keeps others from making a new root at
- * the same time.  Inserts go on meanwhile: what they change in the metapage,
- * the end of the file and the pool, is not in the root.
+ * The heavyweight lock on the metapage keeps other processes from making a new
+ * root at the same time.  Inserts go on meanwhile.  They change the end of the
+ * file and the pool, which are in the metapage and not in the root.
  */
 #include "postgres.h"
 
 #include "index/manifest/manifest_internal.h"
 #include "support/compat/compat.h"
 
-/* A part of the file, lest a small one be mostly pool. */
+/* A small file would be mostly pool if this were not a part of the file. */
 uint32
 skx_manifest_pool_pages(const SkxView *view, BlockNumber nblocks)
 {
@@ -22,8 +22,10 @@ skx_manifest_pool_pages(const SkxView *view, BlockNumber nblocks)
 }
 
 /*
- * What no open view has none will: it is free for good, or waits for standbys
- * alone.  Where it is not known which views are open, pages wait for snapshots.
+ * Copies extent `which` of the view to the draft, with what it waits for.  If
+ * no open view has the extent, no later view has it either.  Then it is free
+ * for good, or waits for standbys alone.  If it is not known which views are
+ * open, it waits for snapshots.
  */
 static void
 skx_manifest_draft_extent(SkxDraft *draft, int which)
@@ -89,7 +91,7 @@ skx_manifest_draft_drop(SkxDraft *draft, uint32 operation)
 	int			n = 0;
 	int			i;
 
-	/* 0 stands for pages that are free */
+	/* 0 is the operation of free extents */
 	Assert(operation != 0);
 	for (i = 0; i < draft->nextents; i++)
 	{

@@ -1,24 +1,25 @@
 /*
  * manifest_early.c
- *	  May what is free be overwritten, though a snapshot is old enough to have
- *	  seen it?
+ *	  Decides which free pages may be overwritten although old snapshots exist.
  *
- * What counts is which views are open (manifest_open.c): a page that was freed
- * is needed by those that were taken between its birth and its end, and by no
- * other process, whatever its snapshot.  (VACUUM and workers read under locks
- * alone.)  So a load finds the pages again that its own flushes and merges have
- * freed, long before its transaction ends; and a cursor that is kept open keeps
- * what it may read, and nothing that came later.
+ * A freed page is needed by the open views that were taken while it was in use
+ * (manifest_open.c), and by no other process, whatever its snapshot.  (VACUUM
+ * and workers read under locks alone.)  So a load reuses the pages that its
+ * own flushes and merges have freed, long before its transaction ends.  A
+ * cursor that stays open keeps the pages of its view, and none that came
+ * later.
  *
- * The birth is not on disk.  When a page is freed it is known of every open view
- * whether it has the page, and later views have not: the extent is noted as if
- * it were as old as the oldest view that has it.
+ * The generation that began to use a page is not stored.  When a page is
+ * freed, it is known for every open view whether it has the page, and later
+ * views do not have it.  So the extent is noted as if it were as old as the
+ * oldest open view that has it.
  *
- * A standby is told, as of any reuse, and cancels the queries that it has under
- * way whose snapshots are so old.  So where there may be one, what no view has
- * any more waits until its queries come to a later snapshot by themselves: until
- * each transaction that had an id then has ended, and slots and standbys with
- * feedback need nothing so old.  A session that only reads holds nothing back.
+ * Each reuse of pages is logged, and makes a standby cancel its queries with
+ * old snapshots.  So if there may be a standby, pages that no view has wait
+ * longer.  All transactions that had an id when the pages were freed must have
+ * ended, and slots and standbys with feedback must need nothing so old.  By
+ * then new queries of the standby have later snapshots.  A session that only
+ * reads holds nothing back.
  */
 #include "postgres.h"
 
@@ -33,7 +34,7 @@
 
 int			skx_manifest_reuse_early = SKX_REUSE_AUTO;
 
-/* Is a standby, or a slot that waits for one, connected? */
+/* Returns true if a WAL sender is at work, or a physical slot exists. */
 static bool
 skx_manifest_early_followed(void)
 {
@@ -63,8 +64,9 @@ skx_manifest_has_standby(void)
 }
 
 /*
- * From which transaction id on a standby may need what no view has: 0 if all of
- * it, PG_UINT64_MAX if nothing.
+ * Returns the transaction id from which on a standby may need pages that no
+ * view has (SkxOpenViews.horizon).  Returns 0 also if pages must wait for
+ * snapshots, whatever views are open.
  */
 static uint64
 skx_manifest_early_horizon(Relation rel, Relation heap)
@@ -89,7 +91,10 @@ skx_manifest_early(Relation rel, Relation heap, const SkxView *view)
 	return open;
 }
 
-/* Has a view that is open pages which lived from `born` to `freed`? */
+/*
+ * Returns true if an open view has pages that were in use from generation
+ * `born` to generation `freed`, without the latter.
+ */
 static bool
 skx_manifest_early_needed(const SkxOpenViews *open, uint64 born, uint64 freed)
 {
@@ -109,7 +114,7 @@ skx_manifest_safexid(const SkxView *view, const SkxDiskExtent *extent)
 {
 	if (extent->waits != SKX_WAITS_VIEWS)
 		return extent->safexid;
-	/* none was freed after the flip to the present root */
+	/* the extent was freed by the flip to the present root, or before */
 	if (view->meta.freed_xid != 0)
 		return view->meta.freed_xid;
 	return U64FromFullTransactionId(ReadNextFullTransactionId());
@@ -175,8 +180,9 @@ skx_manifest_waiting(Relation rel, const SkxView *view)
 }
 
 /*
- * The oldest view that is open, or could be before the flip, and may have what
- * is freed: for those before it the pages are as good as not born yet.
+ * Returns the generation of the oldest view that may have the freed pages, of
+ * those that are open or may be opened before the flip.  Older views do not
+ * have the pages.
  */
 static uint64
 skx_manifest_early_born(const SkxOpenViews *open, uint64 now,

@@ -6,9 +6,9 @@
  * longer: an extension is not logged, so a crash right after it leaves pages
  * past nblocks, and the next growth takes them.
  *
- * The pool is a part of the free extents that inserts reach without the lock
- * that protects the root: what is in it was found to be needed by no snapshot
- * when it was put there, and standbys have been told.
+ * The pool has the free extents that inserts take without the lock that
+ * protects the root.  An extent enters the pool only when it may be
+ * overwritten and its reuse has been logged for standbys.
  */
 #include "postgres.h"
 
@@ -21,7 +21,7 @@
 #include "support/fault/fault.h"
 #include "utils/rel.h"
 
-/* Not worth an extent of its own when one is cut. */
+/* A cut of an extent leaves no remainder with fewer pages. */
 #define SKX_EXTENT_LEAST	16
 
 Buffer
@@ -55,9 +55,10 @@ skx_manifest_check_growth(Relation rel, BlockNumber nblocks, uint64 npages)
 }
 
 /*
- * A page past the allocated part must be unused, except by a root that was
- * written and, after an error or a crash, never flipped to; and what the file
- * has given back can still be there after a crash.
+ * Returns a page past the allocated part of the file, pinned and locked
+ * exclusively.  It must be unused, or be of a root that was written and never
+ * flipped to, because of an error or a crash.  Pages below old_end may have
+ * any content: the file has given them back, but a crash can have kept them.
  */
 static Buffer
 skx_manifest_new_page(Relation rel, const SkxDiskMeta *meta, BlockNumber block)
@@ -79,10 +80,10 @@ skx_manifest_new_page(Relation rel, const SkxDiskMeta *meta, BlockNumber block)
 }
 
 /*
- * Cuts an extent out of the pool; false when that is empty.  If none is long
- * enough, the longest will do: the owner comes back for more, while pieces too
- * short for every stripe would stay in the pool for ever and leave no place
- * for others.
+ * Takes an extent of about *npages pages out of the pool.  Returns false if
+ * the pool is empty.  If no extent is long enough, takes the longest.  The
+ * stripe can take another one later, whereas extents that are too short for
+ * every stripe would stay in the pool and take the entries of longer ones.
  */
 static bool
 skx_manifest_take_pooled(SkxDiskMeta *meta, BlockNumber *block,
@@ -114,10 +115,10 @@ skx_manifest_take_pooled(SkxDiskMeta *meta, BlockNumber *block,
 }
 
 /*
- * An extent for a stripe, from the pool, or from the root's free ones by way
- * of the pool, or from the end of the file; if there is no space for more of
- * it, even from the shortest that are free.  Returns the metapage, locked, as
- * which `meta` is then to be written.
+ * Finds an extent for a stripe.  Sources are, in this order: the pool, the
+ * pool after a refill from the root, and the end of the file.  If the file
+ * cannot grow, the pool is refilled with free extents of any length.  Returns
+ * the metapage, locked exclusively; the caller writes *meta to it.
  */
 static Buffer
 skx_manifest_find_extent(Relation rel, uint64 incarnation, SkxDiskMeta *meta,

@@ -1,20 +1,21 @@
 /*
  * manifest_flip.c
- *	  Writes a new root and makes it the root: the commit point.
+ *	  Flips the root: writes a new one and makes it the present one.
  *
  * The metapage is locked exclusively from the choice of the new root's pages
- * to the record that names them.  Its extents then include what the flip
- * itself uses: pages that the file grows by, and the pages of the old root.
+ * to the record that names them, which is the commit point.  The new root's
+ * extents take the flip itself into account: the pages by which the file
+ * grows, and the pages of the old root.
  *
- * The xid from which on freed pages are safe to use again must not be smaller
- * than the xmin of any scan that knows the old root.  It is read when that
- * record has been inserted, and noted in the metapage by one of its own,
- * still under the lock.  Read any earlier it would do for the scans of this
- * server, which have taken their snapshots before they read the metapage;
- * but a standby replays the commits that come before the flip first, and can
- * take a snapshot with all of them in it that sees the old root.
+ * The xid from which on freed pages may be reused must not be smaller than the
+ * xmin of any scan that knows the old root.  So it is read after the record of
+ * the flip has been inserted.  A second record notes it in the metapage, still
+ * under the lock.  For scans of this server an earlier reading would do, since
+ * they take their snapshots before they read the metapage.  But a standby
+ * first replays the commits that come before the flip.  It can then take a
+ * snapshot that has all of them, and still read the old root.
  *
- * Standbys are told before any of the pages that are taken is overwritten.
+ * The reuse of pages is logged for standbys before any of them is overwritten.
  */
 #include "postgres.h"
 
@@ -29,7 +30,7 @@
 #include "support/fault/fault.h"
 #include "utils/rel.h"
 
-/* The stream of a root, and where it goes. */
+/* A flip: the stream of the new root, and the pages that get it. */
 typedef struct SkxFlip
 {
 	SkxDraft   *draft;
@@ -45,7 +46,7 @@ typedef struct SkxFlip
 } SkxFlip;
 
 #ifdef USE_ASSERT_CHECKING
-/* Has each page of the extents, which are sorted, one owner there? */
+/* Returns true if the extents, which are sorted, do not overlap. */
 static bool
 skx_manifest_extents_apart(const SkxDraft *draft)
 {
@@ -59,7 +60,7 @@ skx_manifest_extents_apart(const SkxDraft *draft)
 	return true;
 }
 
-/* Pages of the extents and of the pool. */
+/* Returns the number of pages in the extents and in the pool. */
 static uint64
 skx_manifest_flip_owned(const SkxFlip *f)
 {
@@ -72,7 +73,7 @@ skx_manifest_flip_owned(const SkxFlip *f)
 	return npages;
 }
 
-/* Can the stream be read again, once the metapage names it? */
+/* Returns true if the stream can be read once the metapage names it. */
 static bool
 skx_manifest_flip_sound(const SkxFlip *f)
 {
@@ -85,7 +86,7 @@ skx_manifest_flip_sound(const SkxFlip *f)
 }
 #endif
 
-/* Room for the arrays, when some more extents come. */
+/* Returns the size of the stream in bytes, with `more` further extents. */
 static Size
 skx_manifest_flip_size(const SkxDraft *draft, int more)
 {
@@ -96,7 +97,10 @@ skx_manifest_flip_size(const SkxDraft *draft, int more)
 		(Size) draft->noperations * sizeof(SkxDiskOperation);
 }
 
-/* Pages of the root. */
+/*
+ * Returns how many pages the root takes.  The flip can add two extents after
+ * this: the reserved pages, and unused pages of the growth.
+ */
 static uint32
 skx_manifest_flip_pages(const SkxDraft *draft)
 {
@@ -105,8 +109,8 @@ skx_manifest_flip_pages(const SkxDraft *draft)
 }
 
 /*
- * Chooses pages for the root, of the smallest extents first; what cannot be
- * had so is added to the growth of the file.
+ * Chooses pages for the root, from the shortest extents first, or from the
+ * lowest if the draft is `low`.  The file grows for pages that are lacking.
  */
 static void
 skx_manifest_flip_place(SkxFlip *f)
@@ -157,14 +161,14 @@ skx_manifest_flip_place(SkxFlip *f)
 	Assert(draft->grow % draft->block_pages == 0);
 }
 
-/* Gives back whole blocks of free pages at the end of the file. */
+/* Cuts whole blocks of free pages off the end of the file. */
 static void
 skx_manifest_flip_cut(SkxFlip *f)
 {
 	SkxDraft   *draft = f->draft;
 	BlockNumber end = f->meta.nblocks;
 
-	/* the new root is at the end */
+	/* the file has grown, for the new root */
 	if (draft->grow > 0)
 		return;
 	while (draft->nextents > 0)
@@ -185,8 +189,9 @@ skx_manifest_flip_cut(SkxFlip *f)
 }
 
 /*
- * Pages were counted before extents were joined or left the file; a reader
- * takes no more for so short a root.
+ * Frees pages of the root that are too many.  They were counted before extents
+ * were joined or left the file, and a reader refuses a root with more than
+ * skx_manifest_root_most() pages.
  */
 static void
 skx_manifest_flip_spare(SkxFlip *f)
@@ -202,7 +207,10 @@ skx_manifest_flip_spare(SkxFlip *f)
 	skx_manifest_free_join(f->draft);
 }
 
-/* The extents as they are after the flip. */
+/*
+ * Completes the extents as they are after the flip.  The operation
+ * grow_operation gets the first `reserved` pages of the growth.
+ */
 static void
 skx_manifest_flip_extents(SkxFlip *f, uint32 reserved)
 {
@@ -220,7 +228,7 @@ skx_manifest_flip_extents(SkxFlip *f, uint32 reserved)
 		skx_manifest_flip_cut(f);
 	skx_manifest_flip_spare(f);
 	Assert(skx_manifest_extents_apart(draft));
-	/* none is lost, and none comes from nowhere */
+	/* every page is accounted for */
 	Assert(skx_manifest_flip_owned(f) + f->npages + f->cut ==
 		   f->owned + draft->grow);
 }
@@ -259,8 +267,8 @@ skx_manifest_flip_stream(SkxFlip *f)
 }
 
 /*
- * Writes the stream, spread evenly over the pages: they were counted before
- * it was known how many extents there would be.
+ * Writes the stream, spread evenly over the pages.  The pages can be more than
+ * it fills: they were counted before the number of extents was known.
  */
 static void
 skx_manifest_flip_write(SkxFlip *f)
@@ -294,7 +302,7 @@ skx_manifest_flip_write(SkxFlip *f)
 	}
 }
 
-/* The one record that counts. */
+/* Inserts the record that makes the new root the present one. */
 static void
 skx_manifest_flip_meta(SkxFlip *f, Buffer metabuf)
 {
@@ -305,7 +313,7 @@ skx_manifest_flip_meta(SkxFlip *f, Buffer metabuf)
 
 	Assert(skx_compat_buffer_locked(metabuf));
 	Assert(f->meta.next_segment <= f->draft->next_segment);
-	/* replay must make the file long enough; a root page has done so */
+	/* replay must make the file long enough; the last root page may do it */
 	if (f->draft->grow > 0 && f->pages[f->npages - 1] != nblocks - 1)
 		last = skx_manifest_fresh(rel, nblocks - 1);
 	f->meta.root = f->pages[0];
@@ -329,7 +337,11 @@ skx_manifest_flip_meta(SkxFlip *f, Buffer metabuf)
 		UnlockReleaseBuffer(last);
 }
 
-/* If a crash comes before it, the xid is read when it is wanted. */
+/*
+ * Notes in the metapage the xid from which on the freed pages are safe.  After
+ * a crash before this record it is 0, and readers of the root take the next
+ * xid instead.
+ */
 static void
 skx_manifest_flip_date(SkxFlip *f, Buffer metabuf)
 {
@@ -345,8 +357,9 @@ skx_manifest_flip_date(SkxFlip *f, Buffer metabuf)
 }
 
 /*
- * The pool is filled anew, with the lowest extents.  In a draft for which no
- * insert can have taken any it is among the free ones already.
+ * Empties the pool, so that it is filled anew with the lowest extents.  Its
+ * extents become free ones of the draft.  In a draft that is `low` they are
+ * that already, since no insert can take any meanwhile.
  */
 static void
 skx_manifest_flip_unpool(SkxFlip *f)
@@ -363,8 +376,8 @@ skx_manifest_flip_unpool(SkxFlip *f)
 }
 
 /*
- * Locks the metapage and finds pages for the root, by growth of the file if
- * need be; errno, with nothing locked nor changed, if there is no space.
+ * Locks the metapage and finds pages for the root; the file grows if it must.
+ * Returns 0, or errno, with nothing locked or changed, if there is no space.
  */
 static int
 skx_manifest_flip_begin(SkxFlip *f, Buffer *metabuf)
@@ -405,7 +418,7 @@ skx_manifest_flip_begin(SkxFlip *f, Buffer *metabuf)
 	return error;
 }
 
-/* A page of the old root, which no other view than of that has. */
+/* Frees a page of the old root.  Only views of that root have it. */
 static void
 skx_manifest_flip_old(SkxDraft *draft, BlockNumber block)
 {
@@ -430,7 +443,7 @@ skx_manifest_draft_flip(SkxDraft *draft)
 	f.draft = draft;
 	for (i = 0; i < view->nroot; i++)
 		skx_manifest_flip_old(draft, view->root[i]);
-	/* once: from here on the size of the root is reckoned with them */
+	/* not later, since the size of the root is computed from the extents */
 	skx_manifest_free_join_many(draft);
 	error = skx_manifest_flip_begin(&f, &metabuf);
 	if (error != 0)

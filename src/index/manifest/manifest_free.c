@@ -1,19 +1,21 @@
 /*
  * manifest_free.c
- *	  Free space of a root in the making: added, reserved, joined, and moved to
+ *	  Free pages of a draft: adds, reserves and joins them, and moves them to
  *	  the pool.
  *
- * A page that is freed may still be read under older snapshots.  It carries a
- * safexid, given to it by the flip that frees it (manifest_flip.c), and is
- * reusable when the horizon of the table has passed that
- * (skx_manifest_draft).  Extents for stripes come out of the pool, without the
+ * A freed page may still be read under older snapshots.  The flip that frees
+ * it gives it a safexid (manifest_flip.c), and skx_manifest_wait() tells
+ * whether it is reusable.  Extents for stripes come from the pool, without the
  * lock that protects the root (manifest_extent.c).
  */
 #include "postgres.h"
 
 #include "index/manifest/manifest_internal.h"
 
-/* Free extents of a root of two or three pages. */
+/*
+ * If a root has more extents, also those are joined that wait for different
+ * times.  So many extents fill two or three pages of a root.
+ */
 #define SKX_FREE_MANY		512
 
 static SkxDraftExtent *
@@ -48,8 +50,8 @@ skx_manifest_free_add(SkxDraft *draft, BlockNumber block, uint32 npages,
 }
 
 /*
- * Gives the aligned part of a free extent, at most `most` pages of it, to an
- * operation; what is left of it before and behind stays free.
+ * Gives whole blocks of a free extent, at most `most` pages, to an operation.
+ * Returns their number of pages.  Pages before and after them stay free.
  */
 static uint32
 skx_manifest_free_cut(SkxDraft *draft, int which, uint32 operation,
@@ -86,7 +88,7 @@ skx_manifest_free_cut(SkxDraft *draft, int which, uint32 operation,
 	return npages;
 }
 
-/* Whole blocks, in pages, in an extent. */
+/* Returns the number of pages of an extent that lie in whole blocks of it. */
 static uint32
 skx_manifest_extent_whole(const SkxDraft *draft, const SkxDraftExtent *extent)
 {
@@ -97,7 +99,7 @@ skx_manifest_extent_whole(const SkxDraft *draft, const SkxDraftExtent *extent)
 	return end > from ? end - from : 0;
 }
 
-/* The same of a free one, 0 if it may not be used. */
+/* Does the same for a reusable extent; returns 0 for others. */
 static uint32
 skx_manifest_free_whole(const SkxDraft *draft, const SkxDraftExtent *extent)
 {
@@ -147,7 +149,10 @@ skx_manifest_free_kept(const SkxView *view)
 	return most - most % block_pages;
 }
 
-/* Whole blocks, in pages, beyond those that inserts leave. */
+/*
+ * Returns how many pages in reusable whole blocks there are beyond those that
+ * inserts leave to flushes and merges.
+ */
 static uint64
 skx_manifest_free_spare(const SkxDraft *draft)
 {
@@ -158,8 +163,8 @@ skx_manifest_free_spare(const SkxDraft *draft)
 }
 
 /*
- * Pages from the start of an extent that inserts may have, so many whole blocks
- * being to spare.
+ * Returns how many pages from the start of an extent inserts may have, if they
+ * may have `spare` pages in whole blocks.
  */
 static uint32
 skx_manifest_free_part(const SkxDraft *draft, const SkxDraftExtent *extent,
@@ -195,8 +200,8 @@ skx_manifest_free_for_pool(const SkxDraft *draft)
 }
 
 /*
- * Half of what pending lists have is the most that is worth it; one block, for a
- * root, as soon as they have some pages.
+ * More than half of what pending lists have would not be worth its space.  One
+ * block is wanted, for a root, as soon as they have some pages.
  */
 uint64
 skx_manifest_free_wanted(const SkxView *view, uint64 extents)
@@ -217,7 +222,7 @@ skx_manifest_free_wanted(const SkxView *view, uint64 extents)
 	return wanted;
 }
 
-/* Pages that are free, or will be, are had already. */
+/* Pages count also if they still wait, or are reserved: they become usable. */
 uint32
 skx_manifest_free_lacks(const SkxDraft *draft)
 {
@@ -233,7 +238,7 @@ skx_manifest_free_lacks(const SkxDraft *draft)
 	}
 	wanted = skx_manifest_free_wanted(draft->view, extents);
 	wanted -= Min(wanted, whole);
-	/* a segment needs some blocks in a row */
+	/* a segment needs some blocks in a row, which a small growth is not */
 	if (whole > 0 && wanted < skx_manifest_free_kept(draft->view) / 2)
 		return 0;
 	return (uint32) (wanted - wanted % draft->block_pages);
@@ -249,7 +254,7 @@ skx_manifest_free_reserve(SkxDraft *draft, uint32 operation, uint32 nblocks,
 	int			i;
 
 	Assert(operation != 0 && draft->grow == 0);
-	/* extents added by cuts have no whole block of use here */
+	/* extents that a cut adds have no whole block, or none is wanted then */
 	for (i = 0; i < n && wanted > 0; i++)
 	{
 		uint32		whole = skx_manifest_free_whole(draft,
@@ -268,7 +273,10 @@ skx_manifest_free_reserve(SkxDraft *draft, uint32 operation, uint32 nblocks,
 	draft->grow_operation = operation;
 }
 
-/* Waits for all that either waits for; both wait, or neither does. */
+/*
+ * Lets `extent` wait for everything that it or `other` waits for.  Both have
+ * the same `waits`.
+ */
 static void
 skx_manifest_free_wait(SkxDraft *draft, SkxDiskExtent *extent,
 					   const SkxDiskExtent *other)
@@ -287,8 +295,8 @@ skx_manifest_free_wait(SkxDraft *draft, SkxDiskExtent *extent,
 }
 
 /*
- * Joins neighbours; `any`: also those that wait for different times.  What may
- * be used is never joined to what waits.
+ * Joins neighbours; `any`: also those that wait for different times.  A
+ * reusable extent is never joined to one that waits.
  */
 static void
 skx_manifest_free_join_some(SkxDraft *draft, bool any)
@@ -330,10 +338,9 @@ skx_manifest_free_join(SkxDraft *draft)
 }
 
 /*
- * While something old holds the horizon back, each flip frees pages from
- * another transaction id on, and a root of very many extents is written by
- * each further one: so when they are many, those are joined as well, and wait
- * for the last of them.
+ * While something old holds the horizon back, each flip frees pages with
+ * another transaction id, and every further flip writes all these extents.  So
+ * if they are many, neighbours that wait for different times are joined, too.
  */
 void
 skx_manifest_free_join_many(SkxDraft *draft)

@@ -39,10 +39,10 @@ extern void skx_manifest_empty(GenericXLogState *xlog, Buffer buffer,
 /*
  * Moves reusable extents of `least` pages or more to the pool, by a flip
  * (manifest_operation.c).  Returns false if nothing was moved.  Then the lock
- * on the metapage is not free, parallel mode forbids it, there is no space for
- * a root, or inserts may have none of the extents.  In the last case the file
- * grows if it lacks free pages for flushes.  The caller may have stripe pages
- * locked, but not the metapage.
+ * on the metapage is not free, parallel mode forbids it, there is no space
+ * for a root, or inserts may have none of the extents.  In the last case the
+ * file grows if it lacks free pages for flushes.  The caller may have stripe
+ * pages locked, but not the metapage.
  */
 extern bool skx_manifest_refill(Relation rel, uint32 least);
 

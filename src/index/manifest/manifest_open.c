@@ -1,24 +1,26 @@
 /*
  * manifest_open.c
- *	  Which views processes have open.
+ *	  Keeps a list, in shared memory, of the views that processes have open.
  *
- * A page that was freed may be overwritten when no view is open that was
- * taken between its birth and its end.  So each view is entered here under its
- * generation, while the metapage is locked: the flip that frees what the view
- * has comes after that, and a process that overwrites it finds the view.  None
- * of an older generation than the present is entered later, but by a worker of
- * a parallel scan, whose leader's views stay until its transaction ends.
+ * A freed page may be overwritten when no view is open that was taken while
+ * the page was in use.  So each view is entered here under its generation,
+ * while the metapage is locked.  A flip that frees pages of the view comes
+ * after that, and a process that wants to overwrite them finds the view.
+ * Views of an older root than the present one are not entered later, with one
+ * exception.  A worker of a parallel scan may do that, since the views of its
+ * leader stay until the transaction ends.
  *
- * What a view needs of the pending lists is told by where they ended when it
- * was bound; until then it may need all of them.
+ * A bound view needs the pending documents before the ends to which it is
+ * bound.  Other views may need all of them.
  *
- * A process that cannot have the area holds a lock on a page that no index has,
- * until its transaction ends: as long as any does, it is not known which views
- * are open.
+ * A process that cannot map the area holds a lock on a page that no index has,
+ * until its transaction ends.  As long as any process holds it, it is not
+ * known which views are open.
  *
  * A view is open as long as its memory context lives, within its transaction.
- * Counts in shared memory are as reliable as those of pinned buffers: a process
- * that ends takes its own back, and where one is killed the server begins anew.
+ * Counts in shared memory are as reliable as those of pinned buffers.  A
+ * process that ends takes its own back, and after a kill the server begins
+ * anew.
  */
 #include "postgres.h"
 
@@ -41,20 +43,20 @@
 #define SKX_OPEN_AREA_NAME		"skipidx views"
 #define SKX_OPEN_TRANCHE_NAME	"SkipidxViews"
 
-/* Locked by processes whose views are not entered. */
+/* The page that a process locks if it cannot map the area. */
 #define SKX_OPEN_BLOCK			MaxBlockNumber
 
-/* Places that only workers of parallel scans get, of each part. */
+/* Entries of each part that only workers of parallel scans get. */
 #define SKX_OPEN_SPARE			2
 
-/* Processes are spread over the parts. */
+/* One part of the area.  Processes are spread over the parts by pid. */
 typedef struct SkxOpenPart
 {
-	LWLock		lock;			/* of all that follows */
-	uint32		others;			/* views for which there was no place */
-	uint64		lost;			/* the same, of a worker: as long as there is
-								 * a snapshot this old; 0: none */
-	pg_atomic_uint32 owned;		/* places that a leader frees */
+	LWLock		lock;			/* protects all that follows */
+	uint32		others;			/* open views for which no entry was free */
+	uint64		lost;			/* a worker had such a view, which may be open
+								 * while a snapshot is so old; 0: none had */
+	pg_atomic_uint32 owned;		/* entries that a leader frees */
 	SkxOpenView views[SKX_OPEN_VIEWS];
 } SkxOpenPart;
 
@@ -64,7 +66,10 @@ typedef struct SkxOpenArea
 	SkxOpenPart parts[SKX_OPEN_PARTS];
 } SkxOpenArea;
 
-/* Not preloaded, it comes out of the little that the server has to spare. */
+/*
+ * If the library is not preloaded, the area comes from the little shared
+ * memory that the server has to spare.
+ */
 StaticAssertDecl(sizeof(SkxOpenArea) <= 8192, "the area must be small");
 
 /* One view of this process. */
@@ -72,8 +77,8 @@ struct SkxHold
 {
 	dlist_node	node;
 	MemoryContextCallback end;
-	bool		listed;			/* else it is open no more */
-	bool		placed;			/* else it is one of `others` */
+	bool		listed;			/* the view is open */
+	bool		placed;			/* it has an entry; else others counts it */
 	bool		bound;
 	uint64		incarnation;
 	uint64		generation;
@@ -108,7 +113,10 @@ skx_manifest_open_find(void *arg)
 							SKX_OPEN_TRANCHE_NAME);
 }
 
-/* NULL: the server has no room for it, or this process cannot map it. */
+/*
+ * Returns the area.  Returns NULL if the server has no memory for it, or this
+ * process cannot map it.
+ */
 static SkxOpenArea *
 skx_manifest_open_area(void)
 {
@@ -129,7 +137,7 @@ skx_manifest_open_area(void)
 	return skx_manifest_open_found;
 }
 
-/* The process that ends the views of this one: its leader, or 0. */
+/* Returns the pid of this process's leader, which frees its entries, or 0. */
 static int
 skx_manifest_open_leader(void)
 {
@@ -145,7 +153,7 @@ skx_manifest_open_part(int leader)
 	return &skx_manifest_open_area()->parts[pid % SKX_OPEN_PARTS];
 }
 
-/* A database that is copied has the incarnations of the other. */
+/* The database counts because a copy of it has indexes of one incarnation. */
 static uint64
 skx_manifest_open_key(uint64 incarnation)
 {
@@ -153,7 +161,10 @@ skx_manifest_open_key(uint64 incarnation)
 						  hash_bytes_uint32_extended(MyDatabaseId, 0));
 }
 
-/* The place of these views, or a free one, cleared; NULL: there is none. */
+/*
+ * Returns the entry of the hold's views, or else a free entry, cleared.
+ * Returns NULL if there is none.
+ */
 static SkxOpenView *
 skx_manifest_open_place(SkxOpenPart *part, const SkxHold *hold, int leader)
 {
@@ -180,8 +191,9 @@ skx_manifest_open_place(SkxOpenPart *part, const SkxHold *hold, int leader)
 }
 
 /*
- * A worker's view has no place.  One that its leader frees stands for views of
- * any index then; without such a one it would not be known when it is over.
+ * Notes a worker's view for which no entry is free.  An entry that its leader
+ * frees stands for views of any index then.  Without such an entry it is not
+ * known when the view is closed, so `lost` is set.
  */
 static void
 skx_manifest_open_widen(SkxOpenPart *part, int leader, uint64 next_xid)
@@ -206,7 +218,7 @@ skx_manifest_open_ends(SkxOpenView *v, const uint64 *ends)
 		v->ends[i] = Max(v->ends[i], ends[i]);
 }
 
-/* Enters a view that is in no place yet; ends NULL: it is not bound. */
+/* Enters a view; ends NULL: it is not bound. */
 static void
 skx_manifest_open_enter(SkxHold *hold, uint32 next_segment,
 						const uint64 *ends)
@@ -216,7 +228,7 @@ skx_manifest_open_enter(SkxHold *hold, uint32 next_segment,
 	uint64		next_xid = 0;
 	SkxOpenView *v;
 
-	/* which takes a lock, as may not be done under that of the part */
+	/* this takes a lock, which is forbidden under that of the part */
 	if (leader != 0)
 		next_xid = U64FromFullTransactionId(ReadNextFullTransactionId());
 	LWLockAcquire(&part->lock, LW_EXCLUSIVE);
@@ -243,7 +255,10 @@ skx_manifest_open_enter(SkxHold *hold, uint32 next_segment,
 	dlist_push_head(&skx_manifest_holds, &hold->node);
 }
 
-/* Those of a worker stay where they are: another one may read them next. */
+/*
+ * Closes a view.  The entry of a worker's view stays, because another worker
+ * may read the view next.
+ */
 static void
 skx_manifest_open_leave(SkxHold *hold)
 {
@@ -269,7 +284,7 @@ skx_manifest_open_leave(SkxHold *hold)
 	LWLockRelease(&part->lock);
 }
 
-/* The places of a leader's workers, all of which have ended. */
+/* Frees the entries of a leader's workers, all of which have ended. */
 static void
 skx_manifest_open_free(SkxOpenPart *part, int leader)
 {
@@ -305,14 +320,17 @@ skx_manifest_open_end(void)
 		skx_manifest_open_leave(dlist_container(SkxHold, node, iter.cur));
 }
 
-/* Workers may still run: the end of the transaction waits for them. */
+/*
+ * Leaves the entries of workers, which may still run: the end of the
+ * transaction waits for them, and frees these.
+ */
 static void
 skx_manifest_open_exit(int code, Datum arg)
 {
 	skx_manifest_open_end();
 }
 
-/* No view is open for longer than the transaction that has read it. */
+/* Closes all views at the end of the transaction that has read them. */
 static void
 skx_manifest_open_xact(XactEvent event, void *arg)
 {
@@ -411,7 +429,10 @@ skx_manifest_hold_close(SkxHold *hold)
 		skx_manifest_open_leave(hold);
 }
 
-/* Has no process a view that it could not enter? */
+/*
+ * Returns true if no process has views of the index which it cannot enter
+ * because it could not map the area.
+ */
 static bool
 skx_manifest_open_all(Relation rel)
 {
@@ -422,8 +443,8 @@ skx_manifest_open_all(Relation rel)
 }
 
 /*
- * Frees the places of leaders that have ended without doing so, as those have
- * that could not map the area.
+ * Frees the entries of leaders that have ended without doing so, because they
+ * could not map the area.
  */
 static void
 skx_manifest_open_tidy(SkxOpenPart *part)
@@ -443,7 +464,10 @@ skx_manifest_open_tidy(SkxOpenPart *part)
 	}
 }
 
-/* Adds the views of an index that are in a part; are all of them there? */
+/*
+ * Adds the views of an index that are in a part.  Returns true if the part has
+ * all views of its processes.
+ */
 static bool
 skx_manifest_open_read(SkxOpenPart *part, Relation heap, uint64 key,
 					   SkxOpenViews *open)

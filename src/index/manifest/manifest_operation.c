@@ -1,11 +1,12 @@
 /*
  * manifest_operation.c
- *	  Flushes and merges from reserve to end.
+ *	  Operations, which are flushes and merges, from begin to end.
  *
- * An operation's own lock is a heavyweight lock on an object that stands for
- * it: the index with the operation's kind as sub-object.  (A page lock would
- * not do: none may be held while another is taken.)  A backend that gets the
- * lock knows that what the root lists under that kind has been left behind.
+ * The lock of an operation is a heavyweight lock on an object: the index, with
+ * the operation's kind as sub-object.  (It is no page lock, because none may
+ * be held while another is taken.)  A backend that gets the lock knows that
+ * operations of the kind in the root have ended without taking back what they
+ * reserved.
  */
 #include "postgres.h"
 
@@ -21,20 +22,20 @@
 #include "utils/rel.h"
 
 /*
- * Reserved at a time after the first: this part of what there is, and at least
- * so many pages.  More would be at the end of the file, where nothing is free,
- * for a result that takes a little more than was expected.
+ * Each further reservation is this part of the earlier ones, and at least so
+ * many pages.  A larger one would often make the file grow, only because the
+ * result takes a little more than was expected.
  */
 #define SKX_RESERVE_PAGES	128
 #define SKX_RESERVE_PART	32
 
 /*
- * Blocks in a row that a segment may ask for at its end, for the last pages of
+ * Blocks in a row that a segment may need at its end, for the last pages of
  * its planes and the header.
  */
 #define SKX_RESERVE_RUN		8
 
-/* Stands for the processes that have joined an operation of a kind. */
+/* Sub-object of the lock of processes that have joined an operation. */
 #define SKX_OPERATION_JOINED(kind)	((kind) + SKX_OPERATION_MERGE)
 
 static void
@@ -64,7 +65,7 @@ skx_manifest_operating(Relation rel, uint32 kind)
 	return skx_compat_lock_held(&tag, ExclusiveLock);
 }
 
-/* Pages that the operation has in hand. */
+/* Returns how many pages are reserved and not allocated. */
 static uint64
 skx_manifest_operation_pages(const SkxOperation *op)
 {
@@ -75,7 +76,7 @@ skx_manifest_operation_pages(const SkxOperation *op)
 	return npages;
 }
 
-/* Is none of the pages in hand already? */
+/* Returns true if none of the pages is among those. */
 static bool
 skx_manifest_operation_lacks(const SkxOperation *op, BlockNumber block,
 							 uint32 npages)
@@ -91,8 +92,9 @@ skx_manifest_operation_lacks(const SkxOperation *op, BlockNumber block,
 #endif
 
 /*
- * Those that have joined an operation may outlive the first process, and write
- * to what it has reserved.
+ * Returns true if no process has joined an operation of the kind.  Processes
+ * that have joined one may outlive the first process, and write to the pages
+ * that it has reserved.
  */
 static bool
 skx_manifest_operation_alone(Relation rel, uint32 kind, bool wait)
@@ -159,7 +161,10 @@ skx_manifest_unlock(Relation rel)
 	UnlockPage(rel, SKX_META_BLOCK, ExclusiveLock);
 }
 
-/* Drops what operations of that kind left; the caller has its lock. */
+/*
+ * Drops reservations of operations of the kind that have ended.  The caller
+ * holds the lock of the kind.
+ */
 static bool
 skx_manifest_drop_orphans(SkxDraft *draft, uint32 kind)
 {
@@ -178,9 +183,10 @@ skx_manifest_drop_orphans(SkxDraft *draft, uint32 kind)
 }
 
 /*
- * Blocks in a row that are worth reserving at first.  An operation that waits
- * for the lock reserves more when they run out; one that does not wait must
- * get enough here.  A plane asks for more at a time as it grows.
+ * Returns the shortest run, in blocks, that an operation of nblocks blocks
+ * reserves at first.  An operation that waits for the metapage's lock can
+ * reserve more later.  One that does not wait must get runs that are long
+ * enough here, and a plane takes longer runs as it grows.
  */
 static uint32
 skx_manifest_least_run(uint32 nblocks, SkxManifestWait wait)
@@ -190,7 +196,7 @@ skx_manifest_least_run(uint32 nblocks, SkxManifestWait wait)
 	return Min(nblocks, SKX_RESERVE_RUN + nblocks / 16);
 }
 
-/* Notes what is reserved for the operation and not in its pool yet. */
+/* Adds to op->pool what a flip has reserved since the view `before`. */
 static void
 skx_manifest_operation_fill(SkxOperation *op, const SkxDraft *draft,
 							const SkxView *before)
@@ -204,7 +210,7 @@ skx_manifest_operation_fill(SkxOperation *op, const SkxDraft *draft,
 
 		if (e.operation != op->segment)
 			continue;
-		/* joined with what was reserved earlier: only the new part */
+		/* it can include extents that were reserved earlier: left out */
 		for (k = 0; k < before->nextents; k++)
 		{
 			const SkxDiskExtent *old = &before->extents[k];
@@ -225,7 +231,7 @@ skx_manifest_operation_fill(SkxOperation *op, const SkxDraft *draft,
 	}
 }
 
-/* A draft with an operation more, and that. */
+/* Adds an operation to the draft, and returns it. */
 static SkxOperation *
 skx_manifest_operation_add(SkxDraft *draft, uint32 kind, SkxManifestWait wait)
 {
@@ -255,7 +261,10 @@ skx_manifest_operation_add(SkxDraft *draft, uint32 kind, SkxManifestWait wait)
 	return op;
 }
 
-/* The draft of an operation that may begin; NULL: it would have to wait. */
+/*
+ * Takes the locks for the begin of an operation, and returns a draft.  Returns
+ * NULL if it would have to wait for longer than `wait` allows.
+ */
 static SkxDraft *
 skx_manifest_begin_draft(Relation rel, uint32 kind, SkxManifestWait wait)
 {
@@ -267,7 +276,7 @@ skx_manifest_begin_draft(Relation rel, uint32 kind, SkxManifestWait wait)
 	return NULL;
 }
 
-/* Gives up a draft of begin_draft, and its locks. */
+/* Frees a draft of skx_manifest_begin_draft() and releases its locks. */
 static void
 skx_manifest_begin_not(SkxDraft *draft, uint32 kind)
 {
@@ -278,7 +287,10 @@ skx_manifest_begin_not(SkxDraft *draft, uint32 kind)
 	skx_manifest_operation_unlock(rel, kind);
 }
 
-/* Reserves so many blocks in runs of `least`; error as for begin. */
+/*
+ * Begins the operation: reserves nblocks blocks in runs of at least `least`.
+ * `error` is as for skx_manifest_begin().
+ */
 static SkxOperation *
 skx_manifest_begin_flip(SkxDraft *draft, uint32 kind, uint32 nblocks,
 						uint32 least, SkxManifestWait wait, int *error)
@@ -335,7 +347,7 @@ skx_manifest_begin_free(Relation rel, uint32 kind, uint32 least, uint32 most,
 	if (draft == NULL)
 		return NULL;
 	(void) skx_manifest_drop_orphans(draft, kind);
-	/* for this flip and that of the end, which may find no other page */
+	/* blocks for the roots of this flip and of that at the end */
 	roots = (2 * (draft->view->nroot + 1) + draft->block_pages - 1) /
 		draft->block_pages;
 	nblocks = skx_manifest_free_blocks(draft, run);
@@ -459,7 +471,7 @@ skx_manifest_share(SkxOperation *op, uint64 npages, SkxDiskExtent *extents,
 	int			n = 0;
 	int			i;
 
-	/* what is left of an extent may be nothing, which allocates nothing */
+	/* an extent may be left without pages, which does no harm */
 	for (i = 0; i < op->npool && n < most && npages >= op->block_pages; i++)
 	{
 		SkxDiskExtent *extent = &op->pool[i];
@@ -519,7 +531,7 @@ skx_manifest_leave(SkxOperation *op)
 	pfree(op);
 }
 
-/* Could inserts do with more in the pool, and could a flip put it there? */
+/* Returns true if the pool has too few pages, and a flip can add many. */
 static bool
 skx_manifest_pool_low(const SkxDraft *draft)
 {
@@ -533,7 +545,7 @@ skx_manifest_pool_low(const SkxDraft *draft)
 		skx_manifest_free_for_pool(draft) >= draft->pool_target / 2;
 }
 
-/* After a load the pool has as much as that has needed. */
+/* Returns true if the pool has far too many pages, as after a load. */
 static bool
 skx_manifest_pool_high(const SkxDraft *draft)
 {
@@ -546,7 +558,10 @@ skx_manifest_pool_high(const SkxDraft *draft)
 	return pooled > 2 * (uint64) draft->pool_target;
 }
 
-/* Under the lock on the metapage; `locked`: those of these operations, too. */
+/*
+ * Does the work of skx_manifest_tidy() under the lock on the metapage, and
+ * under those of the kinds of operations that `locked` tells.
+ */
 static bool
 skx_manifest_tidy_locked(Relation rel, const bool *locked)
 {
@@ -573,8 +588,8 @@ skx_manifest_tidy_locked(Relation rel, const bool *locked)
 }
 
 /*
- * The operations' locks come first: no other lock but the relation extension
- * lock may be asked for while one holds a page lock.
+ * The operations' locks come first: while a process holds a page lock, it may
+ * wait for no other lock but the relation extension lock.
  */
 bool
 skx_manifest_tidy(Relation rel, bool wait)
@@ -604,7 +619,7 @@ skx_manifest_refill(Relation rel, uint32 least)
 	SkxDraft   *draft;
 	bool		done = false;
 
-	/* The lock keeps out no process of this one's group. */
+	/* in parallel mode the lock does not exclude processes of the group */
 	if (IsInParallelMode() || !skx_manifest_lock(rel, false))
 		return false;
 	draft = skx_manifest_draft(rel);

@@ -1,6 +1,6 @@
 /*
  * manifest_publish.c
- *	  The end of an operation: its output becomes part of the index.
+ *	  Publishes the output of an operation: it becomes part of the index.
  */
 #include "postgres.h"
 
@@ -36,8 +36,9 @@ skx_manifest_remove_segments(SkxDraft *draft, const SkxPublish *change)
 }
 
 /*
- * The pages of the output are the segment's own from now on; those that were
- * reserved in vain are free.
+ * Adds the new segment, if any, and drops the operation from the draft.  The
+ * segment gets the pages that were allocated; the other reserved ones are
+ * free.
  */
 static void
 skx_manifest_settle(SkxDraft *draft, const SkxOperation *op,
@@ -64,7 +65,10 @@ skx_manifest_settle(SkxDraft *draft, const SkxOperation *op,
 }
 
 #ifdef USE_ASSERT_CHECKING
-/* Are these the same stripes, with no document of theirs pending again? */
+/*
+ * Returns true if these are the stripes of the view, and no flushed document
+ * becomes pending again.
+ */
 static bool
 skx_manifest_stripes_advance(const SkxView *view,
 							 const SkxDiskStripeRef *stripes)
@@ -103,7 +107,7 @@ skx_manifest_publish(SkxOperation *op, const SkxPublish *change)
 		npages += change->freed[i].npages;
 	}
 
-	/* inserts will need about as much again */
+	/* inserts will need about as many pages again */
 	if (change->stripes != NULL)
 		draft->pool_target = Max(draft->pool_target,
 								 (uint32) Min(npages, SKX_POOL_MOST));

@@ -1,13 +1,14 @@
 /*
  * manifest_shrink.c
- *	  Free pages at the end of the file go back to the file system.
+ *	  Gives free pages at the end of the file back to the file system.
  *
- * The caller has locked the index exclusively, so no scan is under way and no
- * view is in use, and a standby that replays the lock has ended its scans: a
- * page that is free in the root is needed by nothing, whatever its safexid.
- * The flip that takes pages out of the file comes first; if a crash keeps the
- * file from becoming shorter, it has pages past the allocated part, as after a
- * growth that was cut short, but with content (meta.old_end).
+ * The caller has locked the index AccessExclusive, so no scan is under way and
+ * no view is in use.  A standby that replays the lock has ended its scans.  So
+ * no process needs a page that is free in the root, whatever its safexid.  The
+ * flip that takes pages out of the allocated part comes before the file
+ * becomes shorter.  After a crash in between, the file has pages past the
+ * allocated part.  Unlike those of a growth that a crash has ended, they have
+ * content (meta.old_end).
  */
 #include "postgres.h"
 
@@ -21,7 +22,7 @@
 #include "utils/inval.h"
 #include "utils/rel.h"
 
-/* Pages that a flip may want for its root, and more. */
+/* Returns how many pages a flip may need for its root, and some more. */
 static uint64
 skx_manifest_shrink_spare(const SkxDraft *draft)
 {
@@ -71,7 +72,10 @@ skx_manifest_used(const SkxView *view, const SkxDiskExtent *also, int nalso)
 	return end;
 }
 
-/* Where the lowest `room` pages of extents end, of which there are as many. */
+/*
+ * Returns where the lowest `room` pages of the extents end.  The extents have
+ * at least as many.
+ */
 static BlockNumber
 skx_manifest_reach(SkxDiskExtent *extents, int n, uint64 room)
 {
@@ -121,7 +125,10 @@ skx_manifest_reusable(Relation rel, const SkxView *view, BlockNumber below,
 	return npages;
 }
 
-/* Free pages that may not be overwritten yet. */
+/*
+ * Returns how many free pages may not be overwritten yet, and the largest
+ * transaction id that they wait for.
+ */
 static uint64
 skx_manifest_awaited_now(Relation rel, Relation heap, const SkxView *view,
 						 uint64 *newest)
@@ -176,8 +183,8 @@ skx_manifest_free(const SkxView *view)
 }
 
 /*
- * A draft with what is in the pool among the free extents, all of which may be
- * overwritten from then on.
+ * Returns a draft that has the pool's extents among the free ones.  All free
+ * extents may be overwritten from the flip on.
  */
 static SkxDraft *
 skx_manifest_shrink_draft(Relation rel)
@@ -206,7 +213,10 @@ skx_manifest_shrink_draft(Relation rel)
 	return draft;
 }
 
-/* The first page of the lowest free pages that many, or 0. */
+/*
+ * Takes the lowest npages free pages in a row out of the draft.  Returns the
+ * first one, or 0 if there are none.
+ */
 static BlockNumber
 skx_manifest_move_take(SkxDraft *draft, uint32 npages)
 {
@@ -227,7 +237,10 @@ skx_manifest_move_take(SkxDraft *draft, uint32 npages)
 	return 0;
 }
 
-/* The draft with the stripe's pages at another place; its first, or 0. */
+/*
+ * Edits the draft so that the stripe has another extent.  Returns its first
+ * page, or 0 if the move is not possible.
+ */
 static BlockNumber
 skx_manifest_move_draft(SkxDraft *draft, const SkxManifestMove *move)
 {
@@ -270,7 +283,7 @@ skx_manifest_move(Relation rel, SkxManifestMove *move)
 	return done;
 }
 
-/* False: there is no space for a root. */
+/* Returns false if there is no space for a root. */
 static bool
 skx_manifest_shrink_flip(Relation rel, bool shorten)
 {
@@ -300,14 +313,15 @@ skx_manifest_shrink(Relation rel)
 	if (skx_manifest_shrink_flip(rel, true))
 		SKX_FAULT(SKX_FAULT_SHRINK_FLIPPED);
 
-	/* also what an earlier one has flipped and not given back */
+	/* the file may also be too long after a crash in an earlier shrink */
 	skx_manifest_meta(rel, &meta);
 	done = meta.nblocks < RelationGetNumberOfBlocks(rel);
 	if (done)
 	{
 		/*
-		 * A file that is shorter than its root says would be lost.  Older
-		 * minor releases of the server flush only where there is a map.
+		 * An index is lost if its file is shorter than the root says, so the
+		 * flip must be durable first.  Older minor releases of the server
+		 * flush only for relations with a free space or visibility map.
 		 */
 		if (RelationNeedsWAL(rel))
 			XLogFlush(XactLastRecEnd);

@@ -2,15 +2,15 @@
  * manifest_view.c
  *	  Reads the metapage and the root under it.
  *
- * The metapage is copied under share lock and names a root that never
- * changes: a publish writes another one.  Root pages that were replaced stay
- * readable for as long as a view of theirs is open, which it is from before the
- * metapage is unlocked (manifest_open.c), or, for VACUUM, as long as it holds
- * the heavyweight lock on the metapage.  So the root is read without holding
- * the metapage.
+ * The metapage is copied under share lock and names a root that never changes:
+ * a flip writes another one.  The pages of a replaced root stay readable while
+ * a view of it is open, and a view is entered before the metapage is unlocked
+ * (manifest_open.c).  For VACUUM they stay readable while it holds the
+ * heavyweight lock on the metapage.  So the root is read without a lock on the
+ * metapage.
  *
- * Mutable pages carry no CRC, and the server's checksums may be off: whatever
- * is read here is taken as untrusted bytes.
+ * Mutable pages carry no CRC, and the server's checksums may be off, so bytes
+ * that are read here are not trusted.
  */
 #include "postgres.h"
 
@@ -29,16 +29,19 @@ typedef struct SkxRootReader
 	BlockNumber next;			/* page to read */
 	uint32		ordinal;		/* of that page */
 	BlockNumber block;			/* page that was read last */
-	BlockNumber first;			/* page 0 */
-	BlockNumber *pages;			/* all pages, room for `most`; or NULL as long
-								 * as only page 0 has been read */
-	uint32		most;
-	uint32		nbytes;			/* on it */
-	uint32		used;			/* of them */
+	BlockNumber first;			/* page with ordinal 0 */
+	BlockNumber *pages;			/* all pages, by ordinal; NULL until the first
+								 * one has been read */
+	uint32		most;			/* capacity of `pages` */
+	uint32		nbytes;			/* bytes of the stream on the last page */
+	uint32		used;			/* how many of them were read */
 	PGAlignedBlock page;
 } SkxRootReader;
 
-/* What an insert needs of the root, which never changes; in rd_amcache. */
+/*
+ * The stripe pages of an index, which never change; in rd_amcache.  Inserts
+ * need nothing else of the root.
+ */
 typedef struct SkxStripeCache
 {
 	uint64		incarnation;
@@ -71,8 +74,8 @@ skx_manifest_buffer(Relation rel, uint64 incarnation, BlockNumber block,
 }
 
 /*
- * Magic and version are looked at before anything else, because the rest of
- * the page may lie elsewhere in another version.
+ * Checks magic and version before anything else, because another version may
+ * have another layout.
  */
 static void
 skx_manifest_check_meta(Relation rel, const char *page)
@@ -111,7 +114,7 @@ skx_manifest_check_meta(Relation rel, const char *page)
 						  "the metapage has an impossible root, pool or file size");
 }
 
-/* The metapage, pinned, locked and checked. */
+/* Returns the metapage, pinned, locked in share mode, and checked. */
 static Buffer
 skx_manifest_meta_lock(Relation rel)
 {
@@ -185,7 +188,7 @@ skx_manifest_root_bytes(SkxRootReader *r, void *to, Size n)
 	}
 }
 
-/* Every reference of the root must stay inside the allocated file. */
+/* Checks that all references of the root lie in the allocated file. */
 static void
 skx_manifest_check_view(Relation rel, const SkxView *view)
 {
@@ -234,7 +237,7 @@ skx_manifest_check_view(Relation rel, const SkxView *view)
 	}
 }
 
-/* Bytes that the arrays of a root take; its counts are checked. */
+/* Checks the counts of a root, and returns the size of its arrays in bytes. */
 static Size
 skx_manifest_root_size(Relation rel, const SkxDiskMeta *meta,
 					   const SkxDiskRoot *root)
@@ -254,8 +257,8 @@ skx_manifest_root_size(Relation rel, const SkxDiskMeta *meta,
 }
 
 /*
- * A flip counts pages before it takes them: each page may use up an extent,
- * the pool may take as many as it has room for, and a few join.
+ * A flip counts pages before it takes them.  Then each page may use up an
+ * extent, the pool may take up to SKX_META_POOL extents, and a few are joined.
  */
 uint32
 skx_manifest_root_most(Size size)
@@ -264,7 +267,7 @@ skx_manifest_root_most(Size size)
 	return size / (SKX_ROOT_CAPACITY - sizeof(SkxDiskExtent)) + 2;
 }
 
-/* Extents that became free with this root: from which xid on. */
+/* Sets the safexid of extents that became free with this root. */
 static void
 skx_manifest_date_extents(SkxView *view)
 {
@@ -394,7 +397,7 @@ skx_manifest_view_free(SkxView *view)
 void
 skx_manifest_view_bind(SkxView *view, const uint64 *ends)
 {
-	/* more stripes than an index has are not counted */
+	/* shared memory has ends of SKX_STRIPES stripes only */
 	if (view->nstripes > SKX_STRIPES)
 		return;
 	memcpy(view->ends, ends, view->nstripes * sizeof(uint64));

@@ -117,7 +117,7 @@ extern void skx_pending_note_dead(Relation rel, const SkxView *view, int which,
 typedef void (*SkxPendingFound) (int lexeme, int stripe, uint64 sequence,
 								 int tf, void *arg);
 
-/* Largest term frequency that is told from larger ones. */
+/* A term frequency of this number or more is given as this number. */
 #define SKX_PENDING_TF_MANY	255
 
 /*
@@ -208,12 +208,13 @@ typedef struct SkxPendingVacuum
 
 /*
  * Goes through at most npages pages of stripe `which`, from where the last
- * call with the same *v stopped.  Flags documents as dead for which `callback`
- * returns true.  The caller holds the lock on the metapage during a call.
+ * call with the same *v stopped.  Flags documents as dead for which
+ * `callback` returns true.  The caller holds the lock on the metapage during
+ * a call.
  *
  * Returns true if there is more.  At the end each document that was live and
- * pending at the first call has been passed to `callback` once, unless a flush
- * moved it into a segment before.
+ * pending at the first call has been passed to `callback` once, except those
+ * that a flush has moved into a segment before.
  */
 extern bool skx_pending_vacuum(Relation rel, const SkxView *view, int which,
 							   int npages,
@@ -248,13 +249,13 @@ typedef struct SkxPendingTotals
 	uint64		total_length;	/* sum of skx_pending_length() */
 	uint64		nbytes;
 	uint64		npages;			/* pages of the lists */
-	uint64		nunused;		/* unused pages in the stripes' newest extents */
+	uint64		nunused;		/* unused pages of the newest extents */
 } SkxPendingTotals;
 
 /*
  * Adds up the stripes of the view.  Unless `last` is NULL, sets last[i] to the
- * number of the last document of stripe i, pending or not, at the moment at
- * which its sums were read.
+ * number of the last document of stripe i, pending or not.  It is read at the
+ * same moment as the sums of the stripe.
  */
 extern void skx_pending_totals(Relation rel, const SkxView *view,
 							   SkxPendingTotals *totals, uint64 *last);

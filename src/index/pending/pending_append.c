@@ -2,10 +2,10 @@
  * pending_append.c
  *	  Adds one document to the pending list.
  *
- * The record that adds it is one WAL record over the stripe page, the tail
- * page, and the new tail when the old one is full: after a crash either all
- * of it is there or nothing.  The stripe page stays locked exclusively from
- * the choice of the page to the end, which orders the sequence numbers.
+ * One WAL record adds it.  The record changes the stripe page, the tail page,
+ * and the new tail if the old one is full, so a crash leaves all of that or
+ * nothing.  The stripe page is locked exclusively from the choice of the page
+ * to the end, which orders the sequence numbers.
  */
 #include "postgres.h"
 
@@ -19,17 +19,17 @@
 #include "support/worker/worker.h"
 
 /*
- * Records with chains that a page takes.  A flush cannot free what was taken
- * after the page on which it stops, and these have their pages there.
+ * Most records with chains on a page.  A flush cannot free pages that were
+ * taken after the page on which it stops, and chains of that page are there.
  */
 #define SKX_PENDING_CHAINS	8
 
-/* A record about to be added. */
+/* A record that is about to be added. */
 typedef struct SkxPendingRecord
 {
 	SkxDiskPendingDoc doc;
-	const void *payload;		/* doc.nbytes */
-	uint64		nbytes;			/* with what lies in a chain */
+	const void *payload;		/* doc.nbytes bytes after `doc` */
+	uint64		nbytes;			/* of record and chain */
 	uint64		length;
 } SkxPendingRecord;
 
@@ -73,7 +73,7 @@ skx_pending_put(char *stripe_page, char *page, const SkxPendingRecord *record)
 	stripe->nbytes += record->nbytes;
 }
 
-/* Takes the stripe's next unused page as its new tail. */
+/* Adds the record on an unused page, which becomes the stripe's tail. */
 static void
 skx_pending_put_new(SkxPendingStripe *s, Buffer tail,
 					const SkxPendingRecord *record)
@@ -118,7 +118,7 @@ skx_pending_put_new(SkxPendingStripe *s, Buffer tail,
 	UnlockReleaseBuffer(fresh);
 }
 
-/* Does the record go on the tail page, locked, or on a new one? */
+/* Returns true if the record fits on the tail page, which is locked. */
 static bool
 skx_pending_fits(Buffer tail, const SkxPendingRecord *record)
 {
@@ -134,7 +134,7 @@ skx_pending_fits(Buffer tail, const SkxPendingRecord *record)
 		SKX_PENDING_RECORD_SIZE(record->doc.nbytes) <= SKX_PAGE_END;
 }
 
-/* True when it took a new page. */
+/* Adds the record to the list.  Returns true if it took a new page. */
 static bool
 skx_pending_put_record(SkxPendingStripe *s, const SkxPendingRecord *record)
 {
@@ -177,7 +177,7 @@ skx_pending_append(Relation rel, ItemPointer tid, TSVector value)
 	Assert(ItemPointerIsValid(tid));
 	Assert(VARATT_IS_4B_U(value));
 	SKX_FAULT(SKX_FAULT_INSERT_BEGIN);
-	/* an extent for a full page may be one that only workers may still read */
+	/* before a page is locked: workers may still read an extent it takes */
 	skx_worker_attach();
 	s.rel = rel;
 	s.block = skx_manifest_stripe(rel, MyProcPid, &s.meta);

@@ -1,15 +1,14 @@
 /*
  * pending_chain.c
- *	  Documents that do not fit on one page.
+ *	  Reads and writes documents that do not fit on one page.
  *
- * The pages are taken from the stripe's extent first and written while
- * nothing refers to them; the record that adds the document links them.  A
- * crash or an error in between loses the pages, not more, until the extent
- * is freed.
+ * Pages are taken from the stripe's extent, and written while nothing refers
+ * to them.  The record that adds the document links them.  After a crash or an
+ * error in between, these pages stay unused until the extent is freed.
  *
- * The stripe page stays locked all the while.  So pages are taken in the order
- * in which documents follow, and what a flush finds in an extent before that
- * of its last document is of documents that it has flushed.
+ * The stripe page stays locked from the first page to that record.  So pages
+ * are taken in the order of documents.  Extents before that of the last
+ * flushed document have pages of flushed documents only.
  */
 #include "postgres.h"
 
@@ -21,7 +20,10 @@
 
 #define SKX_CHAIN_CAPACITY	(SKX_PAGE_CAPACITY - sizeof(SkxDiskChainPage))
 
-/* Takes up to `n` consecutive pages; returns how many. */
+/*
+ * Takes up to `n` consecutive pages, from *block on.  Returns how many it has
+ * taken.
+ */
 static uint32
 skx_pending_take_pages(SkxPendingStripe *s, uint32 n, BlockNumber *block)
 {
@@ -44,7 +46,10 @@ skx_pending_take_pages(SkxPendingStripe *s, uint32 n, BlockNumber *block)
 	return run;
 }
 
-/* Writes up to MAX_GENERIC_XLOG_PAGES pages from `block` on. */
+/*
+ * Writes n consecutive pages of a chain, from `block` on, by one record.  The
+ * chain goes on with page `next`.
+ */
 static void
 skx_pending_chain_pages(SkxPendingStripe *s, BlockNumber block, uint32 n,
 						BlockNumber next, const char *bytes, uint32 nbytes)
@@ -80,9 +85,9 @@ skx_pending_chain_pages(SkxPendingStripe *s, BlockNumber block, uint32 n,
 }
 
 /*
- * Returns the first page of the chain, which nothing refers to yet.  Runs of
- * pages are written last first, since each names the one after it; the first
- * page of an extent is only known to be that while the extent is the newest.
+ * The document is stored from its end to its beginning, since each page names
+ * the one after it.  Each run of pages is written at once: the first page of
+ * an extent is known as such only while that is the newest extent.
  */
 BlockNumber
 skx_pending_chain_write(SkxPendingStripe *s, const char *bytes, uint32 nbytes)
@@ -114,10 +119,6 @@ skx_pending_chain_write(SkxPendingStripe *s, const char *bytes, uint32 nbytes)
 	return next;
 }
 
-/*
- * Reads a chain of exactly chain->nbytes bytes; `block` is where the chain is
- * linked, for the report.
- */
 void
 skx_pending_chain_read(Relation rel, SkxDiskMeta *meta,
 					   const SkxDiskPendingChain *chain, BlockNumber block,

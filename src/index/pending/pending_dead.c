@@ -1,9 +1,9 @@
 /*
  * pending_dead.c
- *	  Pending documents whose rows are known to be dead.
+ *	  Keeps a note of pending documents whose rows are known to be dead.
  *
- * The same as index/segment/segment_dead.c is for documents of segments: a stripe
- * gives each number to one document only.
+ * It works as index/segment/segment_dead.c does for documents of segments.  A
+ * number identifies a document, since a stripe gives it to one document only.
  */
 #include "postgres.h"
 

@@ -1,22 +1,22 @@
 /*
  * pending_flush.c
- *	  What a flush takes out of the pending lists, and what stays.
+ *	  Takes documents out of the pending lists for a flush.
  *
- * The first pass gives the documents to the flush.  VACUUM goes on meanwhile
- * and may mark some of them, which it counts on the stripe page in the record
- * that marks them.  A stripe whose count has moved since its pages were read
- * is read again and compared: once without the lock on the metapage, which
- * keeps VACUUM out, and once with it.
+ * A first pass gives the documents to the flush.  VACUUM may flag some of them
+ * as dead meanwhile.  It counts them on the stripe page, in the record that
+ * flags them.  If the count has changed since the pages of a stripe were read,
+ * they are read again and compared.  That is done once without the lock on the
+ * metapage, which excludes VACUUM, and once with it.
  *
- * A stripe keeps the page of its last flushed document, since the next one
- * comes on that page or behind it, and with it the page's whole extent.
- * Extents taken before that one hold nothing else than flushed documents
- * (pending_chain.c), and are given up.
+ * A stripe keeps the page of its last flushed document, and with it the page's
+ * extent, since the next document is on that page or behind it.  Extents taken
+ * before that one have pages of flushed documents only (pending_chain.c), and
+ * are given up.
  *
- * Where each stripe ends for the flush is noted before a page of any is read.
- * A document whose TID was used again before that is then found marked; were
- * the end of a stripe noted later, the flush could see a row that took a TID
- * from a document it had found live in another stripe.
+ * The flush notes where each stripe ends before it reads a page of any.  So if
+ * a row took the tid of a dead document before that, the flush finds that
+ * document flagged.  If it noted the end of a stripe later, it could see a row
+ * that took the tid of a document which it had found live in another stripe.
  */
 #include "postgres.h"
 
@@ -30,30 +30,31 @@
 /* A stripe's share of a flush. */
 typedef struct SkxFlushedStripe
 {
-	int			which;			/* in the view */
+	int			which;			/* number of the stripe in the view */
 	uint64		nbytes;			/* pending when the flush began */
-	uint64		limit;			/* first document not to see */
+	uint64		limit;			/* first document that the flush leaves out */
 	uint64		marked;			/* SkxDiskStripe.ndead before its pages were
 								 * read last */
-	uint64		through;		/* last document seen; 0: none */
-	uint64		first;			/* in `dead`, the stripe's */
-	uint64		ndocs;			/* there */
-	BlockNumber page;			/* where it is */
-	SkxDiskStripeRef ref;		/* with what was seen counted in */
+	uint64		through;		/* last document read; 0: none */
+	uint64		first;			/* index in `dead` of its first document */
+	uint64		ndocs;			/* number of its documents in `dead` */
+	BlockNumber page;			/* page of the last document read */
+	SkxDiskStripeRef ref;		/* includes the documents that were read */
 } SkxFlushedStripe;
 
 struct SkxPendingFlush
 {
 	Relation	rel;
 	const SkxView *view;
-	uint64		budget;			/* bytes still to be seen */
+	uint64		budget;			/* bytes of documents still to be read */
 	int			nstripes;
 	int			current;
 	bool		walking;		/* `walk` is in the current stripe */
 	bool		on_page;
 	SkxFlushedStripe *stripes;	/* the fullest first */
-	uint64		ndocs;			/* seen */
-	uint8	   *dead;			/* a byte each, as seen last */
+	uint64		ndocs;			/* documents read */
+	uint8	   *dead;			/* one for each: 1 if it was flagged as dead
+								 * when read last */
 	Size		dead_size;
 	SkxPendingValue value;
 	SkxPendingWalk walk;
@@ -104,7 +105,10 @@ skx_pending_flush_begin(Relation rel, const SkxView *view, uint64 budget)
 	return flush;
 }
 
-/* Next record of any page and stripe, within the budget; or NULL. */
+/*
+ * Returns the next record of all stripes, or NULL at the end or once the
+ * budget is used up.
+ */
 static SkxDiskPendingDoc *
 skx_pending_flush_record(SkxPendingFlush *flush)
 {
@@ -133,7 +137,7 @@ skx_pending_flush_record(SkxPendingFlush *flush)
 	return NULL;
 }
 
-/* Counts the record as the append that made it did. */
+/* Counts the record as skx_pending_append() did, and notes its dead flag. */
 static void
 skx_pending_flush_count(SkxPendingFlush *flush, const SkxDiskPendingDoc *disk,
 						TSVector value)
@@ -188,7 +192,10 @@ skx_pending_flush_any(const SkxPendingFlush *flush)
 	return flush->ndocs > 0;
 }
 
-/* Was any document of the stripe marked since its pages were read? */
+/*
+ * Returns true if a document of the stripe was flagged as dead since its pages
+ * were read.
+ */
 static bool
 skx_pending_flush_moved(SkxPendingFlush *flush, SkxFlushedStripe *s)
 {
@@ -204,7 +211,10 @@ skx_pending_flush_moved(SkxPendingFlush *flush, SkxFlushedStripe *s)
 	return moved;
 }
 
-/* Tells what was marked since; returns how many pages were read for it. */
+/*
+ * Reads the stripe again, and calls `late` for documents that were flagged
+ * since.  Returns how many pages it has read.
+ */
 static uint32
 skx_pending_flush_again(SkxPendingFlush *flush, SkxFlushedStripe *s,
 						void (*late) (ItemPointer tid, void *arg), void *arg)
@@ -226,7 +236,7 @@ skx_pending_flush_again(SkxPendingFlush *flush, SkxFlushedStripe *s,
 			if (at >= s->first + s->ndocs)
 				skx_damage_report(flush->rel, walk->block,
 								  "the pending list changed under a flush");
-			/* a mark is never taken back */
+			/* a dead flag is never cleared */
 			Assert(dead || !flush->dead[at]);
 			if (dead && !flush->dead[at])
 				late(&disk->tid, arg);
@@ -256,7 +266,7 @@ skx_pending_flush_late(SkxPendingFlush *flush,
 	return npages;
 }
 
-/* Marked documents among those of the stripe. */
+/* Returns how many of the stripe's documents were flagged when read last. */
 static uint64
 skx_pending_flush_dead(const SkxPendingFlush *flush, const SkxFlushedStripe *s)
 {
@@ -269,10 +279,11 @@ skx_pending_flush_dead(const SkxPendingFlush *flush, const SkxFlushedStripe *s)
 }
 
 /*
- * A document before which none has pages of an extent.  Where that begins with
- * a chain, a page in it or before it has the last document that was flushed
- * earlier, or the next one, and all pages in between have no more documents
- * than so many.
+ * Returns a number such that no document with a smaller one has pages of the
+ * extent.  If the extent begins with a chain, its first page does not tell
+ * that.  Then the last document of earlier flushes, or the one after it, is on
+ * a page of the extent or before it.  The pages in between have at most `most`
+ * documents.
  */
 static uint64
 skx_pending_flush_first(SkxPendingFlush *flush, const SkxFlushedStripe *s,
@@ -290,7 +301,7 @@ skx_pending_flush_first(SkxPendingFlush *flush, const SkxFlushedStripe *s,
 	return through > most ? through - most : 0;
 }
 
-/* Gives up the extents before that of the last flushed document. */
+/* Adds to *freed the extents before that of the last flushed document. */
 static void
 skx_pending_flush_free(SkxPendingFlush *flush, SkxFlushedStripe *s,
 					   SkxFreed **freed, int *nfreed)
@@ -349,7 +360,7 @@ skx_pending_flush_finish(SkxPendingFlush *flush, SkxDiskStripeRef **stripes,
 {
 	int			i;
 
-	/* VACUUM is kept out */
+	/* excludes VACUUM */
 	Assert(skx_manifest_locked(flush->rel, ExclusiveLock));
 	*stripes = palloc(flush->nstripes * sizeof(SkxDiskStripeRef));
 	*freed = palloc(sizeof(SkxFreed));

@@ -1,27 +1,28 @@
 /*
  * pending_image.c
- *	  Pending documents that a session has read before, and their words.
+ *	  Keeps copies of pending documents that the session has read several
+ *	  times, and a table of their lexemes.
  *
- * Every query asks all pending documents.  Between two of them few have come,
- * none has changed but for marks of VACUUM, and of most documents a query
- * wants to know only whether they have one of its words.  So a session keeps
- * copies of documents that it has read several times, and a table of their
- * lexemes: a query looks its words up there, goes through the documents that
- * have one, and reads from the list only what has come since.
+ * Every query goes through all pending documents.  Between two queries few
+ * documents come, and the others do not change, except that VACUUM flags some
+ * as dead.  For most documents a query needs to know only whether they have
+ * one of its lexemes.  It looks its lexemes up in the table, goes through the
+ * documents that have one, and reads only later documents from the list.
  *
- * What makes a copy good for as long as the session lives: of an incarnation of
- * an index in one file, a stripe gives each number to one document only and for
- * ever, be it rolled back or flushed, and the stripe's page counts the documents
- * that are dead.  The file is asked for, too, because an index that has moved
- * in a transaction that is rolled back goes on in the old one.
+ * A copy is valid as long as the session lives.  In one incarnation of an
+ * index in one file, a stripe gives each number to one document only, even if
+ * that is rolled back or flushed.  The stripe page counts the documents that
+ * are dead.  The file counts because an index goes on in its old file if the
+ * transaction that has moved it is rolled back.
  *
- * To take a document up costs several times what reading it does.  So a session
- * does that once it has gone through what it lacks SKX_IMAGE_READINGS times: a
- * count or a scan does that once, a ranked search three times, for its words
- * twice and then for its hits.  One that asks once has no costs.
+ * To copy a document takes several times as long as to read it.  So a session
+ * copies documents once it has gone through them SKX_IMAGE_READINGS times.  A
+ * count or a scan goes through them once.  A ranked search does so three
+ * times: twice for its lexemes, and then for its hits.  A session with a
+ * single query has no costs.
  *
- * All images of a session take SKX_IMAGE_MEMORY at most.  Documents for which
- * there is no room are read from the list by every query.
+ * All images of a session take at most SKX_IMAGE_MEMORY.  Documents that do
+ * not fit are read from the list by every query.
  */
 #include "postgres.h"
 
@@ -33,19 +34,22 @@
 #include "support/compat/compat.h"
 #include "utils/memutils.h"
 
-/* 1,500 documents of 80 words take 3.3 MB with their words. */
+/*
+ * Memory budget of all images.  1,500 documents of 80 words take 3.3 MB with
+ * the table of their lexemes.
+ */
 #define SKX_IMAGE_MEMORY	(4 * 1024 * 1024)
 
-/* Times that documents are gone through before they are taken up. */
+/* Number of times that documents are gone through before they are copied. */
 #define SKX_IMAGE_READINGS	4
 
-/* Memory that a document and its words take, in sizes of the document. */
+/* Memory for a document and its lexemes, as a multiple of its size. */
 #define SKX_IMAGE_FACTOR	6
 
-/* An image that was not used when others were, so many times, gives way. */
+/* An image may be dropped for another after so many uses of other images. */
 #define SKX_IMAGE_UNUSED	64
 
-/* Indexes of which a session counts what it reads. */
+/* Most images of a session, including empty ones that count readings. */
 #define SKX_IMAGES			64
 
 typedef struct SkxImageDoc
@@ -57,23 +61,24 @@ typedef struct SkxImageDoc
 	uint32		stripe;
 } SkxImageDoc;
 
-/* Documents first .. next - 1 of a stripe are there. */
+/* Documents first .. next - 1 of a stripe, which the image has. */
 typedef struct SkxImageStripe
 {
 	uint64		first;
 	uint64		next;
-	uint64		ndead;			/* what the stripe counted when the oldest of
-								 * them was taken up */
-	uint64		readings;		/* of documents that are not there */
+	uint64		ndead;			/* dead documents of the stripe when the
+								 * oldest of them was copied */
+	uint64		readings;		/* of documents that the image lacks */
 	uint64		page_sequence;	/* first number of the last page that was
 								 * read, 0: none */
 	BlockNumber page;
-	uint32	   *docs;			/* by number from `first` on; NULL: no room */
+	uint32	   *docs;			/* indexes in the image's docs, from document
+								 * `first` on; NULL: none */
 	uint8	   *norms;			/* of their lengths */
-	uint32		room;
+	uint32		room;			/* capacity of docs and norms */
 } SkxImageStripe;
 
-/* A document with a lexeme: its number, and how often it has it. */
+/* A posting: the index of a document in the image, and its tf. */
 #define SKX_IMAGE_POSTING(doc, tf)	((doc) << 8 | (tf))
 #define SKX_IMAGE_POSTING_DOC(p)	((p) >> 8)
 #define SKX_IMAGE_POSTING_TF(p)		((p) & 0xff)
@@ -82,7 +87,7 @@ StaticAssertDecl(SKX_IMAGE_MEMORY / sizeof(SkxImageDoc) < 1 << 24,
 				 "numbers of documents have 24 bits");
 StaticAssertDecl(SKX_PENDING_TF_MANY == 0xff, "and frequencies 8");
 
-/* Documents with a lexeme, ascending: the only one, or a list. */
+/* A lexeme with its postings, ascending: the only one, or a list. */
 typedef struct SkxImageWord
 {
 	SkxLexeme	lexeme;			/* bytes of the first document that has it */
@@ -91,7 +96,8 @@ typedef struct SkxImageWord
 	union
 	{
 		uint32		one;
-		uint32	   *list;		/* room for the power of two that n needs */
+		uint32	   *list;		/* its capacity is the least power of two that
+								 * is not below n */
 	}			postings;
 	char		status;
 } SkxImageWord;
@@ -126,8 +132,8 @@ struct SkxPendingImage
 	dlist_node	node;			/* in skx_images */
 	SkxLocator	locator;
 	uint64		incarnation;
-	uint64		used;			/* when, by skx_image_clock */
-	MemoryContext context;		/* of documents and words; NULL: none */
+	uint64		used;			/* skx_image_clock at the last use */
+	MemoryContext context;		/* of documents and lexemes; NULL: none */
 	MemoryContext values;
 	uint32		ndocs;
 	uint32		max_docs;
@@ -142,7 +148,7 @@ static int	skx_nimages;
 static uint64 skx_image_clock;
 uint64		skx_pending_image_changes;
 
-/* Forgets all that it has. */
+/* Drops all documents of the image. */
 static void
 skx_image_reset(SkxPendingImage *image)
 {
@@ -163,7 +169,7 @@ skx_image_drop(SkxPendingImage *image)
 	pfree(image);
 }
 
-/* The one that was not used for the longest time, but for `spared`. */
+/* Returns the least recently used image besides `spared`, or NULL. */
 static SkxPendingImage *
 skx_image_oldest(const SkxPendingImage *spared)
 {
@@ -217,7 +223,10 @@ skx_image_find(SkxLocator locator, uint64 incarnation)
 	return NULL;
 }
 
-/* Has that view, no older than the image, less than half of it? */
+/*
+ * Returns true if less than half of the image's documents are pending for the
+ * view.  Returns false if the view is older than the image.
+ */
 static bool
 skx_image_is_old(const SkxPendingImage *image, const SkxView *view)
 {
@@ -315,9 +324,9 @@ skx_image_begin(SkxPendingImage *image)
 }
 
 /*
- * Takes up the document after the last one of the stripe.  Should memory end in
- * between, what is there of it has no number in the stripe, and is never given
- * out.
+ * Copies the document that follows the last one of the stripe.  If an error
+ * ends this for lack of memory, what was copied has no number in the stripe,
+ * and is never used.
  */
 static void
 skx_image_add(SkxPendingImage *image, int which, const SkxDiskPendingDoc *doc,
@@ -362,9 +371,9 @@ skx_image_add(SkxPendingImage *image, int which, const SkxDiskPendingDoc *doc,
 }
 
 /*
- * What the document and its words will take.  The table of words is made twice
- * as large, beside itself, when it is nine tenths full, or earlier where many
- * stand together.
+ * Returns how many bytes the document and its lexemes may take.  The table of
+ * lexemes is copied to one of twice its size when it is nine tenths full, or
+ * earlier if many of its entries collide.
  */
 static Size
 skx_image_needs(const SkxPendingImage *image, TSVector value)
@@ -377,7 +386,10 @@ skx_image_needs(const SkxPendingImage *image, TSVector value)
 	return size;
 }
 
-/* Is there so much room?  What other indexes have gives way if it is old. */
+/*
+ * Returns true if the memory budget has so many bytes left.  Drops images of
+ * other indexes for that if they have not been used for long.
+ */
 static bool
 skx_image_has_room(const SkxPendingImage *image, Size nbytes)
 {
@@ -405,8 +417,9 @@ skx_image_has_room(const SkxPendingImage *image, Size nbytes)
 }
 
 /*
- * Goes on after the last document that the image has: with the page where that
- * stands, if all of the page is pending by the view.
+ * The walk begins with the page of the image's last document.  If not all
+ * documents of that page are pending for the view, it begins with the first
+ * page of the list.
  */
 void
 skx_pending_image_pass(const SkxPendingImage *image, SkxPendingWalk *walk,
@@ -420,7 +433,10 @@ skx_pending_image_pass(const SkxPendingImage *image, SkxPendingWalk *walk,
 	walk->flushed_through = Max(flushed, s->next - 1);
 }
 
-/* Takes up documents of the walk's page; false when there is no more room. */
+/*
+ * Copies the documents of the walk's page.  Returns false if the memory budget
+ * is used up.
+ */
 static bool
 skx_image_take_page(SkxPendingImage *image, SkxPendingWalk *walk, int which,
 					SkxPendingValue *memory)
@@ -438,7 +454,7 @@ skx_image_take_page(SkxPendingImage *image, SkxPendingWalk *walk, int which,
 	return true;
 }
 
-/* Takes up what the stripe has and the image has not. */
+/* Copies the documents of the stripe that the image lacks. */
 static void
 skx_image_take(SkxPendingImage *image, const SkxPendingWalk *from, int which)
 {
@@ -521,7 +537,10 @@ skx_pending_image_norms(const SkxPendingImage *image, int which,
 	return s->norms + (sequence - s->first);
 }
 
-/* The image's documents of each stripe that count, once it is up to date. */
+/*
+ * Brings the image up to date, and sets through[i] to the last document of
+ * stripe i that it has, but at most last[i].
+ */
 static void
 skx_image_through(SkxPendingImage *image, Relation rel, const SkxView *view,
 				  const uint64 *last, uint64 *through)

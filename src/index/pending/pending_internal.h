@@ -197,8 +197,8 @@ typedef struct SkxPendingDead
 } SkxPendingDead;
 
 /*
- * Begins to look up documents of stripe `which`.  Documents that are noted
- * later may be missed.
+ * Begins to look up documents of stripe `which`.  *dead is zero before the
+ * first call.  Documents that are noted later may be missed.
  */
 extern void skx_pending_dead_begin(SkxPendingDead *dead, Relation rel,
 								   const SkxView *view, int which);

@@ -1,12 +1,13 @@
 /*
  * pending_move.c
- *	  A stripe of which nothing is pending moves to the beginning of the file.
+ *	  Moves a stripe without pending documents to another place of the file.
  *
- * A stripe always has a page, that of the last document flushed, and the
- * extent around it: it would keep a file from becoming shorter for ever.  The
- * new page has a record for that document, which no reader looks at, because
- * the list goes on behind it.  Only with the index locked exclusively: a view
- * of the time before would look for new documents behind the old page.
+ * A stripe always keeps the page of its last flushed document, and the extent
+ * around it.  Such an extent at the end would keep the file from becoming
+ * shorter.  The new page has a record in place of that document.  No reader
+ * uses it, because the pending documents come after it.  The index is locked
+ * AccessExclusive, since an earlier view would look for new documents after
+ * the old page.
  */
 #include "postgres.h"
 
@@ -18,12 +19,12 @@
 #include "support/compat/compat.h"
 #include "utils/rel.h"
 
-/* Pages of the new extent, or a block, if that has more. */
+/* Pages of the new extent, rounded up to whole blocks. */
 #define SKX_PENDING_MOVED	16
 
 typedef struct SkxPendingMove
 {
-	SkxManifestMove move;		/* first: it is what apply gets */
+	SkxManifestMove move;		/* first, since `apply` is called with it */
 	Relation	rel;
 	uint64		incarnation;
 	uint64		sequence;		/* of the last document */
@@ -68,7 +69,7 @@ skx_pending_extents(Relation rel, const SkxView *view, int which,
 	return n;
 }
 
-/* The new page, with a record that stands for the last document. */
+/* Adds the new page, with a record in place of the last document. */
 static void
 skx_pending_move_page(SkxPendingMove *m, GenericXLogState *xlog)
 {

@@ -1,11 +1,11 @@
 /*
  * pending_page.c
- *	  Pages of a stripe: finding, initialising and getting more of them.
+ *	  Reads, initialises and adds pages of a stripe.
  *
- * A page of an extent is unused from when the extent is taken until the
- * stripe's extent_next passes it.  What an unused page holds means nothing,
- * except the first of an extent: its trailer says how long the extent is and
- * where the one before starts, and keeps saying so.
+ * A page of an extent is unused until the stripe's extent_next passes it.  The
+ * content of an unused page is undefined.  The first page of an extent is an
+ * exception: its trailer always has the length of the extent and the start of
+ * the extent before it.
  */
 #include "postgres.h"
 
@@ -15,7 +15,7 @@
 #include "storage/bufmgr.h"
 #include "support/compat/compat.h"
 
-/* Pages of an extent, if a block is not longer. */
+/* Least pages of an extent, rounded up to whole blocks. */
 #define SKX_PENDING_EXTENT	16
 
 #ifdef USE_ASSERT_CHECKING
@@ -73,7 +73,6 @@ skx_pending_buffer(Relation rel, SkxDiskMeta *meta, BlockNumber block,
 	return buffer;
 }
 
-/* Pins and locks an unused page of the stripe's extent. */
 Buffer
 skx_pending_fresh(SkxPendingStripe *s, BlockNumber block)
 {
@@ -115,17 +114,13 @@ skx_pending_note_extent(char *page, BlockNumber block, uint32 npages,
 {
 	SkxDiskStripe *stripe = (SkxDiskStripe *) (page + SKX_PAGE_START);
 
-	/* what is left of the one before would be lost */
+	/* unused pages of the extent before it would be lost */
 	Assert(stripe->extent_next >= stripe->extent_end);
 	stripe->extent_next = block;
 	stripe->extent_end = block + npages;
 	stripe->extent_last = block;
 }
 
-/*
- * Makes sure that the stripe, locked exclusively, has an unused page, of
- * which `wanted` are about to be used.
- */
 void
 skx_pending_extend(SkxPendingStripe *s, uint32 wanted)
 {
@@ -142,7 +137,10 @@ skx_pending_extend(SkxPendingStripe *s, uint32 wanted)
 	s->extent = disk->extent_last;
 }
 
-/* The first page of an extent, which is of one of two planes. */
+/*
+ * Returns the first page of an extent, pinned and locked in share mode, and
+ * sets *plane to its plane, SKX_PLANE_CHAIN or SKX_PLANE_PENDING.
+ */
 static Buffer
 skx_pending_extent_buffer(Relation rel, const SkxDiskMeta *meta,
 						  BlockNumber block, uint8 *plane)

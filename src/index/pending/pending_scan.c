@@ -1,6 +1,6 @@
 /*
  * pending_scan.c
- *	  All documents of the pending lists, for a query.
+ *	  Scans the pending documents of a view, for queries.
  *
  * A pending page carries no CRC, so a tsvector read from one is checked before
  * the offsets in it are followed.
@@ -19,21 +19,22 @@ struct SkxPendingScan
 	Relation	rel;
 	const SkxView *view;
 	const uint64 *last;			/* as for skx_pending_begin() */
-	const uint64 *after;		/* NULL: all */
-	const SkxPendingBounds *only;	/* NULL: all */
-	bool		remember;		/* look into the session's image */
-	SkxPendingImage *image;		/* where documents next .. end - 1 of the
-								 * stripe come from before those of `walk` */
-	uint64		image_changes;	/* image is valid as long as this is so */
+	const uint64 *after;		/* as for skx_pending_after(); NULL: none */
+	const SkxPendingBounds *only;	/* NULL: all documents are wanted */
+	bool		remember;		/* use the session's image */
+	SkxPendingImage *image;		/* gives documents image_next .. image_end - 1
+								 * of the stripe, before those of `walk` */
+	uint64		image_changes;	/* the image is valid while
+								 * skx_pending_image_changes is this */
 	uint64		image_next;
 	uint64		image_end;
-	uint64		bounds_first;	/* of bounds_first .. bounds_end - 1 of these
-								 * the bounds are known */
+	uint64		bounds_first;	/* `bounds` has those of the image's documents
+								 * bounds_first .. bounds_end - 1 */
 	uint64		bounds_end;
 	int32		bounds[SKX_PENDING_BOUNDS];
 	int			which;			/* stripe of `walk`; -1: not begun */
 	bool		on_page;		/* the walk has a page with records left */
-	SkxPendingDead dead;		/* of that stripe */
+	SkxPendingDead dead;		/* of the stripe `which` */
 	SkxPendingValue value;
 	SkxPendingWalk walk;
 };
@@ -77,7 +78,7 @@ skx_pending_only(SkxPendingScan *scan, const SkxPendingBounds *only)
 	scan->only = only;
 }
 
-/* Reports what is wrong with a document of the walk's page. */
+/* Checks a document of the walk's page; raises an error for damage. */
 static void
 skx_pending_value_check(SkxPendingWalk *walk, const SkxDiskPendingDoc *doc,
 						const char *bytes, uint32 nbytes)
@@ -136,7 +137,7 @@ skx_pending_value(SkxPendingValue *memory, SkxPendingWalk *walk,
 	return (TSVector) bytes;
 }
 
-/* What the image has of the stripe that the walk is about to go through. */
+/* Finds the documents of the walk's stripe that the image has. */
 static void
 skx_pending_begin_image(SkxPendingScan *scan)
 {
@@ -148,7 +149,7 @@ skx_pending_begin_image(SkxPendingScan *scan)
 	scan->bounds_end = 0;
 }
 
-/* Leaves documents up to that number alone, be they in the image or not. */
+/* Skips documents up to that number, in the image and in the list. */
 static void
 skx_pending_pass_by(SkxPendingScan *scan, uint64 number)
 {
@@ -163,7 +164,10 @@ skx_pending_pass_by(SkxPendingScan *scan, uint64 number)
 	scan->walk.flushed_through = Max(scan->walk.flushed_through, number);
 }
 
-/* To the next stripe of which anything is asked for; false at the end. */
+/*
+ * Goes to the next stripe that has documents for the scan.  Returns false at
+ * the end.
+ */
 static bool
 skx_pending_next_stripe(SkxPendingScan *scan)
 {
@@ -191,7 +195,10 @@ skx_pending_next_stripe(SkxPendingScan *scan)
 	return true;
 }
 
-/* To the image's next document whose bound will do; false: there is none. */
+/*
+ * Goes to the image's next document whose bound is high enough.  Returns false
+ * if there is none.
+ */
 static bool
 skx_pending_next_bound(SkxPendingScan *scan)
 {
@@ -218,9 +225,10 @@ skx_pending_next_bound(SkxPendingScan *scan)
 }
 
 /*
- * The next document of the session's image; false where there is none, and the
- * walk goes on.  Should the image have changed since the last one, the walk
- * goes through the list from its beginning.
+ * Gives the next document of the session's image.  Returns false if there is
+ * none, so that the walk goes on.  If the image has changed since the last
+ * document, the walk reads the list from its beginning, and skips documents
+ * that were given.
  */
 static bool
 skx_pending_next_image(SkxPendingScan *scan, SkxPendingDoc *doc)
@@ -244,7 +252,7 @@ skx_pending_next_image(SkxPendingScan *scan, SkxPendingDoc *doc)
 	return found;
 }
 
-/* The next document of a page. */
+/* Gives the next document of the walk's page, or returns false. */
 static bool
 skx_pending_next_record(SkxPendingScan *scan, SkxDiskPendingDoc **record,
 						SkxPendingDoc *doc)
@@ -262,8 +270,8 @@ skx_pending_next_record(SkxPendingScan *scan, SkxDiskPendingDoc **record,
 }
 
 /*
- * The next document of image, pages and stripes; false at the end.  record
- * NULL: its value is known.
+ * Gives the next document of all stripes, from image or list.  Returns false
+ * at the end.  Sets *record to NULL if it has set the document's value.
  */
 static bool
 skx_pending_next_any(SkxPendingScan *scan, SkxDiskPendingDoc **record,
@@ -281,7 +289,7 @@ skx_pending_next_any(SkxPendingScan *scan, SkxDiskPendingDoc **record,
 	}
 }
 
-/* Will the bound of a document of a page do? */
+/* Returns true if the bound of a document of the list is high enough. */
 static bool
 skx_pending_bound_does(SkxPendingScan *scan, const SkxPendingDoc *doc)
 {

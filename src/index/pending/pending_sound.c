@@ -2,11 +2,11 @@
  * pending_sound.c
  *	  Remembers which pages of pending lists have sound documents.
  *
- * Every query reads the whole list, and checking a document takes longer than
- * looking for words in it.  So a session remembers, of some thousands of
- * pages, a CRC of what it has checked: a page that has the same bytes, wherever
- * it was in the meantime, need not be checked again.  A page that has changed,
- * be it by an insert or by damage, has another CRC.
+ * Queries read the list again and again, and checking a document takes longer
+ * than looking for lexemes in it.  So a session remembers a CRC of each page
+ * that it has checked, of up to SKX_SOUND_PAGES pages.  A page with the same
+ * bytes, even if it was read from disk anew, is not checked again.  A page
+ * that an insert or damage has changed has another CRC.
  */
 #include "postgres.h"
 
@@ -16,21 +16,24 @@
 #include "utils/memutils.h"
 
 /*
- * A list of 16 MB has as many pages.  The table takes 32 kB of a session that
- * reads pending documents.
+ * Pages that are remembered: those of a list of 16 MB.  The table takes 32 kB
+ * in a session that reads pending documents.
  */
 #define SKX_SOUND_PAGES		2048
 
 typedef struct SkxSoundPage
 {
-	uint64		incarnation;	/* 0: nothing */
+	uint64		incarnation;	/* 0: the entry is not used */
 	BlockNumber block;
 	pg_crc32c	crc;
 } SkxSoundPage;
 
 static SkxSoundPage *skx_sound_pages = NULL;
 
-/* Of all that an append has written, and of flags that VACUUM may set. */
+/*
+ * Returns the CRC of everything that appends have written to the page, with
+ * the flags that VACUUM sets.
+ */
 static pg_crc32c
 skx_sound_crc(const char *page)
 {
@@ -43,7 +46,7 @@ skx_sound_crc(const char *page)
 	return crc;
 }
 
-/* Are all documents of the page, but for chains, as their inserts made them? */
+/* Returns true if the page's documents are sound, except those in chains. */
 static bool
 skx_sound_documents(const SkxPendingWalk *walk)
 {

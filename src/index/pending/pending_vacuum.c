@@ -1,12 +1,12 @@
 /*
  * pending_vacuum.c
- *	  Marks pending documents whose rows are gone, and adds up the stripes.
+ *	  Flags pending documents whose rows are gone, and adds up the stripes.
  *
- * The caller holds the heavyweight lock on the metapage, so no other process
- * marks records and no page leaves the list: a record found in the copy of a
- * page is still at its offset when the page is locked to mark it.  Between two
- * calls it does not: a flush may then take the documents up to some number out
- * of the list, and the pages before the one with the next document.
+ * The caller holds the heavyweight lock on the metapage during a call.  So no
+ * other process flags records, and no page leaves the list.  A record that was
+ * found in the copy of a page is still at its offset when the page is locked
+ * to flag it.  Between two calls a flush may take documents up to some number
+ * out of the list, and pages before that of the next document.
  */
 #include "postgres.h"
 
@@ -18,10 +18,10 @@
 #include "support/compat/compat.h"
 #include "support/fault/fault.h"
 
-/* Records that fit on a page. */
+/* Most records that fit on a page. */
 #define SKX_PENDING_RECORDS_MAX	(BLCKSZ / sizeof(SkxDiskPendingDoc))
 
-/* Marks `n` records of the page the walk is on, in one WAL record. */
+/* Flags n records of the walk's page as dead, in one WAL record. */
 static void
 skx_pending_mark(SkxPendingWalk *walk, const uint16 *offsets, int n)
 {

@@ -1,11 +1,11 @@
 /*
  * pending_walk.c
- *	  The records of one stripe, page by page.
+ *	  Walks through the records of one stripe, page by page.
  *
- * Pages are copied under share lock and looked at afterwards, so that nothing
- * is held while a query is evaluated and appends go on.  Every page gives the
- * sequence number of its first record: a page that does not continue the one
- * before is damage, which also ends a list that runs in a circle.
+ * Each page is copied under share lock, so that no lock is held while a query
+ * looks at its records.  Every page has the sequence number of its first
+ * record.  A page that does not continue the one before is reported as damage,
+ * which also ends a list that runs in a circle.
  */
 #include "postgres.h"
 
@@ -52,7 +52,7 @@ skx_pending_walk_resume(SkxPendingWalk *walk, uint64 sequence,
 	walk->next = block;
 }
 
-/* Does the page that was just copied continue the walk? */
+/* Checks that the page that was just copied continues the walk. */
 static void
 skx_pending_walk_check(SkxPendingWalk *walk)
 {
@@ -73,7 +73,6 @@ skx_pending_walk_check(SkxPendingWalk *walk)
 						  "the pending page has an impossible number of records");
 }
 
-/* Goes to the next page; false when the walk is over. */
 bool
 skx_pending_walk_page(SkxPendingWalk *walk)
 {

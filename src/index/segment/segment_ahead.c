@@ -1,21 +1,21 @@
 /*
  * segment_ahead.c
- *	  Asks for pages of a segment before they are pinned.
+ *	  Prefetches pages of a segment before they are pinned.
  */
 #include "postgres.h"
 
 #include "index/segment/segment.h"
 
 /*
- * A plane that takes no more than this part of what it might is brought by the
- * first ranked search that has to read anything.
+ * A plane that takes at most 1/SKX_BRING_SMALL of skx_blkio_room() is read as
+ * a whole by the first ranked search that has to read anything.
  */
 #define SKX_BRING_SMALL		4
 
-/* Pages of a plane that are looked for in the cache. */
+/* Number of pages of a plane, approximately, that are tested for the cache. */
 #define SKX_BRING_SAMPLE	16
 
-/* A plane lacks pages if more than this part of it is missing. */
+/* A plane lacks pages if more than 1/SKX_LACKS_SHARE of it is not cached. */
 #define SKX_LACKS_SHARE		8
 
 uint64		skx_segment_asked;
@@ -51,7 +51,7 @@ skx_segment_cold(uint64 *seen)
 	return cold;
 }
 
-/* Pages of the plane that are not in the cache, about. */
+/* Returns the estimated number of pages of a plane that are not cached. */
 static uint32
 skx_segment_missing(SkxSegment *seg, SkxSegmentPlane which)
 {
@@ -124,7 +124,10 @@ skx_segment_ask_next(SkxSegment *seg, SkxSegmentPlane plane, uint32 at,
 	uint32		stop = Min(here + 1 + 2 * ahead, (end - 1) / unit + 1);
 	int			n = 0;
 
-	/* There are several such readers: a few large units each, or many small. */
+	/*
+	 * Several such readers read at the same time, so each has few large units
+	 * in flight, or many small ones.
+	 */
 	if (seg->ahead == 0 || next > here + ahead || next >= stop)
 		return;
 	while (next < stop)

@@ -1,18 +1,20 @@
 /*
  * segment_dead.c
- *	  Documents that are known to be dead before VACUUM has marked them.
+ *	  Notes documents whose rows are dead before VACUUM sets their deleted
+ *	  bits.
  *
- * A row that is updated often leaves versions behind that are as good an answer
- * as the row itself, and every search would fetch all of them from the table to
- * find that they are dead.  The first that does so notes it, as a B-tree does
- * in its pages (LP_DEAD).
+ * A row that is updated often leaves dead versions in the index.  They match
+ * the same queries as the row itself, so every search would fetch all of them
+ * from the table only to find them dead.  The first search that does so notes
+ * them, as a B-tree does in its pages (LP_DEAD).
  *
- * What is noted is that no snapshot of this server sees the row any more, and
- * that is true for ever: a document is of one row version only, whatever becomes
- * of its TID.  It is not true on a standby, whose snapshots may be older than
- * those of the primary.  So it is kept in memory and neither in the file nor in
- * the log; a server in recovery notes nothing.  Marks of VACUUM, and what merges
- * leave out (maint_dead.c), go by the table alone.
+ * A note says that no snapshot of this server sees the row.  It stays true
+ * for ever: a document belongs to one row version, even if another row takes
+ * its TID.  On a standby it need not be true, since snapshots there may be
+ * older than those of the primary.  So notes are in memory, neither in the
+ * file nor in the WAL, and a server in recovery makes none.  VACUUM, when it
+ * sets deleted bits, and merges, when they leave documents out
+ * (maint_dead.c), rely on the table alone and not on notes.
  */
 #include "postgres.h"
 
@@ -41,7 +43,10 @@ skx_segment_note_dead(const SkxSegment *seg, uint32 doc)
 	skx_blkio_marks_set(&marks, doc);
 }
 
-/* What is noted after the first call is not looked for. */
+/*
+ * The groups of pages with notes are read at the first call only: this saves
+ * later calls a look-up in shared memory.
+ */
 int
 skx_segment_drop_dead(SkxSegment *seg, uint32 page, uint32 *docs, int n)
 {

@@ -1,15 +1,17 @@
 /*
  * segment_deletes.c
- *	  Reads a segment's delete bits: the only part of it that changes.
+ *	  Reads and sets a segment's deleted bits, the only part of it that
+ *	  changes.
  *
- * Bits only ever go from 0 to 1 while the segment lives, set by VACUUM through
- * shared buffers.  A scan looks them up after its snapshot was taken and per
- * batch of survivors: a bit that is set later belongs to a row that the
- * snapshot cannot see, and so does whatever row takes its TID.  Hence a page
- * once seen without bits need not be looked at again by the same scan, unless it
- * counts rows that it does not fetch (count/).  The same is true of groups of
- * pages that the first page says have none: they change with their pages, in one
- * record of the log and under the locks of both.
+ * While the segment lives, bits change from 0 to 1 only.  VACUUM sets them
+ * through shared buffers.  A scan reads them after it has taken its snapshot,
+ * for one batch of matching documents at a time.  A bit that is set later
+ * belongs to a row that the snapshot cannot see, and the snapshot cannot see
+ * a row that takes its TID either.  Hence a scan need not read a page again
+ * that it saw without bits, unless it counts rows that it does not fetch
+ * (count/).  The same holds for a group of pages that has no bits according
+ * to the first page: the first page changes together with the pages of the
+ * group, in one WAL record and under the locks of both.
  */
 #include "postgres.h"
 
@@ -20,7 +22,10 @@
 #include "storage/bufmgr.h"
 #include "index/segment/segment_maint.h"
 
-/* NULL when the page, zero or not, is page `ordinal` of the deletes plane. */
+/*
+ * Returns NULL if the page is page `ordinal` of the deletes plane, or all
+ * zeros; otherwise a description of the damage.
+ */
 static const char *
 skx_segment_check_deletes(const SkxSegment *seg, uint32 ordinal,
 						  const char *page)
@@ -41,7 +46,10 @@ skx_segment_check_deletes(const SkxSegment *seg, uint32 ordinal,
 	return wrong;
 }
 
-/* What the first page says of groups; when it says nothing, all may have bits. */
+/*
+ * Returns the groups of pages that may have bits, according to the first page
+ * of the plane: all groups, if the page does not record them.
+ */
 static uint32
 skx_segment_groups_of(const char *page)
 {
@@ -51,7 +59,7 @@ skx_segment_groups_of(const char *page)
 	return groups & SKX_DELETES_KEPT ? groups : PG_UINT32_MAX;
 }
 
-/* Locks the buffer of page `ordinal`, which is as it should be. */
+/* Locks the buffer of page `ordinal` and raises an error if it is damaged. */
 static const char *
 skx_segment_lock_checked(const SkxSegment *seg, Buffer buffer, uint32 ordinal,
 						 int mode)
@@ -68,8 +76,8 @@ skx_segment_lock_checked(const SkxSegment *seg, Buffer buffer, uint32 ordinal,
 }
 
 /*
- * Pins page `ordinal` of the plane and locks it in `mode`; true when it has
- * any bit.  The caller unlocks.
+ * Pins page `ordinal` of the plane and locks it in `mode`.  Returns true if
+ * any of its bits is set.  The caller unlocks seg->deletes.
  */
 static bool
 skx_segment_lock_deletes(SkxSegment *seg, uint32 ordinal, int mode)
@@ -91,7 +99,7 @@ skx_segment_lock_deletes(SkxSegment *seg, uint32 ordinal, int mode)
 		((const SkxDiskDeletes *) (page + SKX_PAGE_START))->ndeleted > 0;
 }
 
-/* The bits of the page that is locked. */
+/* Returns the bits of the locked page. */
 static const uint8 *
 skx_segment_deletes_bits(const SkxSegment *seg)
 {
@@ -100,7 +108,8 @@ skx_segment_deletes_bits(const SkxSegment *seg)
 }
 
 /*
- * Drops the deleted ones among docs, all of which lie on the locked page.
+ * Drops the documents whose bits are set, and returns how many are left.  The
+ * bits of all n documents are on the locked page.
  */
 static int
 skx_segment_drop_on_page(const SkxSegment *seg, uint32 *docs, int n)
@@ -120,7 +129,7 @@ skx_segment_drop_on_page(const SkxSegment *seg, uint32 *docs, int n)
 	return kept;
 }
 
-/* May page `ordinal` have bits, as far as the first one says? */
+/* Returns true if the first page says that page `ordinal` may have bits. */
 static bool
 skx_segment_may_delete(SkxSegment *seg, uint32 ordinal)
 {
@@ -143,8 +152,9 @@ skx_segment_expect_deletes(const SkxSegment *seg)
 }
 
 /*
- * Asks the kernel for the pages of ascending documents, where they may have to
- * be read: each would be waited for otherwise.
+ * Prefetches the pages with the bits of n ascending documents into shared
+ * buffers, unless the segment is warm.  Leaves out the page of the first
+ * document, which is read at once, and pages that cannot have bits.
  */
 static void
 skx_segment_ask_deletes(SkxSegment *seg, const uint32 *docs, int n)
@@ -165,7 +175,10 @@ skx_segment_ask_deletes(SkxSegment *seg, const uint32 *docs, int n)
 	}
 }
 
-/* Drops those of a page whose bits are set. */
+/*
+ * Does the same as skx_segment_drop_on_page() for documents of page `page`,
+ * which is locked only if it may have bits.
+ */
 static int
 skx_segment_drop_marked(SkxSegment *seg, uint32 page, uint32 *docs, int n)
 {
@@ -212,7 +225,6 @@ skx_segment_forget_deletes(SkxSegment *seg)
 	seg->deletes_groups = 0;
 }
 
-/* As it is now, whatever the scan has seen. */
 uint64
 skx_segment_ndeleted(SkxSegment *seg)
 {
@@ -250,8 +262,9 @@ skx_segment_read_deletes(SkxSegment *seg, uint32 ordinal, uint8 *bits)
 }
 
 /*
- * The first page, locked, if it is another than page `ordinal`, and does not say
- * yet that the group of that has bits; else none.
+ * Returns the first page of the plane, locked exclusively, if it must change
+ * when page `ordinal` gets bits: if it is another page and does not have the
+ * group yet.  Returns InvalidBuffer otherwise.
  */
 static Buffer
 skx_segment_lock_groups(const SkxSegment *seg, uint32 ordinal, uint32 group)
@@ -270,7 +283,10 @@ skx_segment_lock_groups(const SkxSegment *seg, uint32 ordinal, uint32 group)
 	return InvalidBuffer;
 }
 
-/* Sets the bits on a page that is logged; one of zeros is begun. */
+/*
+ * Sets bits on a page that is registered for WAL, and counts them.
+ * Initializes the page if it is all zeros.
+ */
 static void
 skx_segment_set_deletes(const SkxSegment *seg, char *page, uint32 ordinal,
 						const uint8 *add)
@@ -297,8 +313,8 @@ skx_segment_set_deletes(const SkxSegment *seg, char *page, uint32 ordinal,
 }
 
 /*
- * The first page is locked after the other.  Only one process marks documents,
- * and readers lock one page at a time.
+ * The first page is locked after the other one.  This cannot deadlock: only
+ * one process sets bits at a time, and readers lock one page at a time.
  */
 void
 skx_segment_add_deletes(SkxSegment *seg, uint32 ordinal, const uint8 *add)
@@ -321,7 +337,7 @@ skx_segment_add_deletes(SkxSegment *seg, uint32 ordinal, const uint8 *add)
 	if (BufferIsValid(first))
 		page = (char *) GenericXLogRegisterBuffer(xlog, first, 0);
 	head = (SkxDiskDeletes *) (page + SKX_PAGE_START);
-	if (head->groups != 0)		/* the first page, which knows of groups */
+	if (head->groups != 0)		/* true only on the first page */
 		head->groups |= group;
 	GenericXLogFinish(xlog);
 	if (BufferIsValid(first))

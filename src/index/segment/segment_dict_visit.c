@@ -1,12 +1,12 @@
 /*
  * segment_dict_visit.c
- *	  Goes through ranges of a segment's dictionary: leaf by leaf, or term by
- *	  term with a copy of the leaf.
+ *	  Visits ranges of a segment's dictionary: leaf by leaf, or term by term
+ *	  with a copy of the leaf.
  *
- * Most terms of a range have short lists, which stand in their entries.  Where
- * only the documents of all of them are wanted, these are put into bits on the
- * way: some 15 ns a term, where decoding the entry and opening its list take
- * 100.
+ * Most terms of a range have short lists, which are stored in their entries.
+ * If a caller wants only the documents of all terms, a visit puts those of
+ * such lists into a bitset itself.  This takes some 15 ns for each term, while
+ * decoding the entry and opening its list take 100 ns.
  */
 #include "postgres.h"
 
@@ -15,7 +15,10 @@
 #include "index/segment/segment_dict_internal.h"
 #include "miscadmin.h"
 
-/* A short value: df, flags, total positions, length of the list, a byte each. */
+/*
+ * Bytes before the list in an entry that satisfies skx_segment_is_put(): df,
+ * flags, number of positions and length of the list have one byte each.
+ */
 #define SKX_DICT_INLINE_HEAD	4
 
 uint32
@@ -34,7 +37,10 @@ skx_segment_dict_range(SkxDictCursor *c, const SkxLexeme ends[2], int least)
 	return pages[1] + 1;
 }
 
-/* Does the current lexeme, not below ends[0], end the visit? */
+/*
+ * Returns true if the current lexeme, which is not below ends[0], is past the
+ * range: without the prefix ends[0], or not below ends[1].
+ */
 static bool
 skx_segment_dict_is_past(const SkxDictCursor *c, const SkxLexeme ends[2],
 						 bool prefix)
@@ -46,8 +52,8 @@ skx_segment_dict_is_past(const SkxDictCursor *c, const SkxLexeme ends[2],
 }
 
 /*
- * The documents of the current entry, if its list stands there and has no other
- * positions than its own (skx_segment_is_put); 0: it does not, or is damaged.
+ * Reads the entry without decoding it as a term: its numbers have one byte
+ * each if it satisfies skx_segment_is_put().
  */
 int
 skx_segment_dict_documents(SkxDictCursor *c, uint32 *docs)
@@ -73,7 +79,10 @@ skx_segment_dict_documents(SkxDictCursor *c, uint32 *docs)
 	return df;
 }
 
-/* Puts such documents into bits. */
+/*
+ * Sets the bits of the documents of the current entry.  Returns false if
+ * skx_segment_dict_documents() cannot read them.
+ */
 static bool
 skx_segment_dict_put(SkxDictCursor *c, SkxTermBits *b)
 {
@@ -93,8 +102,8 @@ skx_segment_dict_put(SkxDictCursor *c, SkxTermBits *b)
 }
 
 /*
- * To the first lexeme of the leaf that is not below the range; false: there is
- * none.
+ * Moves to the first entry of the leaf, from the current one on, that is not
+ * below `from`.  Returns false if there is none.
  */
 static bool
 skx_segment_dict_first(SkxDictCursor *c, const SkxLexeme *from)
@@ -111,8 +120,9 @@ skx_segment_dict_first(SkxDictCursor *c, const SkxLexeme *from)
 }
 
 /*
- * Visits lexemes of the leaf, the current one first; false: there are no more.
- * `last`: the range may end on this leaf.
+ * Visits the terms of the leaf from the current one on.  Returns false if the
+ * visit is at its end: `visit` returned false, or the range ends on this
+ * leaf, which is possible only if `last` is true.
  */
 static bool
 skx_segment_dict_leaf(SkxDictCursor *c, const SkxLexeme ends[2], bool prefix,
@@ -123,7 +133,7 @@ skx_segment_dict_leaf(SkxDictCursor *c, const SkxLexeme ends[2], bool prefix,
 
 	do
 	{
-		/* a prefix of no letters is one of words */
+		/* an empty prefix leaves out values of columns */
 		bool		wanted = ends[0].len > 0 ||
 			!skx_column_is_value(c->key, c->keylen);
 
@@ -139,7 +149,10 @@ skx_segment_dict_leaf(SkxDictCursor *c, const SkxLexeme ends[2], bool prefix,
 	return true;
 }
 
-/* Visits lexemes from ends[0] on: with that prefix, or below ends[1]. */
+/*
+ * Visits the terms from ends[0] on: those with the prefix ends[0] if `prefix`
+ * is true, otherwise those below ends[1].
+ */
 static void
 skx_segment_dict_visit(SkxSegment *seg, const SkxLexeme ends[2], bool prefix,
 					   bool reads_ahead, SkxTermBits *bits,
@@ -169,9 +182,9 @@ skx_segment_dict_visit(SkxSegment *seg, const SkxLexeme ends[2], bool prefix,
 }
 
 /*
- * No lexeme of a prefix is above the prefix followed by a byte that UTF-8 does
- * not have; in other encodings a page may be missed, and is not read ahead or
- * counted then.
+ * Sets `above` to the prefix followed by a byte that UTF-8 does not have, so
+ * that no lexeme with the prefix is above it.  In other encodings there can
+ * be such lexemes; their pages are then not prefetched or counted.
  */
 static void
 skx_segment_dict_above(const SkxLexeme *prefix, char *above)
@@ -207,8 +220,8 @@ skx_segment_between(SkxSegment *seg, const SkxLexeme *from,
 }
 
 /*
- * Number of the first term that is not below a lexeme, from the leaf that the
- * cursor has just entered on.
+ * Returns the ordinal of the first term that is not below a lexeme; the
+ * number of terms if there is none.  Searches from the current leaf on.
  */
 static uint32
 skx_segment_dict_number(SkxDictCursor *c, const SkxLexeme *lexeme)
@@ -232,8 +245,9 @@ skx_segment_dict_number(SkxDictCursor *c, const SkxLexeme *lexeme)
 }
 
 /*
- * Pages that the lists of leaves from the current one to `last` take; those of
- * `last` as many as the others do on average.
+ * Returns an estimate of the pages that the lists of the terms on the leaves
+ * from the current one to `last` take.  Counts for `last` the average of the
+ * others.
  */
 static uint32
 skx_segment_dict_pages(SkxDictCursor *c, uint32 last)
@@ -249,7 +263,10 @@ skx_segment_dict_pages(SkxDictCursor *c, uint32 last)
 	return (uint32) Min(pages * (others + 1) / others, PG_UINT32_MAX);
 }
 
-/* Terms of a range; unless extent is NULL, what they take. */
+/*
+ * Returns the number of terms in a range, and fills *extent unless that is
+ * NULL.
+ */
 static uint32
 skx_segment_dict_extent(SkxSegment *seg, const SkxLexeme ends[2],
 						SkxTermExtent *extent)
@@ -304,10 +321,10 @@ struct SkxTermWalk
 {
 	SkxDictCursor cursor;
 	bool		begun;
-	bool		waits;			/* the current term was not given out */
-	uint32		asked;			/* pages before it were asked for */
-	uint32		end;			/* and none from this one on will be */
-	char		page[BLCKSZ];
+	bool		waits;			/* the current term was not returned yet */
+	uint32		asked;			/* *asked of skx_segment_ask_next */
+	uint32		end;			/* no page from this one on is prefetched */
+	char		page[BLCKSZ];	/* copy of the current leaf */
 };
 
 SkxTermWalk *
@@ -324,7 +341,7 @@ skx_segment_walk_begin(SkxSegment *seg)
 	return walk;
 }
 
-/* Takes a copy of the page that it is on, and unpins that. */
+/* Copies the current page, and unpins it. */
 static void
 skx_segment_walk_copy(SkxTermWalk *walk)
 {
@@ -338,7 +355,10 @@ skx_segment_walk_copy(SkxTermWalk *walk)
 	c->head = (const SkxDiskDictPage *) (c->page + SKX_PAGE_START);
 }
 
-/* To the first leaf or the next one, of which it takes a copy. */
+/*
+ * Moves to the first leaf, or to the next one, and copies it.  Returns false
+ * if there is none.
+ */
 static bool
 skx_segment_walk_page(SkxTermWalk *walk)
 {

@@ -1,10 +1,10 @@
 /*
  * segment_documents_reader.c
- *	  From document numbers to TIDs and norms.
+ *	  Reads the TIDs and norms of documents.
  *
- * TIDs are packed in groups whose widths vary, so a directory gives the first
- * group of each page; a backend reads it once and keeps it (4 bytes for some
- * 4,000 documents).  Within a page everything is computed.
+ * TIDs are packed in groups whose widths vary, so a directory has the first
+ * group of each page.  A backend reads it once and keeps it: 4 bytes for some
+ * 4,000 documents.  Within a page, the address of a TID is computed.
  */
 #include "postgres.h"
 
@@ -15,9 +15,10 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-/* Pages that are asked for before the first of them is waited for. */
+/* Pages that are prefetched before the first of them is pinned. */
 #define SKX_BRING_PLANNED	1024
 
+/* Reads the directory of TIDs into seg->kept. */
 static void
 skx_segment_tid_directory(SkxSegment *seg)
 {
@@ -48,9 +49,7 @@ skx_segment_tid_directory(SkxSegment *seg)
 	seg->kept->tid_directory = kept;
 }
 
-/*
- * The data page of a group, looked for at `page` first.
- */
+/* Returns the data page of a group.  Tries `page`, which is a guess, first. */
 static uint32
 skx_segment_tid_find(const SkxSegment *seg, uint32 group, uint32 page)
 {
@@ -75,9 +74,10 @@ skx_segment_tid_find(const SkxSegment *seg, uint32 group, uint32 page)
 }
 
 /*
- * Asks for the data pages of ascending documents, the first of which is on
- * `page`, if they are `least` or more; and of a reader that takes one page
- * after the other for some after them, more each time.
+ * Prefetches the data pages of n ascending documents, the first of which is
+ * on `page`, if there are at least `least`.  If the reader takes one page
+ * after the other, also prefetches pages after these: twice as many each
+ * time.
  */
 static void
 skx_segment_tids_ahead(SkxSegment *seg, uint32 page, const uint32 *docs, int n,
@@ -166,7 +166,8 @@ skx_segment_bring_tids(SkxSegment *seg)
 }
 
 /*
- * Pins the data page of the first of ascending documents.
+ * Pins the data page of the first of n ascending documents and returns its
+ * head.  Prefetches the pages of the others.
  */
 static const SkxDiskTidPage *
 skx_segment_tid_page(SkxSegment *seg, const uint32 *docs, int n)
@@ -194,7 +195,8 @@ skx_segment_tid_page(SkxSegment *seg, const uint32 *docs, int n)
 }
 
 /*
- * Document number `i` of a group.
+ * Sets *tid to the TID of document number `i` of a group.  Returns false if
+ * it does not decode.
  */
 static bool
 skx_segment_tid_get(const char *page, const SkxDiskTidGroup *group, uint32 i,

@@ -1,9 +1,10 @@
 /*
  * segment_keys_range.c
- *	  Documents whose keys of a column are in a range.
+ *	  Finds the documents whose keys of a column are in a range.
  *
- * Inner pages and groups are passed over by their least and most key.  The keys
- * of a group are unpacked together where many of them are asked about.
+ * A search skips inner pages and groups whose least and most key exclude the
+ * range.  The keys of a group are tested together if many of its documents
+ * are looked up, and one by one otherwise.
  */
 #include "postgres.h"
 
@@ -11,10 +12,10 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 
-/* Documents of a group that it takes to unpack all of its keys. */
+/* Number of documents of a group from which on all its keys are tested. */
 #define SKX_KEYS_UNPACKED	6
 
-/* Inner pages that are looked at to tell how far a range reaches. */
+/* Inner pages that skx_segment_keys_met() reads at most, below the root. */
 #define SKX_KEYS_PAGES		8
 
 #define SKX_KEY_WORDS		(SKX_KEY_GROUP / 64)
@@ -27,7 +28,10 @@ skx_keys_meet(uint64 least, uint64 most, const SkxKeyRange *range)
 	return least <= range->most && most >= range->least;
 }
 
-/* Of keys spread evenly between two, how many are in range. */
+/*
+ * Returns the share of keys that are in the range, if keys are spread evenly
+ * from `least` to `most`.
+ */
 static double
 skx_keys_part(uint64 least, uint64 most, const SkxKeyRange *range)
 {
@@ -63,8 +67,8 @@ skx_segment_keys_share(const SkxKeyReader *reader, const SkxKeyRange *range)
 }
 
 /*
- * The first group from `group` on that may have keys in range, on whose leaf
- * the reader is then; ngroups: there is none.
+ * Returns the first group from `group` on that may have keys in the range,
+ * and puts the reader on its leaf.  Returns ngroups if there is none.
  */
 static uint32
 skx_keys_next_group(SkxKeyReader *reader, const SkxKeyRange *range,
@@ -73,7 +77,7 @@ skx_keys_next_group(SkxKeyReader *reader, const SkxKeyRange *range,
 	while (group < reader->ngroups)
 	{
 		uint32		ordinal = reader->column.root;
-		uint32		end = reader->ngroups;	/* of what the page has */
+		uint32		end = reader->ngroups;	/* group after those of the page */
 		int			level = reader->column.level;
 		bool		on_leaf = skx_keys_on_leaf(reader, group);
 
@@ -128,7 +132,13 @@ skx_segment_keys_next(SkxKeyReader *reader, const SkxKeyRange *range,
 	return Max(doc, group * SKX_KEY_GROUP);
 }
 
-/* How many documents the children of a page have whose keys meet the range. */
+/*
+ * Returns the estimated number of groups below a page whose keys meet the
+ * range; `end` is the group after those of the page.  *pages is the number of
+ * inner pages that may still be read.  Other children that meet the range
+ * are not read and count with all their groups, and so do leaves below an
+ * inner page.
+ */
 static uint32
 skx_keys_met(SkxKeyReader *reader, uint32 ordinal, int level, uint32 end,
 			 const SkxKeyRange *range, int *pages)
@@ -169,18 +179,22 @@ skx_segment_keys_met(SkxKeyReader *reader, const SkxKeyRange *range)
 
 	met = skx_keys_met(reader, reader->column.root, reader->column.level,
 					   reader->ngroups, range, &pages);
-	/* the leaf may have been the page looked at */
+	/* skx_keys_met() may have replaced the pin of the leaf */
 	reader->leaf = NULL;
 	return Min(met * SKX_KEY_GROUP, reader->seg->header.ndocs);
 }
 
-/* A group as a range sees it: nothing of it, all of it, or what is tested. */
+/*
+ * A group that is tested on a range.  Fields from `least` on are set only if
+ * single keys must be tested.
+ */
 typedef struct SkxKeyTest
 {
 	const SkxDiskKeyGroup *group;
-	bool		none;
-	bool		all;
-	uint64		least;			/* less the least of the group */
+	bool		none;			/* no key is in the range */
+	bool		all;			/* all keys are in the range */
+	uint64		least;			/* ends of the range, less the least key of
+								 * the group */
 	uint64		most;
 	SkxKeyBody	body;
 } SkxKeyTest;
@@ -218,7 +232,12 @@ skx_keys_passes(const SkxKeyTest *test, uint32 i)
 	return delta >= test->least && delta <= test->most;
 }
 
-/* Low bits of the keys, less the least of the group, or high ones. */
+/*
+ * Sets the bits of those documents of the group for which one part of the
+ * key, less the group's least key, is in [least, most]: the high 32 bits if
+ * `high` is true, otherwise the low ones.  Returns false if the keys do not
+ * decode.
+ */
 static inline bool
 skx_keys_between(const SkxKeyTest *test, bool high, uint32 least, uint32 most,
 				 uint64 *bits)
@@ -232,7 +251,10 @@ skx_keys_between(const SkxKeyTest *test, bool high, uint32 least, uint32 most,
 								  least, most - least, bits);
 }
 
-/* Keys of 32 bits at most. */
+/*
+ * Tests a group whose keys have no high part.  Returns false if they do not
+ * decode.
+ */
 static bool
 skx_keys_test_narrow(const SkxKeyTest *test, uint64 *bits)
 {
@@ -242,8 +264,11 @@ skx_keys_test_narrow(const SkxKeyTest *test, uint64 *bits)
 }
 
 /*
- * Keys whose high bits are those of an end of the range pass by their low bits,
- * and few have them: those strictly between the ends' pass whatever these are.
+ * Sets `bits` to the documents whose keys are in the range.  Before, `bits`
+ * has those whose high part is from that of test->least to that of
+ * test->most, and `inner` those whose high part is strictly between.  The
+ * latter are in the range.  If the high part is that of an end, the low part
+ * decides.  Returns false if the keys do not decode.
  */
 static bool
 skx_keys_test_ends(const SkxKeyTest *test, const uint64 *inner, uint64 *bits)
@@ -271,6 +296,10 @@ skx_keys_test_ends(const SkxKeyTest *test, const uint64 *inner, uint64 *bits)
 	return true;
 }
 
+/*
+ * Tests a group whose keys have a high part.  Returns false if they do not
+ * decode.  Low parts are tested only if some key needs it, which is rare.
+ */
 static bool
 skx_keys_test_wide(const SkxKeyTest *test, uint64 *bits)
 {
@@ -289,7 +318,10 @@ skx_keys_test_wide(const SkxKeyTest *test, uint64 *bits)
 	return !ends || skx_keys_test_ends(test, inner, bits);
 }
 
-/* Which of the group's documents pass, that of the first one lowest. */
+/*
+ * Sets bit i of `bits` if the key of document i of the group is in the range,
+ * and clears all others.
+ */
 static void
 skx_keys_test_all(SkxKeyReader *reader, const SkxKeyTest *test, uint64 *bits)
 {
@@ -356,7 +388,10 @@ skx_segment_keys_take(SkxKeyReader *reader, const SkxKeyRange *range,
 	return Min(first + SKX_KEY_GROUP, reader->seg->header.ndocs);
 }
 
-/* Are some of ascending documents, the first of a group, so many of it? */
+/*
+ * Returns true if at least the first SKX_KEYS_UNPACKED of n ascending
+ * documents are in the same group.
+ */
 static inline bool
 skx_keys_are_many(const uint32 *docs, int n)
 {

@@ -1,9 +1,9 @@
 /*
  * segment_keys_reader.c
- *	  Keys of a column by document (disk_keys.h).
+ *	  Reads the keys of a column by document (disk_keys.h).
  *
- * A reader goes down from the root to the leaf of a document, and stays there
- * while the documents that it is asked about do.
+ * A reader descends from the root to the leaf of a document, and stays on it
+ * until a document of another leaf is looked up.
  */
 #include "postgres.h"
 
@@ -123,7 +123,7 @@ skx_segment_keys_narrow(const SkxKeyReader *reader)
 	const uint64 *quantiles = reader->column.quantiles;
 	uint64		span = quantiles[SKX_KEY_QUANTILES - 1] - quantiles[0];
 
-	/* of wide ones, the low bits are hardly looked at */
+	/* the low 32 bits of wide keys are rarely tested */
 	if (span > PG_UINT32_MAX)
 		span >>= 32;
 	return span >> SKX_BETWEEN_WIDTH == 0;
@@ -143,7 +143,6 @@ skx_segment_keys_page(SkxKeyReader *reader, uint32 ordinal, int level)
 	return page;
 }
 
-/* The last one that does not begin after the group. */
 int
 skx_segment_keys_child(const SkxDiskKeyPage *page, uint32 group)
 {
@@ -221,7 +220,7 @@ void
 skx_segment_keys_ask(SkxKeyReader *reader, const uint32 *docs, int n)
 {
 	uint32		pages[SKX_AHEAD_MAX];
-	uint32		end = 0;		/* groups below are on the last of them */
+	uint32		end = 0;		/* groups below it are on the pages so far */
 	int			k = 0;
 	int			i;
 
@@ -251,7 +250,10 @@ skx_segment_keys_ask(SkxKeyReader *reader, const uint32 *docs, int n)
 	skx_segment_ask(reader->seg, SKX_SEGMENT_KEYS, pages, k, 2);
 }
 
-/* Of ascending documents; NULL: of first, first + 1, ... */
+/*
+ * Reads the keys of n ascending documents: docs, or if that is NULL, `first`
+ * and those after it.
+ */
 static void
 skx_keys_get(SkxKeyReader *reader, const uint32 *docs, uint32 first, int n,
 			 SkxKey *keys)
@@ -349,7 +351,7 @@ skx_segment_keys_children(SkxKeyReader *reader, const SkxKeyNode *node,
 		if (i > 0)
 			children[i - 1].end = children[i].first;
 	}
-	/* the leaf's place has another one now */
+	/* the page may have replaced the pinned leaf */
 	reader->leaf = NULL;
 	if (skx_blkio_crowded(reader->seg->file))
 		skx_segment_keys_relax(reader);

@@ -1,11 +1,12 @@
 /*
  * segment_keys_values.c
- *	  The values of a column with their documents, from either end of a range of
- *	  keys on.
+ *	  Reads the values of a column with their documents, from either end of a
+ *	  range of keys.
  *
- * The dictionary has values in their order.  Front coding goes forward, so the
- * entries from one restart to the next are read together, and given out from the
- * wanted end.
+ * The dictionary has the values of a column in their order.  Its entries are
+ * front-coded and can only be decoded forward.  So the entries from one
+ * restart entry to the next are read together, and then returned in the
+ * wanted order.
  */
 #include "postgres.h"
 
@@ -14,7 +15,7 @@
 #include "index/segment/segment_keys_internal.h"
 #include "miscadmin.h"
 
-/* Leaves that are asked for together, where the first was not enough. */
+/* Leaves that are prefetched together, once a walk goes beyond its first. */
 #define SKX_VALUES_AHEAD	4
 
 struct SkxKeyValues
@@ -22,20 +23,23 @@ struct SkxKeyValues
 	SkxDictCursor cursor;
 	SkxKeyColumn column;
 	SkxKeyRange range;
-	const SkxLexeme *from;		/* the values themselves are in this range; */
-	const SkxLexeme *to;		/* NULL: their keys tell */
+	const SkxLexeme *from;		/* values are >= *from; NULL: keys decide */
+	const SkxLexeme *to;		/* values are below *to */
 	bool		backward;
-	uint32		leaf;			/* where the next entries are, */
-	int			restart;
-	bool		ends;			/* and nowhere */
-	uint32		asked;			/* leaves that were entered */
+	uint32		leaf;			/* leaf of the entries to load next */
+	int			restart;		/* restart entry that these begin with */
+	bool		ends;			/* there are no entries to load */
+	uint32		asked;			/* leaves that the walk has left */
 	uint64		reads;			/* for skx_segment_cold */
-	int			n;				/* values at hand, */
-	int			given;			/* so many given out */
+	int			n;				/* values that are loaded */
+	int			given;			/* number of these that were returned */
 	SkxKeyValue values[SKX_DICT_RESTART];
 };
 
-/* The same of its value, whose key does not tell. */
+/*
+ * Compares the value of the current entry with v->from and v->to.  Returns
+ * -1, 0 or 1 as skx_values_place() does.
+ */
 static int
 skx_values_bounded(const SkxKeyValues *v)
 {
@@ -46,7 +50,11 @@ skx_values_bounded(const SkxKeyValues *v)
 	return skx_column_compare_lexeme(&value, v->to) >= 0;
 }
 
-/* Where the current entry is: before the range (-1), in it, or behind. */
+/*
+ * Returns a negative number if the current entry is before the range, 0 if it
+ * is in it, and a positive number if it is after it.  Sets *key if the entry
+ * is a value of the column.
+ */
 static int
 skx_values_place(const SkxKeyValues *v, uint64 *key)
 {
@@ -67,7 +75,7 @@ skx_values_place(const SkxKeyValues *v, uint64 *key)
 	return v->from == NULL ? 0 : skx_values_bounded(v);
 }
 
-/* Reads the current entry, which has its place behind the values at hand. */
+/* Reads the documents, or else the term, of the current entry into *value. */
 static void
 skx_values_read(SkxKeyValues *v, SkxKeyValue *value)
 {
@@ -76,7 +84,10 @@ skx_values_read(SkxKeyValues *v, SkxKeyValue *value)
 		skx_segment_dict_term(&v->cursor, &value->term);
 }
 
-/* The leaf before the one that the cursor is on; false: there is none. */
+/*
+ * Moves to the leaf before the one that the cursor is on.  Returns false if
+ * there is none.
+ */
 static bool
 skx_values_leaf_before(SkxDictCursor *c)
 {
@@ -89,7 +100,10 @@ skx_values_leaf_before(SkxDictCursor *c)
 	return false;
 }
 
-/* Has leaves in flight that come after the current one. */
+/*
+ * Prefetches the leaves that the walk reaches next, at every
+ * SKX_VALUES_AHEAD-th leaf that it leaves.
+ */
 static void
 skx_values_ask(SkxKeyValues *v)
 {
@@ -106,14 +120,17 @@ skx_values_ask(SkxKeyValues *v)
 	{
 		uint32		page = v->backward ? v->leaf - i : v->leaf + i;
 
-		/* below 0 it is above all */
+		/* a page below 0 wraps around, and is not below npages either */
 		if (page < npages)
 			pages[n++] = page;
 	}
 	skx_segment_ask(seg, SKX_SEGMENT_DICT, pages, n, 1);
 }
 
-/* To where the entries after the current restart are. */
+/*
+ * Moves to the next restart entry in the direction of the walk, on this leaf
+ * or the next one.  Sets v->ends if there is none.
+ */
 static void
 skx_values_move(SkxKeyValues *v)
 {
@@ -129,7 +146,10 @@ skx_values_move(SkxKeyValues *v)
 	v->restart = v->backward ? c->head->nrestarts - 1 : 0;
 }
 
-/* Reads the entries from a restart on; false: there are none any more. */
+/*
+ * Loads the values in the range among the entries from the current restart
+ * entry to the next one.  Returns false if the walk is at its end.
+ */
 static bool
 skx_values_load(SkxKeyValues *v)
 {
@@ -163,8 +183,10 @@ skx_values_load(SkxKeyValues *v)
 }
 
 /*
- * Where values begin: at the form of the first key, or, backward, of the last.
- * Of a coarse one there may be several: backward, behind all of them.
+ * Completes *start, which points to `bytes`, with the lexeme where the walk
+ * begins: the form of the range's least key, or of its most key if the walk
+ * is backward.  Several values can have the same coarse key, so that a
+ * backward walk then begins after all of them.
  */
 static void
 skx_values_start(const SkxKeyValues *v, SkxLexeme *start, char *bytes)

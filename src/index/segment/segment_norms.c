@@ -1,37 +1,39 @@
 /*
  * segment_norms.c
- *	  Norms of documents, read where their pages lie.
+ *	  Reads the norms of documents from cached pages without a pin.
  *
- * Each posting that gets a score needs the norm of its document, and the
- * documents of a rare word lie on as many pages as it has postings: to pin
- * these would cost more than scoring, and to copy them takes memory that grows
- * with the segment.  So bytes are read without a pin (skx_blkio_glance()); only
- * a page that this backend has not met with, or that has gone since, is
- * pinned.
+ * Each posting that is scored needs the norm of its document.  The documents
+ * of a rare term are on as many pages of norms as it has postings.  To pin
+ * all these pages would cost more than scoring, and a copy of all norms would
+ * take memory that grows with the segment.  So norms are read without a pin
+ * (skx_blkio_glance()).  A page is pinned only if this backend has not noted
+ * its address in the cache, or the page was evicted since.
  */
 #include "postgres.h"
 
 #include "format/disk/disk_page.h"
 #include "index/segment/segment.h"
 
-/* A batch that needs this part of a plane brings all of it. */
+/* The whole plane is read if a batch needs 1/SKX_NORMS_SHARE of its pages. */
 #define SKX_NORMS_SHARE		16
 
 /*
- * A batch of so many documents that needs this part of the pages it spans
- * brings all of these, in aligned groups: others like it will follow.
+ * A batch of at least SKX_NORMS_BATCH documents is dense if it needs
+ * 1/SKX_NORMS_DENSE of the pages from its first to its last.  Then all of
+ * these are read, in aligned groups of SKX_NORMS_GROUP pages, since similar
+ * batches are likely to follow.
  */
 #define SKX_NORMS_BATCH		16
 #define SKX_NORMS_DENSE		4
 #define SKX_NORMS_GROUP		16
 
-/* Pages that are asked for before the first of them is waited for. */
+/* Pages that are prefetched before the first of them is pinned. */
 #define SKX_NORMS_PLANNED	1024
 
-/* Documents of a batch that are looked for in the cache. */
+/* Number of documents of a batch, at most, whose pages are looked up. */
 #define SKX_NORMS_SAMPLE	16
 
-/* Some documents of a batch are on one page. */
+/* Documents first to end - 1 of a batch, whose norms are on the same page. */
 typedef struct SkxNormsRun
 {
 	uint32		page;
@@ -39,7 +41,11 @@ typedef struct SkxNormsRun
 	int			end;
 } SkxNormsRun;
 
-/* Looks at a page; what is read of it then is to be checked. */
+/*
+ * Makes a page that of norm_glance, and returns false if that is not possible
+ * without a pin.  The caller reads norms from it, and must then check with
+ * skx_blkio_glance_holds() that these were valid.
+ */
 static inline bool
 skx_segment_norms_begin(SkxSegment *seg, uint32 page)
 {
@@ -52,6 +58,7 @@ skx_segment_norms_begin(SkxSegment *seg, uint32 page)
 	return true;
 }
 
+/* Pins a page of norms, and notes it for later glances. */
 static const char *
 skx_segment_norms_pin(SkxSegment *seg, uint32 page)
 {
@@ -81,7 +88,10 @@ skx_segment_norm_slow(SkxSegment *seg, uint32 doc)
 	return norm;
 }
 
-/* Asks for pages [first, end), adjacent ones together, but for those known. */
+/*
+ * Prefetches pages [first, end), without those that this backend can read
+ * without a pin.
+ */
 static void
 skx_segment_norms_plan(SkxSegment *seg, uint32 first, uint32 end)
 {
@@ -100,7 +110,7 @@ skx_segment_norms_plan(SkxSegment *seg, uint32 first, uint32 end)
 	}
 }
 
-/* Reads them, many at a time. */
+/* Reads pages [first, end) into the cache, SKX_NORMS_PLANNED at a time. */
 static void
 skx_segment_norms_range(SkxSegment *seg, uint32 first, uint32 end)
 {
@@ -119,8 +129,9 @@ skx_segment_norms_range(SkxSegment *seg, uint32 first, uint32 end)
 }
 
 /*
- * Reads the groups of pages [first, last], and the more after them the longer
- * they have been wanted one after the other.
+ * Reads the aligned groups with the pages from `first` to `last`.  While
+ * requests are sequential, also reads pages after them: twice as many at each
+ * request, up to SKX_AHEAD_MAX.
  */
 static void
 skx_segment_norms_groups(SkxSegment *seg, uint32 first, uint32 last)
@@ -140,8 +151,9 @@ skx_segment_norms_groups(SkxSegment *seg, uint32 first, uint32 last)
 }
 
 /*
- * Reads the pages of a batch.  While batches go on where the one before ended,
- * they bring what is likely to be wanted next: 1, 2, 4, ... pages.
+ * Prefetches the pages of a batch.  While each batch begins soon after the
+ * pages that were read for the one before, also reads the pages that are
+ * likely to be needed next: 1, 2, 4, ... pages from the last one on.
  */
 static void
 skx_segment_norms_some(SkxSegment *seg, const SkxNormsRun *runs, int nruns)
@@ -164,7 +176,7 @@ skx_segment_norms_some(SkxSegment *seg, const SkxNormsRun *runs, int nruns)
 		skx_segment_norms_range(seg, last, seg->norm_asked);
 }
 
-/* Is one of these pages not in the cache? */
+/* Returns true if the page of at least one of n runs is not cached. */
 static bool
 skx_segment_norms_cold(SkxSegment *seg, const SkxNormsRun *runs, int n)
 {
@@ -178,10 +190,10 @@ skx_segment_norms_cold(SkxSegment *seg, const SkxNormsRun *runs, int n)
 }
 
 /*
- * Asks for the pages that a batch of n documents needs and that are not known,
- * all together.  Where that is a good part of the plane, or most of it has been
- * read, the rest comes with it, once, in a few large reads: so that later
- * batches need not ask.
+ * Prefetches the pages of the runs of a batch of n documents, unless all are
+ * cached.  Reads the whole plane once, in a few large reads, if the batch
+ * needs a large part of it, or loads so far add up to half of its pages.
+ * Later batches then need no reads.
  */
 static void
 skx_segment_norms_ask(SkxSegment *seg, const SkxNormsRun *runs, int nruns,
@@ -209,7 +221,10 @@ skx_segment_norms_ask(SkxSegment *seg, const SkxNormsRun *runs, int nruns,
 		skx_segment_norms_some(seg, runs, nruns);
 }
 
-/* The runs of documents whose pages were not to be had without a pin. */
+/*
+ * Reads the norms of those documents of a batch that are in the runs, whose
+ * pages must be pinned.
+ */
 static void
 skx_segment_norms_load(SkxSegment *seg, const SkxNormsRun *runs, int nruns,
 					   const uint32 *docs, int n, uint8 *norms)
@@ -230,8 +245,9 @@ skx_segment_norms_load(SkxSegment *seg, const SkxNormsRun *runs, int nruns,
 }
 
 /*
- * Those on the page that is looked at, from number i on, which is; returns the
- * number of the first one that is not.
+ * Copies the norms of documents docs[i], docs[i + 1], ..., as long as they
+ * are on the page of norm_glance.  That of docs[i] must be.  Returns the
+ * number of the first document that is on another page, or n.
  */
 static inline int
 skx_segment_norms_copy(const SkxSegment *seg, const uint32 *docs, int i, int n,
@@ -294,7 +310,10 @@ skx_segment_want_norms(SkxSegment *seg, const uint32 *docs, int n)
 		skx_segment_norms(seg, docs, n, norms);
 }
 
-/* Are the pages of these documents in the cache?  Some of them tell. */
+/*
+ * Returns true if the pages with the norms of n documents are cached, judged
+ * by at most SKX_NORMS_SAMPLE of the documents.
+ */
 static bool
 skx_segment_norms_here(SkxSegment *seg, const uint32 *docs, int n)
 {

@@ -2,8 +2,8 @@
  * segment_open.c
  *	  Opens a segment: reads its header and lays out its planes.
  *
- * The header is immutable: a backend that has read it once, through the same
- * cache as everything else, keeps it.
+ * The header of a segment is immutable, so that a backend reads it once and
+ * keeps it.
  */
 #include "postgres.h"
 
@@ -12,8 +12,8 @@
 #include "index/segment/segment_maint.h"
 
 /*
- * What a backend knows of a segment, for the next time: a segment never
- * changes, and where its pages lie may take many runs to tell.
+ * Header and layout of a segment, which a backend keeps from one use to the
+ * next, since a layout may have many runs.
  */
 typedef struct SkxKept
 {
@@ -21,11 +21,11 @@ typedef struct SkxKept
 	uint64		salt;
 	uint32		segment;
 	int			users;			/* open segments that have the runs */
-	uint64		used;			/* the larger, the later */
-	Size		bytes;			/* allocated */
+	uint64		used;			/* clock at the last use */
+	Size		bytes;			/* allocated size of the struct and its runs */
 	SkxDiskSegment header;
 	SkxBlkPlane planes[SKX_SEGMENT_NPLANES];
-	SkxBlkRun  *runs;			/* in the same piece of memory */
+	SkxBlkRun  *runs;			/* in the same allocation */
 	SkxSegmentKept readers;
 	struct SkxKept *next;
 } SkxKept;
@@ -73,7 +73,7 @@ skx_segment_file(Relation rel, uint64 incarnation)
 	return skx_blkio_open(rel, incarnation, skx_segment_verify);
 }
 
-/* The pages of a header as a plane. */
+/* Describes the pages of a segment's header as a plane with a single run. */
 static void
 skx_segment_header_plane(const SkxDiskSegmentRef *ref, SkxBlkPlane *plane,
 						 SkxBlkRun *run)
@@ -91,9 +91,7 @@ skx_segment_header_plane(const SkxDiskSegmentRef *ref, SkxBlkPlane *plane,
 	plane->runs = run;
 }
 
-/*
- * The planes stay in the memory context, as long as pages may be on their way.
- */
+/* The planes are not freed, since pages may be in flight. */
 void
 skx_segment_ask_headers(SkxBlkFile *file, const SkxView *view, int first,
 						int n)
@@ -119,7 +117,10 @@ skx_segment_ask_headers(SkxBlkFile *file, const SkxView *view, int first,
 	}
 }
 
-/* Asks for pages of a header from `page` on; returns the first left out. */
+/*
+ * Prefetches the pages of a header from `page` on, SKX_AHEAD_MAX at most.
+ * Returns the page after the last of them.
+ */
 static uint32
 skx_segment_ask_header(SkxBlkFile *file, const SkxBlkPlane *plane, uint32 page)
 {
@@ -134,8 +135,8 @@ skx_segment_ask_header(SkxBlkFile *file, const SkxBlkPlane *plane, uint32 page)
 }
 
 /*
- * The whole header as one byte string.  The plane stays in the memory context,
- * as long as pages may be on their way.
+ * Returns the bytes of all pages of a header as one palloc'd string.  The
+ * plane is not freed, since pages may be in flight.
  */
 static char *
 skx_segment_read_header(SkxBlkFile *file, const SkxDiskSegmentRef *ref)
@@ -164,8 +165,8 @@ skx_segment_read_header(SkxBlkFile *file, const SkxDiskSegmentRef *ref)
 }
 
 /*
- * Lays out plane `which` from the header's runs, which must cover its pages
- * without holes.
+ * Lays out plane `which` from the header's runs.  Returns false if these do
+ * not cover its pages without holes.
  */
 static bool
 skx_segment_layout(SkxSegment *seg, int which)
@@ -196,7 +197,7 @@ skx_segment_layout(SkxSegment *seg, int which)
 	return covered >= plane->npages;
 }
 
-/* The header, from the bytes on its pages, must be what the root refers to. */
+/* Raises an error if the header is not that of the segment *ref. */
 static void
 skx_segment_check_header(const SkxSegment *seg, const SkxDiskSegmentRef *ref,
 						 uint32 block_size)
@@ -215,7 +216,10 @@ skx_segment_check_header(const SkxSegment *seg, const SkxDiskSegmentRef *ref,
 						  "segment header does not fit the segment directory");
 }
 
-/* Of those that are not open, the one used longest ago; NULL: there is none. */
+/*
+ * Returns the link to the least recently used segment among those that are
+ * kept and not open; NULL if there is none.
+ */
 static SkxKept **
 skx_segment_kept_oldest(void)
 {
@@ -242,7 +246,10 @@ skx_segment_kept_forget(SkxKept **link)
 	pfree(kept);
 }
 
-/* Makes room for one more, of so many bytes. */
+/*
+ * Frees kept segments that are not open until one more of `size` bytes is
+ * within the limits, or none is left to free.
+ */
 static void
 skx_segment_kept_trim(Size size)
 {
@@ -254,7 +261,7 @@ skx_segment_kept_trim(Size size)
 		skx_segment_kept_forget(oldest);
 }
 
-/* Reads the header of a segment, and keeps it. */
+/* Reads the header of a segment, lays out its planes, and keeps both. */
 static SkxKept *
 skx_segment_keep(SkxBlkFile *file, SkxSegment *seg, uint32 block_size,
 				 const SkxDiskSegmentRef *ref)
@@ -306,7 +313,7 @@ skx_segment_keep(SkxBlkFile *file, SkxSegment *seg, uint32 block_size,
 	return kept;
 }
 
-/* The memory of an open segment goes, after an error too. */
+/* Runs when the memory context of an open segment is reset, also on error. */
 static void
 skx_segment_kept_release(void *arg)
 {
@@ -315,7 +322,10 @@ skx_segment_kept_release(void *arg)
 	kept->users--;
 }
 
-/* The layout comes with the memory context that the segment lives in. */
+/*
+ * Gives an open segment a kept layout.  The kept one cannot be freed until
+ * the current memory context is reset or deleted.
+ */
 static void
 skx_segment_use(SkxSegment *seg, SkxKept *kept)
 {
@@ -419,7 +429,7 @@ skx_segment_close(SkxSegment *seg)
 {
 	skx_segment_relax(seg);
 
-	/* Pages that were asked for may still be on their way. */
+	/* pages may be in flight, which need the planes */
 	if (seg->ahead > 0)
 		return;
 	pfree(seg);

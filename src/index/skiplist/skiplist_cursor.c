@@ -2,12 +2,13 @@
  * skiplist_cursor.c
  *	  Reads one long posting list, with skips.
  *
- * A seek goes down three levels and touches as little as it can: the nodes'
- * last documents (the table of node 0 or of the table pages, else the linear
- * forward pointers), then the node header's last document per page, then the
- * portion's last document per sub-block.  A node whose documents all precede
- * the target is never read, nor is a page of the node where it stops.  The
- * cursor lands on the first node that can contain the target.
+ * A seek goes down three levels.  It compares the target with the last
+ * documents of nodes, then of the pages of a node, then of the sub-blocks of a
+ * page.  Those of nodes are in the node table, which is in node 0 or on pages
+ * of its own, and in forward pointers.  The cursor lands on the first node
+ * that can contain the target.  A node or page whose documents all precede the
+ * target is not read.  Exceptions are the page of a node's header, and node 0
+ * in the first seek.
  */
 #include "postgres.h"
 
@@ -20,7 +21,7 @@ SkxSkiplistWork skx_skiplist_work;
 
 #define SKX_CACHE_LINE		64
 
-/* Of the body of a sub-block, what documents and frequencies mostly take. */
+/* Bytes of a sub-block's body that documents and frequencies mostly take. */
 #define SKX_BODY_FETCHED	(3 * SKX_CACHE_LINE)
 
 /*
@@ -32,7 +33,7 @@ skx_skiplist_damaged(SkxSkiplistCursor *c, uint32 ordinal, const char *what)
 	skx_damage_report(c->rel, skx_blkio_block(c->rel, c->plane, ordinal), what);
 }
 
-/* Makes room for what is known of all nodes. */
+/* Allocates the table of impacts and last documents of all nodes. */
 static void
 skx_skiplist_make_table(SkxSkiplistCursor *c)
 {
@@ -44,8 +45,8 @@ skx_skiplist_make_table(SkxSkiplistCursor *c)
 }
 
 /*
- * Copies what later moves need out of a node's header, so that the header's
- * page need not stay pinned while the cursor is on another page of the node.
+ * Copies from a node's header what later moves need, so that the header's page
+ * need not stay pinned while the cursor is on another page of the node.
  */
 static void
 skx_skiplist_copy_header(SkxSkiplistCursor *c, const SkxDiskNode *disk,
@@ -134,7 +135,7 @@ skx_skiplist_enter_node(SkxSkiplistCursor *c, uint32 node)
 		c->entered(c, step);
 }
 
-/* Has the processor fetch bytes that will be read soon. */
+/* Prefetches bytes into the processor's cache. */
 static inline void
 skx_skiplist_fetch(const void *bytes, int n)
 {
@@ -145,7 +146,7 @@ skx_skiplist_fetch(const void *bytes, int n)
 }
 
 /*
- * Stands on sub-block `sub` of the current portion.
+ * Moves to sub-block `sub` of the current portion.
  */
 static void
 skx_skiplist_enter_subblock(SkxSkiplistCursor *c, int sub)
@@ -165,15 +166,12 @@ skx_skiplist_enter_subblock(SkxSkiplistCursor *c, int sub)
 	c->last = c->lasts[sub];
 	c->body = (const uint8 *) c->ref.page + body;
 	c->end = (const uint8 *) c->ref.page + next;
-	/* Most sub-blocks entered are decoded, after some thought. */
+	/* most sub-blocks that are entered are decoded a little later */
 	skx_skiplist_fetch(c->body, SKX_BODY_FETCHED);
 	if (in_row)
 		skx_skiplist_fetch(c->end, SKX_BODY_FETCHED);
 }
 
-/*
- * Pins the current portion's page and finds its columns.
- */
 void
 skx_skiplist_pin_page(SkxSkiplistCursor *c)
 {
@@ -208,9 +206,6 @@ skx_skiplist_pin_page(SkxSkiplistCursor *c)
 						   (sizeof(uint32) + sizeof(uint16)));
 }
 
-/*
- * Lets go of the page between uses when the backend holds many pins.
- */
 void
 skx_skiplist_relax(SkxSkiplistCursor *c)
 {
@@ -290,8 +285,8 @@ skx_skiplist_load_table(SkxSkiplistCursor *c)
 }
 
 /*
- * A list without a table is short enough for the forward pointers of any of
- * its nodes to reach its end.
+ * A list without a table is so short that the forward pointers of each of its
+ * nodes reach its end.
  */
 void
 skx_skiplist_know_nodes(SkxSkiplistCursor *c)
@@ -317,9 +312,10 @@ skx_skiplist_know_nodes(SkxSkiplistCursor *c)
 }
 
 /*
- * The first node after the current one that can contain `target`; nnodes when
- * none can.  Without a table the answer may be a node short of it, when it
- * lies beyond the forward pointers: the caller asks again from there.
+ * Returns the first node after the current one that can contain `target`, or
+ * nnodes if none can.  Without a table that node may lie beyond the forward
+ * pointers.  Then the result is the first node beyond them, and the caller
+ * goes on from there.
  */
 static uint32
 skx_skiplist_node_after(SkxSkiplistCursor *c, uint32 target)
@@ -362,7 +358,7 @@ skx_skiplist_seek_page(SkxSkiplistCursor *c, uint32 target)
 		if (node >= c->list.nnodes)
 		{
 			skx_skiplist_work.passed += c->list.nnodes - 1 - c->node;
-			/* A list that is done is not relaxed any more. */
+			/* skx_skiplist_relax() is not called after the end of a list */
 			skx_blkio_unpin(c->file, &c->ref);
 			c->lasts = NULL;
 			return false;
@@ -407,7 +403,7 @@ skx_skiplist_seek(SkxSkiplistCursor *c, uint32 target)
 	return true;
 }
 
-/* Makes known the nodes before the current one, too. */
+/* Fills table_last and table_impacts for all nodes of the list. */
 static void
 skx_skiplist_know_all(SkxSkiplistCursor *c)
 {
@@ -454,7 +450,7 @@ skx_skiplist_find_node(SkxSkiplistCursor *c, uint32 target, uint32 *node)
 {
 	uint32		reach = c->node + c->nforward;
 
-	/* One of the seeks would read the table as well, or it is worth a read. */
+	/* a later seek reads the table as well, or skips enough to be worth it */
 	if (c->table_last == NULL && c->list.has_table &&
 		(c->nforward == 0 || c->forward_last[c->nforward - 1] < target))
 		skx_skiplist_load_table(c);

@@ -1,41 +1,43 @@
 /*
  * skiplist_writer.c
- *	  Fills the postings plane: short lists as they are, longer ones as nodes.
+ *	  Writes the postings plane: short lists as they are, longer ones as nodes.
  *
- * Lists are laid down one after the other, page after page, in one pass.  The
+ * Lists are written one after the other, page after page, in one pass.  The
  * sub-blocks of a page are collected until the page is full, because their
- * columns come before their bodies.  What a node header says about later
- * nodes is not known when the node is written: the page with the header is
- * kept in hand until SKX_NODE_LINEAR more nodes are done, that of node 0, if
- * it carries a node table, until the list ends or outgrows the table.  Pages
- * without such a header leave at once, so that SKX_WRITER_PAGES pages are
- * enough whatever the block size.
+ * columns come before their bodies.  A node header tells about later nodes,
+ * which are not known when the node is written.  So the page with the header
+ * is kept until SKX_NODE_LINEAR more nodes are complete.  If node 0 has a node
+ * table, its page is kept until the list ends or outgrows the table.  Other
+ * pages go to the sink at once.  So SKX_WRITER_PAGES pages are enough,
+ * whatever the block size.
  *
- * Where things start:
+ * Lists and nodes start at these places:
  * - A short list starts at any byte of the page where it fits.
  * - Node 0 starts at the next multiple of 8 of the current page if its header,
  *   the portion's and the first sub-block fit there, else on the next page.
- *   It never takes a page of the next block for a header sized for this one:
- *   the sizes are computed anew after moving on.
- * - Later nodes start with the next block, table pages and whatever follows
- *   them with the next page.
+ *   The numbers of slots are computed anew for the next page, which may be in
+ *   the next block.
+ * - Later nodes start with the next block.  Table pages, and the list after
+ *   them, start with the next page.
  *
- * Numbers of slots are estimated from the postings that are still to come,
- * at SKX_SUBBLOCK_ESTIMATE bytes a sub-block, which few lists exceed.  Where
- * one does, it is still right: a node ends early when its page columns are
- * full, forward pointers are missing, a table moves to pages of its own.
+ * Numbers of slots are estimated from the postings that are still to come, at
+ * SKX_SUBBLOCK_ESTIMATE bytes a sub-block, which few lists exceed.  A list
+ * that exceeds it is correct all the same.  A node ends early if its page
+ * columns are full, nodes may lack forward pointers, and the table may get
+ * pages of its own.
  */
 #include "postgres.h"
 
 #include "format/disk/disk_postings.h"
 #include "index/skiplist/skiplist.h"
 
-/* Bytes that a sub-block and its columns rarely exceed. */
+/* Bytes that a sub-block, with its columns, rarely exceeds. */
 #define SKX_SUBBLOCK_ESTIMATE	448
 
 /*
- * Pages in hand: of SKX_NODE_LINEAR nodes that wait for forward pointers, of
- * node 0 that waits for its table, of the current node, and the current one.
+ * Most pages that are kept: those of SKX_NODE_LINEAR nodes that wait for
+ * forward pointers, of node 0 that waits for its table, of the current node,
+ * and the current one.
  */
 #define SKX_WRITER_PAGES	(SKX_NODE_LINEAR + 3)
 
@@ -71,16 +73,16 @@ struct SkxSkiplistWriter
 	SkxPageSink sink;
 	void	   *arg;
 	const float *saturation;	/* see skx_rank_impacts_pack; or NULL */
-	SkxWriterPage *page;		/* the one being filled, or NULL */
-	uint32		npages;			/* ordinals given out */
-	SkxWriterPage *spare[SKX_WRITER_PAGES]; /* not in use */
+	SkxWriterPage *page;		/* the page that is being filled, or NULL */
+	uint32		npages;			/* number of pages begun */
+	SkxWriterPage *spare[SKX_WRITER_PAGES]; /* pages not in use */
 	int			nspare;
 
 	/* the list */
 	uint32		check;
-	uint32		remaining;		/* postings to come, as announced */
+	uint32		remaining;		/* postings to come, as expected */
 	uint32		last;			/* last document so far */
-	uint32		nnodes;			/* begun */
+	uint32		nnodes;			/* nodes begun */
 	uint32		first_forward;	/* forward slots of node 0 */
 	SkxListAddress address;
 	SkxImpactSet list_set;
@@ -165,7 +167,7 @@ skx_skiplist_page_end(SkxSkiplistWriter *w)
 	skx_skiplist_page_release(w, page);
 }
 
-/* The current page, or a new one. */
+/* Returns the current page; begins one if there is none. */
 static SkxWriterPage *
 skx_skiplist_page_get(SkxSkiplistWriter *w)
 {
@@ -210,8 +212,9 @@ skx_skiplist_writer_short(SkxSkiplistWriter *w, const uint8 *bytes,
 }
 
 /*
- * Impacts of a stretch are those of its parts, so that each level bounds the
- * one below whatever was joined there.
+ * Adds packed impacts to a set.  Impacts of a page, node or list are made from
+ * those of the level below, so that they bound these, whatever packing has
+ * joined there.
  */
 static void
 skx_skiplist_absorb(SkxImpactSet *set, SkxImpacts impacts)
@@ -277,7 +280,7 @@ skx_skiplist_add_forward(SkxDiskNode *node, const SkxNodeSummary *to)
  * Nodes
  */
 
-/* The header of this node is final. */
+/* Releases the page of a node whose header is complete. */
 static void
 skx_skiplist_node_release(SkxSkiplistWriter *w, SkxOpenNode *open)
 {
@@ -289,7 +292,10 @@ skx_skiplist_node_release(SkxSkiplistWriter *w, SkxOpenNode *open)
 	open->page = NULL;
 }
 
-/* Ends the wait for a table in node 0; nnodes 0: the list outgrew it. */
+/*
+ * Writes the table of nnodes nodes in node 0, which waits for no table from
+ * then on.  nnodes is 0 if the list has outgrown that table.
+ */
 static void
 skx_skiplist_table_close(SkxSkiplistWriter *w, uint32 nnodes)
 {
@@ -316,7 +322,10 @@ skx_skiplist_table_close(SkxSkiplistWriter *w, uint32 nnodes)
 	}
 }
 
-/* Tells the nodes in hand about node `number`, which is complete. */
+/*
+ * Adds forward pointers to node `number`, which is complete, and releases
+ * nodes that have all of theirs.
+ */
 static void
 skx_skiplist_tell(SkxSkiplistWriter *w, uint32 number)
 {
@@ -333,9 +342,9 @@ skx_skiplist_tell(SkxSkiplistWriter *w, uint32 number)
 }
 
 /*
- * Is a node with `here` bytes of its first page, and that many page slots, the
- * last one however large its sub-blocks are?  One that is not may be all that
- * a reader knows of those behind it.
+ * Returns true if a node with `here` bytes on its first page and `slots` page
+ * slots is the last one, however large its sub-blocks are.  Any other node
+ * needs forward slots, since a reader may know later nodes only by these.
  */
 static bool
 skx_skiplist_is_last(const SkxSkiplistWriter *w, uint64 here, uint32 slots)
@@ -425,7 +434,7 @@ skx_skiplist_node_begin(SkxSkiplistWriter *w, uint32 nbody)
 	skx_rank_impacts_reset(&w->node_set);
 }
 
-/* The node is complete but for what it will be told about later ones. */
+/* Completes the node, except for forward pointers and node table. */
 static void
 skx_skiplist_node_end(SkxSkiplistWriter *w)
 {
@@ -480,7 +489,7 @@ skx_skiplist_portion_fits(const SkxSkiplistWriter *w, uint32 nbody)
 		w->nbody + nbody <= SKX_PAGE_END;
 }
 
-/* Lays the collected sub-blocks down on the page. */
+/* Writes the collected sub-blocks to the page. */
 static void
 skx_skiplist_portion_end(SkxSkiplistWriter *w)
 {
@@ -517,7 +526,10 @@ skx_skiplist_portion_end(SkxSkiplistWriter *w)
 	w->portion.nsub = 0;
 }
 
-/* Makes room for a body of `nbody` bytes in a portion of a node. */
+/*
+ * Makes sure that a body of nbody bytes fits in the current portion.  Begins a
+ * new portion or node if it must.
+ */
 static void
 skx_skiplist_make_room(SkxSkiplistWriter *w, uint32 nbody,
 					   const SkxPositionAddress *positions)
@@ -539,7 +551,7 @@ skx_skiplist_make_room(SkxSkiplistWriter *w, uint32 nbody,
 	if (!same_node)
 	{
 		skx_skiplist_node_end(w);
-		/* pages between the early end of a node and the block's stay empty */
+		/* if a node ends early, the other pages of its block stay empty */
 		while (w->npages % w->block_pages != 0)
 		{
 			skx_skiplist_page_get(w);
@@ -554,7 +566,6 @@ skx_skiplist_make_room(SkxSkiplistWriter *w, uint32 nbody,
  * Lists
  */
 
-/* Starts a list of `df` postings, SKX_SUBBLOCK or more. */
 void
 skx_skiplist_writer_begin(SkxSkiplistWriter *w, uint32 check, uint32 df)
 {
@@ -569,7 +580,6 @@ skx_skiplist_writer_begin(SkxSkiplistWriter *w, uint32 check, uint32 df)
 	skx_rank_impacts_reset(&w->list_set);
 }
 
-/* Adds the next sub-block; only the list's last may be short. */
 void
 skx_skiplist_writer_add(SkxSkiplistWriter *w, const SkxPostings *postings,
 						SkxImpacts impacts,
@@ -598,7 +608,7 @@ skx_skiplist_writer_add(SkxSkiplistWriter *w, const SkxPostings *postings,
 	skx_skiplist_absorb(&w->page_set, impacts);
 }
 
-/* Writes the table pages of a list, on pages of their own. */
+/* Writes the node table of the list, on pages of its own. */
 static void
 skx_skiplist_table_write(SkxSkiplistWriter *w)
 {
@@ -631,7 +641,6 @@ skx_skiplist_table_write(SkxSkiplistWriter *w)
 	}
 }
 
-/* Ends the list and tells where it is. */
 void
 skx_skiplist_writer_end(SkxSkiplistWriter *w, SkxListAddress *address)
 {
@@ -655,7 +664,6 @@ skx_skiplist_writer_end(SkxSkiplistWriter *w, SkxListAddress *address)
 	*address = w->address;
 }
 
-/* Hands over what is left; returns the number of pages of the plane. */
 uint32
 skx_skiplist_writer_finish(SkxSkiplistWriter *w)
 {

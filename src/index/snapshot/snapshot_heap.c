@@ -1,16 +1,16 @@
 /*
  * snapshot_heap.c
- *	  Asks for the table's blocks of rows that will be handed out next.
+ *	  Prefetches the table's blocks of rows that a scan will return.
  *
- * The executor looks at a row's block when it has got the row's TID: without
- * this, rows in no order of the table wait for one block after the other.
- * Looking for a block that is in shared buffers costs a search of their table,
- * so as long as blocks are found there fewer and fewer are looked for.
+ * The executor reads a row's block when it has got the row's tid.  Without a
+ * prefetch, rows that are in no order of the table wait for one block after
+ * the other.  A look-up of a block in shared buffers has costs, too.  So as
+ * long as blocks are found there, fewer and fewer are looked up.
  *
- * A block that follows the one before is not asked for: the kernel sees that
- * files are read forward, and reads ahead in larger pieces than it is asked
- * for.  That it does not do backward, so there a run of neighbours is asked for
- * at once, as one piece.
+ * A block that follows the one before is not prefetched: the kernel notices
+ * that a file is read forward, and reads ahead in larger pieces.  It does not
+ * do that backward, so a descending run of neighbours is prefetched as one
+ * piece.
  */
 #include "postgres.h"
 
@@ -20,19 +20,20 @@
 #include "utils/rel.h"
 #include "utils/spccache.h"
 
-/* Blocks found in shared buffers in a row before some are passed over. */
+/* Blocks found in shared buffers in a row after which some are skipped. */
 #define SKX_HEAP_FOUND		8
 
-/* Blocks passed over at a time, at most. */
+/* Most blocks that are skipped at a time. */
 #define SKX_HEAP_PASSED		64
 
 uint64		skx_snapshot_heap_asked;
 
 /*
- * The server's setting is 1 by default up to 17, which says little of a device:
- * it is taken for a permission, and skipidx.io_depth for what to do with it.
- * (150,000 pages backward, one row each, from a cold page cache: one ahead
- * 17.5 s, 16 ahead 6.7 s; by a btree, which asks for none ahead, 28.6 s.)
+ * The server's setting is 1 by default up to version 17, which says little
+ * about the device.  So it only permits prefetches, and skipidx.io_depth gives
+ * their number.  (150,000 pages backward, one row each, from a cold page
+ * cache: one ahead 17.5 s, 16 ahead 6.7 s; by a btree, which does not
+ * prefetch, 28.6 s.)
  */
 int
 skx_snapshot_heap_depth(Oid tablespace)
@@ -64,7 +65,7 @@ skx_snapshot_heap_batch(SkxHeapAhead *a, int sure)
 		a->lately[i] = InvalidBlockNumber;
 }
 
-/* Was the block asked for just now?  Notes it. */
+/* Returns true if the block is among the recent ones; else notes it. */
 static bool
 skx_snapshot_heap_lately(SkxHeapAhead *a, BlockNumber block)
 {
@@ -77,7 +78,10 @@ skx_snapshot_heap_lately(SkxHeapAhead *a, BlockNumber block)
 	return false;
 }
 
-/* Begins to read a block, unless it is there; true: it was not. */
+/*
+ * Begins to read a block, unless it is in shared buffers.  Returns true if a
+ * read was begun.
+ */
 static bool
 skx_snapshot_heap_look(SkxHeapAhead *a, BlockNumber block)
 {
@@ -98,8 +102,8 @@ skx_snapshot_heap_look(SkxHeapAhead *a, BlockNumber block)
 }
 
 /*
- * Rows from `from` on whose blocks descend one by one from `block`: how many
- * blocks that are, of which the last is in row *last.
+ * Returns the length, in blocks, of the run that descends one by one from
+ * `block`, that of row `from`.  Sets *last to the last row of the run.
  */
 static int
 skx_snapshot_heap_run(const ItemPointerData *tids, int from, int n,
@@ -124,8 +128,8 @@ skx_snapshot_heap_run(const ItemPointerData *tids, int from, int n,
 }
 
 /*
- * Asks for the block of row `i`, and with it for the rest of a run backward;
- * returns the last row that has been asked for.
+ * Prefetches the block of row `i`, and the rest of a descending run that it
+ * belongs to.  Returns the last row whose block this was.
  */
 static int
 skx_snapshot_heap_ask_row(SkxHeapAhead *a, const ItemPointerData *tids, int i,
@@ -157,15 +161,15 @@ skx_snapshot_heap_ask_slow(SkxHeapAhead *a, const ItemPointerData *tids, int n,
 	int			end;
 	int			known = at < a->sure ? Min(a->sure, n) : n;
 
-	if (a->next == 0)			/* it will be read before any other */
+	if (a->next == 0)			/* the block of row `at` is read first */
 	{
 		a->before = ItemPointerGetBlockNumber(&tids[at]);
 		(void) skx_snapshot_heap_lately(a, a->before);
 	}
-	/* one that ends early has asked for no more rows than it has got */
+	/* a scan that ends early has prefetched no more rows than it returned */
 	a->reach = at < a->sure ? a->depth : Min(a->reach + 1, a->depth);
 	end = Min(at + 1 + a->reach, known);
-	/* a run is one only where the scan has come as far as it reaches */
+	/* until the reach is full, runs end where it ends */
 	if (a->reach < a->depth)
 		known = end;
 	for (a->next = Max(a->next, at + 1); a->next < end; a->next++)

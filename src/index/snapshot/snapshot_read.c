@@ -1,6 +1,6 @@
 /*
  * snapshot_read.c
- *	  Segments and pending documents of a view, one after the other.
+ *	  Reads segments and pending documents of a view, one after the other.
  */
 #include "postgres.h"
 
@@ -89,7 +89,7 @@ skx_snapshot_only(SkxSource *source, const SkxPendingBounds *only)
 	source->only = only;
 }
 
-/* The next pending document; false at the end. */
+/* Gives the next pending document, and returns false at the end. */
 static bool
 skx_snapshot_next_pending(SkxSource *source, const uint64 *last,
 						  SkxPendingDoc *doc)

@@ -1,8 +1,8 @@
 /*
  * condition.c
- *	  What a condition on an index asks of documents.
+ *	  Turns conditions on the columns of an index into conditions on documents.
  *
- * A value that is too long for an index is in none: no document has it.
+ * A value that is too long for an index is in no index, so no document has it.
  */
 #include "postgres.h"
 
@@ -16,7 +16,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
-/* Adds a value; false: it is in no index. */
+/* Adds the lexeme of a value.  Returns false if the value is in no index. */
 static bool
 skx_condition_add_form(SkxCondition *c, int column, Datum canonical)
 {
@@ -30,14 +30,17 @@ skx_condition_add_form(SkxCondition *c, int column, Datum canonical)
 	return true;
 }
 
-/* The lexeme that says that a column is NULL, or an array is empty. */
+/* Adds the lexeme that says that a column is NULL, or an array is empty. */
 static void
 skx_condition_add_kind(SkxCondition *c, int column, SkxValueKind kind)
 {
 	c->lexemes[c->n++] = skx_column_lexeme(column, kind, "", 0);
 }
 
-/* Adds what is equal to a value of another type; *room: for how many. */
+/*
+ * Adds the lexemes of all values that are equal to a value of another type.
+ * *room is the capacity of c->lexemes.
+ */
 static void
 skx_condition_add_place(SkxCondition *c, int column, SkxComparand *comparand,
 						Datum value, int *room)
@@ -72,9 +75,9 @@ skx_condition_elements(Datum argument, Datum **elements, bool **nulls)
 }
 
 /*
- * Adds the lexemes of an array's elements, of type `type`, without its NULLs
- * and what is in no index; returns how many elements it has, *missing: how many
- * were left out.
+ * Adds the lexemes of an array's elements, which are of type `type`.  Leaves
+ * out NULLs and values that are in no index, and sets *missing to their
+ * number.  Returns the number of elements.
  */
 static int
 skx_condition_add_elements(Relation index, int column, Oid type,
@@ -90,7 +93,7 @@ skx_condition_add_elements(Relation index, int column, Oid type,
 
 	skx_condition_comparand(index, column, type, &comparand);
 	n = skx_condition_elements(argument, &elements, &nulls);
-	/* room for what says that an array is NULL or empty, too */
+	/* with capacity for the lexemes of a NULL and of an empty array */
 	room = n + 2;
 	c->lexemes = palloc_extended(sizeof(SkxLexeme) * (Size) room,
 								 MCXT_ALLOC_HUGE);
@@ -129,7 +132,7 @@ skx_condition_equals(Relation index, int column, Oid type, Datum argument,
 		c->kind = c->n == 1 ? SKX_CONDITION_ALL : SKX_CONDITION_ANY;
 }
 
-/* Adds that the column has no value. */
+/* Adds the lexeme of NULL. */
 static void
 skx_condition_add_null(SkxCondition *c, int column)
 {
@@ -138,7 +141,7 @@ skx_condition_add_null(SkxCondition *c, int column)
 	skx_condition_add_kind(c, column, SKX_VALUE_NULL);
 }
 
-/* column <> value: neither that nor NULL. */
+/* column <> value: the column is neither equal to it nor NULL. */
 static void
 skx_condition_differs(Relation index, int column, Oid type, Datum argument,
 					  SkxCondition *c)
@@ -148,7 +151,7 @@ skx_condition_differs(Relation index, int column, Oid type, Datum argument,
 	c->kind = SKX_CONDITION_WITHOUT;
 }
 
-/* Are they the same values? */
+/* Returns true if both conditions have the same lexemes. */
 static bool
 skx_condition_same_lexemes(const SkxCondition *a, const SkxCondition *b)
 {
@@ -161,8 +164,8 @@ skx_condition_same_lexemes(const SkxCondition *a, const SkxCondition *b)
 }
 
 /*
- * column <> ANY (array): every value differs from one of two that are not the
- * same.
+ * column <> ANY (array).  If two elements of the array are not the same, every
+ * value differs from one of them.
  */
 static void
 skx_condition_differs_any(Relation index, int column, Oid type, Datum argument,
@@ -194,8 +197,9 @@ skx_condition_differs_any(Relation index, int column, Oid type, Datum argument,
 }
 
 /*
- * Conditions between arrays.  An array has a NULL element by no lexeme, and no
- * array contains or shares one; equality depends on the order of elements.
+ * Sets a condition between arrays.  There is no lexeme for a NULL element, and
+ * by such an element no array contains or overlaps another.  Equality depends
+ * on the order of elements.
  */
 static void
 skx_condition_compares_array(Relation index, int column,
@@ -235,7 +239,12 @@ skx_condition_compares_array(Relation index, int column,
 		skx_condition_add_kind(c, column, SKX_VALUE_EMPTY);
 }
 
-/* Adds what documents have of an array; false: they can have anything. */
+/*
+ * Adds to an ANY condition the lexemes of a condition on one array.  If all
+ * elements of the array are needed, only the first lexeme is added.  Returns
+ * false if that condition is of kind WITHOUT, since documents that meet it can
+ * have any other lexemes.
+ */
 static bool
 skx_condition_add_array(const SkxCondition *array, SkxCondition *c)
 {
@@ -254,9 +263,10 @@ skx_condition_add_array(const SkxCondition *array, SkxCondition *c)
 }
 
 /*
- * The same with one of several arrays, which are of a domain: an array of arrays
- * is no array of such.  Of an array that has to be there whole one element is
- * asked for.
+ * Sets a condition that is true for one of several arrays.  The arrays are of
+ * a domain, since the elements of an array of arrays are no arrays.  Of an
+ * array whose elements are all needed, only one element is tested, so the
+ * condition becomes lossy.
  */
 static void
 skx_condition_compares_any_array(Relation index, int column,
@@ -329,13 +339,16 @@ skx_condition_query(Datum argument, SkxCondition *c)
 	c->kind = SKX_CONDITION_QUERIES;
 }
 
-/* A condition on the first column. */
+/* Sets a condition on the first column, the text. */
 static void
 skx_condition_on_text(Relation index, const ScanKeyData *key, SkxCondition *c)
 {
 	bool		any = (key->sk_flags & SK_SEARCHARRAY) != 0;
 
-	/* the planner asks by no array of them, and users have only NULL */
+	/*
+	 * the planner makes no array of disjunctions, and the only one that a
+	 * user can make is NULL
+	 */
 	if (key->sk_strategy == SKX_STRATEGY_DISJUNCTION && any)
 		return;
 	if (key->sk_strategy == SKX_STRATEGY_DISJUNCTION)
@@ -346,7 +359,7 @@ skx_condition_on_text(Relation index, const ScanKeyData *key, SkxCondition *c)
 		skx_condition_query(key->sk_argument, c);
 }
 
-/* On a column of arrays. */
+/* Sets a condition on a column of arrays. */
 static void
 skx_condition_on_array(Relation index, const ScanKeyData *key, SkxCondition *c)
 {
@@ -360,7 +373,7 @@ skx_condition_on_array(Relation index, const ScanKeyData *key, SkxCondition *c)
 									 key->sk_argument, c);
 }
 
-/* On any other one. */
+/* Sets a condition on a column of any other type. */
 static void
 skx_condition_on_scalar(Relation index, const ScanKeyData *key,
 						SkxCondition *c)
@@ -444,7 +457,7 @@ skx_condition_find(TSVector document, const SkxLexeme *lexeme)
 	return low;
 }
 
-/* Has the document the lexeme? */
+/* Returns true if the document has the lexeme. */
 static bool
 skx_condition_has(TSVector document, const SkxLexeme *lexeme)
 {
@@ -456,7 +469,10 @@ skx_condition_has(TSVector document, const SkxLexeme *lexeme)
 			   lexeme->len) == 0;
 }
 
-/* Has the document one of the lexemes?  Looks the fewer ones up. */
+/*
+ * Returns true if the document has one of the lexemes.  It looks either these
+ * or the document's values up in the others, whichever are fewer.
+ */
 static bool
 skx_condition_has_any(TSVector document, const SkxCondition *c)
 {
@@ -503,7 +519,10 @@ skx_condition_meets(const SkxCondition *condition, TSVector document)
 	}
 }
 
-/* Inserts a lexeme, for which there is room, unless it is there. */
+/*
+ * Inserts a lexeme unless the condition has it. c->lexemes must have capacity
+ * for it.
+ */
 static void
 skx_condition_insert(SkxCondition *c, const SkxLexeme *lexeme)
 {

@@ -1,6 +1,7 @@
 /*
  * condition_disjunction.c
- *	  What a disjunction of conditions on several columns asks of documents.
+ *	  Makes disjunctions of conditions on several columns, and turns them into
+ *	  conditions on documents.
  */
 #include "postgres.h"
 
@@ -80,9 +81,11 @@ skx_condition_packed_value(const SkxPackedCondition *packed)
 	return *(const Datum *) value;
 }
 
-/* ---- what it asks for ---- */
+/* ---- conditions on documents ---- */
 
-/* The scan key of one condition, as the executor would make it. */
+/*
+ * Sets *key to the scan key of one condition, as the executor would make it.
+ */
 static void
 skx_condition_packed_key(Relation index, const SkxPackedCondition *packed,
 						 ScanKeyData *key)
@@ -106,7 +109,7 @@ skx_condition_packed_key(Relation index, const SkxPackedCondition *packed,
 		key->sk_argument = skx_condition_packed_value(packed);
 }
 
-/* Can a document meet all of an arm's conditions? */
+/* Returns false if no document can meet all conditions of the arm. */
 static bool
 skx_condition_is_possible(const SkxArm *arm)
 {
@@ -119,8 +122,8 @@ skx_condition_is_possible(const SkxArm *arm)
 }
 
 /*
- * A text that is NULL matches no query, as others without words may: the arm is
- * to ask for that.
+ * Adds that the text is not NULL if the arm's last condition has a query that
+ * may match texts without words.  A text that is NULL matches no query.
  */
 static void
 skx_condition_add_not_null(Relation index, SkxArm *arm)
@@ -136,7 +139,10 @@ skx_condition_add_not_null(Relation index, SkxArm *arm)
 		skx_condition_of_key(index, &key, &arm->conditions[arm->n++]);
 }
 
-/* The conditions of one arm, of *left; returns the first one of the next. */
+/*
+ * Reads the conditions of one arm, of *left that are still to be read.
+ * Returns the first condition of the next arm.
+ */
 static const SkxPackedCondition *
 skx_condition_read_arm(Relation index, const SkxPackedCondition *packed,
 					   int *left, SkxArm *arm)

@@ -1,7 +1,7 @@
 /*
  * condition_place.c
  *	  Support function 2 of the operator classes for columns beside the text:
- *	  the place of a value among those of another type.
+ *	  the place of a value among those of another type (condition_place.h).
  */
 #include "postgres.h"
 
@@ -19,7 +19,10 @@ skx_condition_placing(Oid family, Oid left, Oid right)
 	return get_opfamily_proc(family, left, right, SKX_SUPPORT_PLACE);
 }
 
-/* Moments with a time zone ascend as those do that others are taken for. */
+/*
+ * A column of timestamptz has no such values.  Each date or timestamp stands
+ * for one moment, and moments ascend.
+ */
 bool
 skx_condition_may_mix(Oid family, Oid left, Oid right)
 {

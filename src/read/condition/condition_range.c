@@ -2,11 +2,11 @@
  * condition_range.c
  *	  Conditions that a value is below or above another one.
  *
- * Canonical forms ascend as values do, so the values that meet such a condition
- * are those whose lexemes lie between two: from the first one on, and below the
- * second.  What comes right after a lexeme is the same with a zero byte behind
- * it.  Where values of another type do not lie in the order of the column's, it
- * is the least range with all that meet the condition.
+ * Canonical forms ascend as values do.  So the values that meet such a
+ * condition are those with a lexeme in [from, to).  The least lexeme above
+ * another one is that one with a zero byte appended.  If values of another
+ * type are not in the order of the column's values, the range is the least one
+ * with all values that meet the condition.
  */
 #include "postgres.h"
 
@@ -17,7 +17,10 @@
 #include "support/compat/compat.h"
 #include "utils/builtins.h"
 
-/* Is the value to be below that of the condition? */
+/*
+ * Returns true if the condition is that values are below another, or equal to
+ * it.
+ */
 static inline bool
 skx_condition_is_below(StrategyNumber strategy)
 {
@@ -25,7 +28,7 @@ skx_condition_is_below(StrategyNumber strategy)
 		strategy == SKX_STRATEGY_LESS_EQUAL;
 }
 
-/* The lexeme that comes right after one with this canonical form. */
+/* Returns the least lexeme above the one with this canonical form. */
 static SkxLexeme
 skx_condition_after(int column, const char *form, int len)
 {
@@ -36,7 +39,10 @@ skx_condition_after(int column, const char *form, int len)
 	return skx_column_lexeme(column, SKX_VALUE_PRESENT, longer, len + 1);
 }
 
-/* Of a value of another type; *lossy: not all in the range meet the condition. */
+/*
+ * Returns the bound of the range that a value of another type gives.  Sets
+ * *lossy to true if values in the range may not meet the condition.
+ */
 static SkxLexeme
 skx_condition_place_bound(int column, StrategyNumber strategy,
 						  const SkxPlace *place, bool *lossy)
@@ -52,8 +58,9 @@ skx_condition_place_bound(int column, StrategyNumber strategy,
 }
 
 /*
- * Where the range ends, or begins, that a value bounds.  Of one that is too
- * long for an index, what is equal to its beginning is below it.
+ * Returns the bound of the range that a value gives: its end or its start.  Of
+ * a value that is too long for an index only the beginning is used.  A value
+ * equal to that beginning is below the long value.
  */
 static SkxLexeme
 skx_condition_form_bound(int column, StrategyNumber strategy,
@@ -87,8 +94,9 @@ skx_condition_bound(int column, StrategyNumber strategy,
 }
 
 /*
- * Of all values of the array the one that most others meet; false: none.  It is
- * exact if one of equal ones is.
+ * Sets *bound to the bound that lets most values meet the condition, of all
+ * elements of the array.  Returns false if all elements are NULL.  Of equal
+ * bounds an exact one is preferred.
  */
 static bool
 skx_condition_widest(int column, StrategyNumber strategy,
@@ -124,7 +132,7 @@ skx_condition_widest(int column, StrategyNumber strategy,
 	return any;
 }
 
-/* Nothing lies between: no document meets it. */
+/* Sets the kind to NEVER if the range is empty, else to RANGE. */
 static void
 skx_condition_check_range(SkxCondition *c)
 {
@@ -157,7 +165,7 @@ skx_condition_range(Relation index, int column, StrategyNumber strategy,
 	skx_condition_check_range(condition);
 }
 
-/* Are both ranges of one column? */
+/* Returns true if both are ranges of one column. */
 static bool
 skx_condition_same_column(const SkxCondition *a, const SkxCondition *b)
 {

@@ -1,16 +1,17 @@
 /*
  * condition_zone.c
- *	  Dates and timestamps without a time zone beside those with one: support
- *	  function 2 of their operator classes.
+ *	  Comparisons of dates and timestamps without a time zone with timestamptz:
+ *	  support function 2 of their operator classes.
  *
- * The server's operators take a date or timestamp for the moment at which clocks
- * of the session's time zone show it, and compare moments.  That function of
- * times ascends but where clocks are put forward: a time that they pass over is
- * later than those that they show next.  Where they are put back, some moments
- * are those of no time.
+ * The server's operators take a date or timestamp for the moment at which
+ * clocks of the session's time zone show it, and compare moments.  That
+ * function from times to moments ascends except where clocks are put forward.
+ * A time that they skip then is later than the times that they show next.
+ * Where clocks are put back, some moments belong to no time.
  *
- * The function is a time plus an offset that is constant between any two of the
- * times at which it can change, and these follow from the changes of the zone.
+ * The function is a time plus an offset.  The offset is constant between any
+ * two of the times at which it can change.  These times follow from the
+ * changes of the zone.
  */
 #include "postgres.h"
 
@@ -33,19 +34,27 @@ extern Datum skipidx_canonical_int8(PG_FUNCTION_ARGS);
 extern Datum skipidx_canonical_date(PG_FUNCTION_ARGS);
 extern Datum skipidx_canonical_timestamp(PG_FUNCTION_ARGS);
 
-/* Days by which clocks can differ from UTC (167 hours), and one more. */
+/*
+ * The number of days by which clocks can differ from UTC (167 hours), and one
+ * more.
+ */
 #define SKX_ZONE_DAYS		8
 #define SKX_ZONE_SPAN		(SKX_ZONE_DAYS * USECS_PER_DAY)
 
-/* Days of dates that are timestamps, too; the second is the first that is not. */
+/*
+ * The first day that is a timestamp, too, and the first day behind these that
+ * is not.
+ */
 #define SKX_ZONE_FIRST_DAY	(DATETIME_MIN_JULIAN - POSTGRES_EPOCH_JDATE)
 #define SKX_ZONE_END_DAY	(TIMESTAMP_END_JULIAN - POSTGRES_EPOCH_JDATE)
 
-/* Seconds from 1970, from which time zones count, to 2000. */
+/*
+ * The number of seconds from 1970, where time zones start to count, to 2000.
+ */
 #define SKX_ZONE_EPOCH \
 	((int64) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY)
 
-/* The times of the zone at which the function's offset may change. */
+/* The times at which the offset may change. */
 typedef struct SkxZoneTimes
 {
 	int			n;
@@ -53,7 +62,10 @@ typedef struct SkxZoneTimes
 	Timestamp  *times;
 } SkxZoneTimes;
 
-/* A canonical form, or what comes right after it. */
+/*
+ * Returns the canonical form of a value or, with `after`, the least form above
+ * it.
+ */
 static bytea *
 skx_condition_zone_form(PGFunction canonical, Datum value, bool after)
 {
@@ -69,7 +81,7 @@ skx_condition_zone_form(PGFunction canonical, Datum value, bool after)
 	return next;
 }
 
-/* The moment of a finite time, as timestamp2timestamptz() has it. */
+/* Returns the moment of a finite time, as timestamp2timestamptz() does. */
 static int64
 skx_condition_zone_moment(Timestamp time)
 {
@@ -84,7 +96,7 @@ skx_condition_zone_moment(Timestamp time)
 		DetermineTimeZoneOffset(&tm, session_timezone) * USECS_PER_SEC;
 }
 
-/* One value is equal. */
+/* Sets *place to that of a value to which exactly one value is equal. */
 static void
 skx_condition_zone_one(SkxPlace *place, PGFunction canonical, Datum value)
 {
@@ -96,8 +108,8 @@ skx_condition_zone_one(SkxPlace *place, PGFunction canonical, Datum value)
 }
 
 /*
- * A finite time among moments.  One whose moment is out of range is above or
- * below all that are finite.
+ * Sets *place to that of a finite time among moments.  If its moment is out of
+ * range, it is below or above all finite moments.
  */
 static void
 skx_condition_zone_time(Timestamp time, SkxPlace *place)
@@ -151,7 +163,10 @@ skipidx_place_timestamptz_date(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(place);
 }
 
-/* From and to: all other times are known to be below or above the moment. */
+/*
+ * Sets *from and *to so that all times outside [*from, *to) are known to be
+ * below or above the moment.
+ */
 static void
 skx_condition_zone_window(TimestampTz moment, Timestamp *from, Timestamp *to)
 {
@@ -210,7 +225,9 @@ skipidx_place_date_timestamptz(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(place);
 }
 
-/* Adds a time in seconds from 1970 that lies between the two. */
+/*
+ * Adds a time, given in seconds from 1970, if it lies between `from` and `to`.
+ */
 static void
 skx_condition_zone_add(SkxZoneTimes *times, int64 seconds, Timestamp from,
 					   Timestamp to)
@@ -238,10 +255,11 @@ skx_condition_zone_compare(const void *a, const void *b)
 }
 
 /*
- * From `from` on, the times before `to` at which DetermineTimeZoneOffset() may
- * change: it looks at the first change of the zone that is a day or less before
- * the time taken as UTC, and goes by the offset after it from the time on that
- * this offset makes of it.
+ * Collects `from`, and the times before `to` at which
+ * DetermineTimeZoneOffset() may change its result.  That function takes the
+ * time as UTC, and looks for the first change of the zone after the day
+ * before.  The offset after that change applies from the time on that this
+ * offset gives the change.
  */
 static void
 skx_condition_zone_times(Timestamp from, Timestamp to, SkxZoneTimes *times)
@@ -273,8 +291,9 @@ skx_condition_zone_times(Timestamp from, Timestamp to, SkxZoneTimes *times)
 }
 
 /*
- * The moment among the times from one at which the offset changes up to the
- * next: `least` and `most` as far as these are known, and what is equal.
+ * Looks for the moment among the times in [from, to), in which the offset is
+ * constant.  Updates *least and *most, and adds the time that is equal to the
+ * moment.
  */
 static void
 skx_condition_zone_piece(TimestampTz moment, Timestamp from, Timestamp to,

@@ -1,12 +1,12 @@
 /*
  * continuation_origin.c
- *	  What a token says that it belongs to, and the refusal of others.
+ *	  Makes the origin of a token, and refuses tokens of another origin.
  *
- * A token names the row that was given last, not a state of the index: flushes
- * and merges do not concern it.  It says what it belongs to, so that one of
- * another query does not pass over rows in silence.  The checksum finds damage;
- * it keeps no secret, so that what a token holds is to be checked where it is
- * used, like any other argument.
+ * A token names the row that was returned last, not a state of the index, so
+ * flushes and merges do not affect it.  It names its origin, so that a token
+ * of another query does not skip rows silently.  The checksum finds damage.
+ * It is no secret, so what a token holds is checked where it is used, like any
+ * other argument.
  */
 #include "postgres.h"
 
@@ -35,7 +35,10 @@ skx_continuation_begin(SkxTokenOrigin *origin, uint32 magic, uint32 version,
 	origin->heap = SKX_LOCATOR_NUMBER(SKX_REL_LOCATOR(heap));
 }
 
-/* Where the bytes of the operands lie is no part of a query. */
+/*
+ * The hash leaves out where the bytes of the operands lie, which is no part of
+ * a query.
+ */
 uint64
 skx_continuation_hash(TSQuery query, uint64 seed)
 {

@@ -1,17 +1,20 @@
 /*
  * query_ahead.c
- *	  Asks for what a query will read first.
+ *	  Prefetches what a query reads first.
  *
- * Once the lexemes are looked up it is known where their lists begin, and
- * which of them matter: a conjunction without one of its lexemes reads
- * nothing.
+ * Once the lexemes are looked up, it is known where their lists begin, and
+ * which of the lists matter.  A conjunction that lacks one of its lexemes
+ * reads nothing.
  */
 #include "postgres.h"
 
 #include "miscadmin.h"
 #include "read/query/query_internal.h"
 
-/* How many documents a conjunction can have, as its lexemes tell. */
+/*
+ * Returns an upper bound of the number of documents of a conjunction, as the
+ * df of its lexemes tells.
+ */
 static uint32
 skx_query_first_candidates(const SkxOpening *o, const SkxQueryNode *node,
 						   uint32 candidates)
@@ -29,8 +32,8 @@ skx_query_first_candidates(const SkxOpening *o, const SkxQueryNode *node,
 }
 
 /*
- * Collects the lists of a subtree that is asked about `candidates` documents at
- * most; takes them back and returns false when it cannot match.
+ * Collects the lists of a subtree that filters at most `candidates` documents.
+ * If the subtree cannot match, takes its lists back and returns false.
  */
 static bool
 skx_query_first(const SkxOpening *o, SkxCursorStarts *starts,

@@ -2,19 +2,21 @@
  * query_chain.c
  *	  Phrases that are chains of plain lexemes, a <d1> b <d2> c ...
  *
- * Matched by intersecting position lists from left to right: what survives
- * link i are the positions of link i that complete the phrase so far.
+ * A chain is matched by joining position lists from left to right.  The
+ * positions of link i that complete the phrase up to it are kept for link i +
+ * 1.
  *
- * Candidates are verified in batches, link by link: where the positions of a
- * batch lie is known before any of them is read, and their pages are asked
- * for together.  Nothing is asked for of a document that an earlier link has
- * ruled out, but of the first two links: they are read for each candidate.
+ * Candidates are verified in batches, link by link.  Where the positions of a
+ * batch lie is known before any of them is read, so their pages are prefetched
+ * together.  The positions of the first two links are read for each candidate.
+ * Those of a further link are prefetched only for candidates that the links
+ * before it have left.
  */
 #include "postgres.h"
 
 #include "read/query/query_internal.h"
 
-/* Positions that are compared at once. */
+/* The number of positions that are compared at once. */
 #define SKX_CHAIN_LANES		8
 
 typedef uint16 SkxLanes __attribute__((vector_size(2 * SKX_CHAIN_LANES)));
@@ -28,19 +30,22 @@ typedef struct SkxCandidate
 struct SkxChain
 {
 	const SkxQueryNode *node;
-	SkxCursor **lists;			/* of the links */
+	SkxCursor **lists;			/* one for each link */
 	bool		owns_lists;
-	int			size;			/* of the arrays, in candidates */
-	const SkxReads *reads;		/* of the phrase */
-	SkxPositionPlace *places[2];	/* of the first two links, or the next */
+	int			size;			/* capacity of the arrays in candidates */
+	const SkxReads *reads;		/* page loads of the phrase's batches */
+	SkxPositionPlace *places[2];	/* of the first two links; later [0] is of
+									 * the current link */
 	SkxCandidate *candidates;
-	uint16	   *positions;		/* of candidates, one after the other; there
-								 * is room for SKX_POSITIONS_MAX each */
+	uint16	   *positions;		/* positions of the candidates, one after the
+								 * other; capacity of SKX_POSITIONS_MAX for
+								 * each */
 
-	/* with borrowed lists */
+	/* The following are set only with borrowed lists. */
 	SkxReads	own_reads;
-	const uint32 *placed;		/* documents, the candidates among them, */
-	SkxPositionPlace *const *given; /* and by link where positions are in them */
+	const uint32 *placed;		/* documents, which include all candidates */
+	SkxPositionPlace *const *given; /* by link: where its positions are in the
+									 * documents of `placed` */
 };
 
 SkxChain *
@@ -65,7 +70,7 @@ skx_query_chain_open(const SkxOpening *o, const SkxQueryNode *node,
 		if (o->terms[slot].df == 0)
 			elog(ERROR, "phrase of a lexeme that the segment lacks");
 
-		/* Their nodes are read for the conjunction. */
+		/* The conjunction reads the nodes of these lists. */
 		chain->lists[i] = skx_cursor_open(o->seg, &o->terms[slot],
 										  SKX_CURSOR_RESCAN);
 	}
@@ -95,7 +100,7 @@ skx_query_chain_close(SkxChain *chain)
 	pfree(chain);
 }
 
-/* Makes room for a batch. */
+/* Grows the arrays to a capacity of n candidates. */
 static void
 skx_query_chain_reserve(SkxChain *chain, int n)
 {
@@ -129,14 +134,20 @@ skx_query_positions(uint16 *positions, int n, uint8 labels)
 	return kept;
 }
 
-/* How often groups of positions are compared, if each one is with all. */
+/*
+ * Returns the number of comparisons if each position of the left is compared
+ * with all groups of the right.
+ */
 static inline int
 skx_query_chain_comparisons(int nleft, int nright)
 {
 	return nleft * ((nright + SKX_CHAIN_LANES - 1) / SKX_CHAIN_LANES);
 }
 
-/* A group of n positions, or of the first ones of them; others are 0. */
+/*
+ * Returns a group of the first positions of n, without labels.  If there are
+ * fewer than SKX_CHAIN_LANES, the others are 0.
+ */
 static inline SkxLanes
 skx_query_chain_lanes(const uint16 *positions, int n)
 {
@@ -169,8 +180,10 @@ skx_query_chain_any(SkxLanes found)
 }
 
 /*
- * Each of `left` with all of `right`, which has room for a group more.  Few are
- * compared in less time than branches take that go one way or the other.
+ * Joins as skx_query_chain_join() does, by comparing each position of `left`
+ * with all of `right`.  `right` has a capacity of one more group.  If there
+ * are few positions, this takes less time than branches that cannot be
+ * predicted.
  */
 static int
 skx_query_chain_compare(uint16 *left, int nleft, const uint16 *right,
@@ -197,9 +210,9 @@ skx_query_chain_compare(uint16 *left, int nleft, const uint16 *right,
 }
 
 /*
- * Keeps the positions of `left` that lie `distance` before one of `right`, as
- * those of `right`; without labels.  TS_execute finds nothing at position 0,
- * which only a value that came in binary can have.
+ * Keeps the positions of `right` that lie `distance` after one of `left`.
+ * Puts them into `left`, without labels; returns how many.  TS_execute() finds
+ * nothing at position 0, which only a value that came in binary can have.
  */
 static int
 skx_query_chain_join(uint16 *left, int nleft, const uint16 *right, int nright,
@@ -229,7 +242,10 @@ skx_query_chain_join(uint16 *left, int nleft, const uint16 *right, int nright,
 	return kept;
 }
 
-/* Positions of a link of the phrase in a document, with the labels asked for. */
+/*
+ * Reads the positions of a link in a document that have the labels of the
+ * link; returns how many.
+ */
 static inline int
 skx_query_chain_positions(SkxCursor *list, const SkxPositionPlace *place,
 						  uint8 labels, uint16 *positions)
@@ -239,7 +255,10 @@ skx_query_chain_positions(SkxCursor *list, const SkxPositionPlace *place,
 	return labels == 0 ? n : skx_query_positions(positions, n, labels);
 }
 
-/* Where the positions of a link are in a document; false: it has none. */
+/*
+ * Finds where the positions of a link are in a document.  Returns false if
+ * there are none.
+ */
 static inline bool
 skx_query_chain_place(SkxChain *chain, int link, uint32 doc, int *at,
 					  SkxPositionPlace *place)
@@ -256,8 +275,8 @@ skx_query_chain_place(SkxChain *chain, int link, uint32 doc, int *at,
 }
 
 /*
- * Finds where the positions of a link are in documents, and drops those where
- * it has none.  What belongs to the documents moves with them.
+ * Finds where the positions of a link are in n documents, and drops the
+ * documents without any.  Moves what is kept for each document with it.
  */
 static int
 skx_query_chain_locate(SkxChain *chain, int link, uint32 *docs, int n,
@@ -282,8 +301,9 @@ skx_query_chain_locate(SkxChain *chain, int link, uint32 *docs, int n,
 }
 
 /*
- * Asks for the pages of `nlinks` links from `first` on of the candidates from
- * `i` on; returns the first candidate not decided on.
+ * Prefetches the positions of nlinks links, from `first` on, for candidates i
+ * to n - 1, unless all was found in the cache lately.  Returns the candidate
+ * at which this is to be decided again.
  */
 static int
 skx_query_chain_ask(SkxChain *chain, int first, int nlinks, int i, int n)
@@ -293,7 +313,8 @@ skx_query_chain_ask(SkxChain *chain, int first, int nlinks, int i, int n)
 }
 
 /*
- * The first two links.
+ * Joins the positions of the first two links; returns how many candidates are
+ * left.
  */
 static int
 skx_query_chain_begin(SkxChain *chain, uint32 *docs, int n)
@@ -315,7 +336,7 @@ skx_query_chain_begin(SkxChain *chain, uint32 *docs, int n)
 
 		if (i >= asked && i % SKX_PHRASE_LOOK == 0)
 			asked = skx_query_chain_ask(chain, 0, 2, i, n);
-		/* those that are compared in groups first: they are to be stored then */
+		/* right ones are compared in groups: they are stored by then */
 		nright = skx_query_chain_positions(chain->lists[1], &chain->places[1][i],
 										   labels[1], right);
 		nleft = skx_query_chain_positions(chain->lists[0], &chain->places[0][i],
@@ -333,7 +354,7 @@ skx_query_chain_begin(SkxChain *chain, uint32 *docs, int n)
 }
 
 /*
- * A further link.
+ * Joins the positions of a further link; returns how many candidates are left.
  */
 static int
 skx_query_chain_go_on(SkxChain *chain, int link, uint32 *docs, int n)

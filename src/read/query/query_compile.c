@@ -1,13 +1,15 @@
 /*
  * query_compile.c
- *	  From tsquery to a tree of sets of documents.
+ *	  Compiles tsqueries and conditions into a tree of sets of documents.
  *
  * Outside phrases, a tsquery is two-valued logic over "the document has the
- * lexeme (with one of these labels)": AND, OR and NOT become set operations.
- * A phrase operator depends on positions: it becomes a PHRASE node whose only
+ * lexeme (with one of these labels)". AND, OR and NOT become set operations.
+ * A phrase operator depends on positions.  It becomes a PHRASE node whose only
  * child admits every document that could match, and whose verification
- * decides.  Rows of one operator are flattened and double negations cancelled,
- * in loops, so that long queries do not need a deep stack.
+ * decides.
+ *
+ * Rows of one operator are flattened and double negations are cancelled in
+ * loops, so that long queries do not need a deep stack.
  */
 #include "postgres.h"
 
@@ -22,10 +24,10 @@ typedef struct SkxCompile
 	TSQuery		query;
 	QueryItem  *items;
 	char	   *operands;
-	SkxQueryNode *leaves;		/* room for operands, */
-	int			nleaves;		/* for so many more */
-	const SkxQueryNode **seen;	/* by lexeme: the operator that had it last, */
-	uint8	   *seen_labels;	/* with these labels */
+	SkxQueryNode *leaves;		/* memory for operands that follow */
+	int			nleaves;		/* capacity of `leaves` */
+	const SkxQueryNode **seen;	/* by lexeme: the last operator that had it */
+	uint8	   *seen_labels;	/* by lexeme: the labels it had there */
 } SkxCompile;
 
 static SkxQueryNode *skx_query_compile_item(SkxCompile *c, QueryItem *item);
@@ -100,8 +102,8 @@ skx_query_is_operator(QueryItem *item, int8 oper)
 }
 
 /*
- * Adds the operands of a row of one operator; the parser hangs rows to the
- * left, so that recursion only follows parentheses on the right.
+ * Adds the operands of a row of one operator.  The parser nests rows to the
+ * left, so recursion only follows parentheses on the right.
  */
 static void
 skx_query_gather(SkxCompile *c, QueryItem *item, int8 oper,
@@ -124,8 +126,8 @@ skx_query_gather(SkxCompile *c, QueryItem *item, int8 oper,
 }
 
 /*
- * Notes the links of a <d1> b <d2> c ... when all operands are plain lexemes,
- * which query_phrase.c matches without the general evaluator.
+ * Sets the links of a <d1> b <d2> c ... if all operands are plain lexemes.
+ * Such a phrase is matched by query_chain.c, without TS_execute().
  */
 static void
 skx_query_chain(SkxQueryPhrase *phrase)
@@ -178,9 +180,9 @@ skx_query_compare_prefixes(const void *a, const void *b)
 }
 
 /*
- * A prefix that an operator has twice, with the same labels, would go through
- * all of its lexemes again.  Where one of the node's is such, prefixes are put at
- * the end, in order.
+ * Drops prefixes that an operator has twice with the same labels, as each
+ * would go through all of its lists again.  If there are any, the prefixes
+ * that are left are put at the end, in order.
  */
 static void
 skx_query_drop_prefixes(SkxQueryNode *node, int nprefixes)
@@ -212,8 +214,9 @@ skx_query_drop_prefixes(SkxQueryNode *node, int nprefixes)
 }
 
 /*
- * A lexeme that an operator has twice, with the same labels, says nothing more:
- * a query by the words of a text repeats them for their scores.
+ * Drops lexemes that an operator has twice with the same labels.  They change
+ * no match, but a query made of the words of a text repeats words for their
+ * scores.
  */
 static void
 skx_query_drop_repeats(SkxCompile *c, SkxQueryNode *node)
@@ -243,8 +246,9 @@ skx_query_drop_repeats(SkxCompile *c, SkxQueryNode *node)
 }
 
 /*
- * The set of documents that a subtree of a phrase could accept: negations
- * admit everything, since what they exclude depends on positions.
+ * Returns a node that admits every document that a subtree of a phrase could
+ * accept.  Negations admit everything, since what they exclude depends on
+ * positions.
  */
 static SkxQueryNode *
 skx_query_admit(SkxCompile *c, QueryItem *item)
@@ -321,9 +325,7 @@ skx_query_compile_item(SkxCompile *c, QueryItem *item)
 	return node;
 }
 
-/*
- * Could the node match a document without any lexeme?
- */
+/* Returns true if the node could match a document without any lexeme. */
 static bool
 skx_query_accepts_none(const SkxQueryNode *node)
 {
@@ -375,7 +377,10 @@ skx_query_operands(TSQuery query)
 	return n;
 }
 
-/* Adds a tsquery's lexemes that are looked up whole; returns how many. */
+/*
+ * Adds a tsquery's lexemes that are no prefixes to the n that the query has.
+ * Returns how many the query has then.
+ */
 static int
 skx_query_add_lexemes(SkxQuery *query, TSQuery from, int n)
 {
@@ -415,7 +420,10 @@ skx_query_condition_lexemes(const SkxCondition *c)
 	return n;
 }
 
-/* Adds those of a condition; returns how many there are. */
+/*
+ * Adds the lexemes of a condition to the n that the query has.  Returns how
+ * many the query has then.
+ */
 static int
 skx_query_add_condition(SkxQuery *query, const SkxCondition *c, int n)
 {
@@ -435,9 +443,7 @@ skx_query_add_condition(SkxQuery *query, const SkxCondition *c, int n)
 	return n;
 }
 
-/*
- * Gathers the lexemes that are looked up whole.
- */
+/* Sets query->lexemes to all lexemes that are no prefixes. */
 static void
 skx_query_gather_lexemes(SkxQuery *query)
 {
@@ -484,7 +490,7 @@ skx_query_compile_query(SkxCompile *c, TSQuery query)
 	return skx_query_compile_item(c, c->items);
 }
 
-/* A node of so many lexemes of a condition. */
+/* Returns a node of the given kind of all lexemes of a condition. */
 static SkxQueryNode *
 skx_query_compile_lexemes(SkxCompile *c, const SkxCondition *condition,
 						  SkxNodeKind kind)
@@ -508,7 +514,7 @@ skx_query_compile_lexemes(SkxCompile *c, const SkxCondition *condition,
 	return node->nchildren == 1 ? node->children[0] : node;
 }
 
-/* A node of the values of a range. */
+/* Returns a node of the values of a range. */
 static SkxQueryNode *
 skx_query_compile_range(const SkxCondition *condition)
 {
@@ -524,7 +530,7 @@ skx_query_compile_range(const SkxCondition *condition)
 static SkxQueryNode *skx_query_compile_condition(SkxCompile *c,
 												 const SkxCondition *condition);
 
-/* What has to be met together. */
+/* Returns the conjunction of the conditions of an arm. */
 static SkxQueryNode *
 skx_query_compile_arm(SkxCompile *c, const SkxArm *arm)
 {
@@ -576,7 +582,7 @@ skx_query_compile_condition(SkxCompile *c, const SkxCondition *condition)
 	}
 }
 
-/* Is there what no document meets? */
+/* Returns true if a tsquery is empty or a condition is never met. */
 static bool
 skx_query_is_never(const SkxQuery *query)
 {
@@ -591,7 +597,10 @@ skx_query_is_never(const SkxQuery *query)
 	return false;
 }
 
-/* A query or condition that all have to meet, of which `on_text` ask for it. */
+/*
+ * Adds a clause that every match has to meet.  Clears *accepts_none if the
+ * clause is on the text, and requires a lexeme.
+ */
 static void
 skx_query_require(SkxQuery *query, SkxQueryNode *node, bool on_text,
 				  bool *accepts_none)

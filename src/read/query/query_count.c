@@ -1,19 +1,26 @@
 /*
  * query_count.c
- *	  How many documents of a segment match, without these documents.
+ *	  Counts the matches of a query in a segment without listing them.
  *
- * Windows of bits are counted as they are.  One large list need not be put into
- * them: of a conjunction its postings are looked up in what all others have,
- * and of a disjunction those that are there are not counted twice.
+ * Windows of bits are counted as they are.  One large list need not be put
+ * into them.  The postings of the list are looked up in the windows of all
+ * other clauses.  Those found there are the matches of a conjunction.  For a
+ * disjunction they are the documents that would be counted twice.
  */
 #include "postgres.h"
 
 #include "read/query/query_internal.h"
 
-/* Of more than one document in so many, bits are put into windows by words. */
+/*
+ * A list with more than one document in SKX_COUNT_SPARSE is put into windows
+ * by whole words of bits, so its postings are not looked up.
+ */
 #define SKX_COUNT_SPARSE	8
 
-/* Does it match by windows of bits, without positions? */
+/*
+ * Returns true if the iterator finds its matches by windows of bits, without
+ * positions.
+ */
 static bool
 skx_query_is_windowed(const SkxIter *it)
 {
@@ -23,7 +30,7 @@ skx_query_is_windowed(const SkxIter *it)
 		it->kind == SKX_NODE_BITMAP;
 }
 
-/* Clears those of a window's bits that are not in [from, to). */
+/* Clears the bits of a window that are not in [from, to). */
 static void
 skx_query_clip(uint64 *bits, uint32 window, uint32 from, uint32 to)
 {
@@ -44,7 +51,9 @@ skx_query_clip(uint64 *bits, uint32 window, uint32 from, uint32 to)
 	}
 }
 
-/* A disjunction whose clauses are opened, and are put into windows. */
+/*
+ * Returns true if it is a disjunction whose clauses are open and fill windows.
+ */
 static bool
 skx_query_is_filled_or(const SkxIter *it)
 {
@@ -53,9 +62,10 @@ skx_query_is_filled_or(const SkxIter *it)
 }
 
 /*
- * The largest list of a conjunction or disjunction whose postings can be looked
- * up in windows that the others have filled; NULL: there is none.  Keys are
- * tested of what lists have left, so beside them all lists are put into windows.
+ * Returns the largest list of a conjunction or disjunction whose postings can
+ * be looked up in windows that the others fill, or NULL if there is none.  If
+ * a clause is a range by keys, there is none: keys are tested only for
+ * documents that all lists have left.
  */
 static SkxIter *
 skx_query_looked_up(const SkxIter *it)
@@ -82,7 +92,7 @@ skx_query_looked_up(const SkxIter *it)
 	return largest;
 }
 
-/* The node without one of its positive clauses. */
+/* Returns a copy of the node without one of its positive clauses. */
 static SkxIter
 skx_query_but(const SkxIter *it, const SkxIter *clause)
 {
@@ -100,8 +110,10 @@ skx_query_but(const SkxIter *it, const SkxIter *clause)
 }
 
 /*
- * By windows of all clauses but one (NULL: of all), whose postings are looked up
- * in them.  Of a disjunction with such a one [from, to) is the whole segment.
+ * Counts the matches in [from, to) by windows of all clauses but one, whose
+ * postings are looked up in them.  If looked_up is NULL, it uses the windows
+ * of all clauses.  For a disjunction with a list that is looked up, [from, to)
+ * must be the whole segment.
  */
 static uint64
 skx_query_count_windows(SkxIter *it, SkxIter *looked_up, uint32 from,
@@ -131,7 +143,7 @@ skx_query_count_windows(SkxIter *it, SkxIter *looked_up, uint32 from,
 	return n;
 }
 
-/* How many of them match; they are overwritten. */
+/* Returns the number of documents that match; overwrites docs. */
 static int
 skx_query_count_filtered(SkxIter *it, uint32 *docs, int n)
 {
@@ -141,7 +153,10 @@ skx_query_count_filtered(SkxIter *it, uint32 *docs, int n)
 	return matching + skx_query_filter(it, docs + half, n - half);
 }
 
-/* All of what it yields, but for what `but` (NULL: nothing) has. */
+/*
+ * Returns the number of documents that the iterator yields, without those that
+ * `but` matches.  If `but` is NULL, none are left out.
+ */
 static uint64
 skx_query_count_listed(SkxIter *it, SkxIter *but, uint32 from, uint32 to)
 {
@@ -161,9 +176,10 @@ skx_query_count_listed(SkxIter *it, SkxIter *but, uint32 from, uint32 to)
 }
 
 /*
- * The clause of a disjunction that has so many more documents than all the
- * others together that only these are looked up in it, as it tells how many it
- * has; NULL: there is none.
+ * Returns the clause of a disjunction that has far more documents than all
+ * others together, or NULL if there is none.  Its documents need not be read,
+ * since its df tells their number.  Only the documents of the other clauses
+ * are looked up in it.
  */
 static SkxIter *
 skx_query_largest(const SkxIter *it)
@@ -184,7 +200,10 @@ skx_query_largest(const SkxIter *it)
 	return largest;
 }
 
-/* Of a whole segment. */
+/*
+ * Counts the matches of a disjunction in the whole segment, by looking the
+ * documents of the other clauses up in the largest one.
+ */
 static uint64
 skx_query_count_apart(SkxIter *it, SkxIter *largest)
 {

@@ -2,12 +2,12 @@
  * query_iter.c
  *	  Set operations on documents, batch by batch.
  *
- * Every node can do two things: generate its own documents in ascending
- * order, and filter documents that another node generated.  A conjunction
- * lets its cheapest clause generate and the others filter, so that long lists
- * are only touched where survivors are (that is what their skips are for);
- * when these are in most places of the lists, it works on windows of bits like a
- * disjunction, which reads its lists in one pass.
+ * Every node can generate its own documents in ascending order, and filter
+ * documents that another node has generated.  The cheapest clause of a
+ * conjunction generates, and the others filter.  So long lists are read only
+ * where candidates are, by means of their skip lists.  If the candidates lie
+ * in most sub-blocks of the lists, the conjunction works on windows of bits.
+ * Like a disjunction it then reads its lists in one pass.
  */
 #include "postgres.h"
 
@@ -15,7 +15,10 @@
 #include "port/pg_bitutils.h"
 #include "read/query/query_internal.h"
 
-/* Those of a word of bits, from document `base` on, that are in [from, limit). */
+/*
+ * Clears the bits of documents outside [from, limit) in a word of bits, whose
+ * first document is `base`.
+ */
 static inline uint64
 skx_query_word_within(uint64 word, uint32 base, uint32 from, uint32 limit)
 {
@@ -29,9 +32,9 @@ skx_query_word_within(uint64 word, uint32 base, uint32 from, uint32 limit)
 }
 
 /*
- * Turns bits of a window into documents in [from, limit).  Few bits are mostly
- * one of a word or none, which one bit that is taken at once does without a
- * branch.
+ * Turns bits of a window into documents in [from, limit).  If few bits are
+ * set, most words have one bit or none.  The first bit of a word is therefore
+ * taken without a branch.
  */
 static int
 skx_query_unpack(const uint64 *bits, uint32 window, uint32 from,
@@ -62,10 +65,10 @@ skx_query_scratch(SkxIter *it)
 }
 
 /*
- * The window to fill for matches in [start, limit): at a word boundary, and
- * not past the limit, since lists do not come back for what lies there.  A
- * limit below the end of the segment is the end of the caller's window, which
- * starts at or below `start`.
+ * Returns the window to fill for matches in [start, limit).  It begins at a
+ * word boundary, and does not go past the limit, since lists cannot move back.
+ * A limit below the end of the segment is the end of the caller's window,
+ * which starts at or below `start`.
  */
 static uint32
 skx_query_window(const SkxIter *it, uint32 start, uint32 limit)
@@ -93,7 +96,10 @@ skx_query_window_is_empty(const uint64 *bits)
 
 static void skx_query_restrict(SkxIter *it, uint32 window, uint64 *bits);
 
-/* To a range of coarse keys: those within, and values at its ends. */
+/*
+ * Clears the bits of documents that are not in a range of coarse keys.  The
+ * children are the keys within the range, and the values at its ends.
+ */
 static void
 skx_query_restrict_range(SkxIter *it, uint32 window, uint64 *bits)
 {
@@ -138,7 +144,10 @@ skx_query_restrict(SkxIter *it, uint32 window, uint64 *bits)
 		bits[w] &= negative ? ~other[w] : other[w];
 }
 
-/* What of a conjunction fills a window: lists first, then keys. */
+/*
+ * Returns the number of the clause that fills a window first: a list if there
+ * is one, since keys are tested only for documents that are left.
+ */
 static int
 skx_query_first_fill(const SkxIter *it)
 {
@@ -151,8 +160,8 @@ skx_query_first_fill(const SkxIter *it)
 }
 
 /*
- * Intersects the clauses that need no positions; the first is one of them.  Keys
- * are looked at last, only those of documents that are left.
+ * Intersects the clauses that read no positions; the first clause is one of
+ * them.  Keys are tested last, and only for documents that are left.
  */
 static void
 skx_query_fill_and(SkxIter *it, uint32 window, uint64 *bits)
@@ -179,8 +188,9 @@ skx_query_fill_and(SkxIter *it, uint32 window, uint64 *bits)
 }
 
 /*
- * A bound by the clauses that read no positions.  The others have not seen the
- * documents of earlier windows yet, and must not move past them.
+ * Returns a lower bound of the next match by the clauses that read no
+ * positions.  The other clauses have not filtered the documents of earlier
+ * windows yet, so they must not move past these.
  */
 static uint32
 skx_query_bound_cheap(SkxIter *it, uint32 from)
@@ -211,7 +221,10 @@ skx_query_next_window(SkxIter *it, uint32 from, uint32 limit, bool dense,
 	return true;
 }
 
-/* Generates by a window of bits. */
+/*
+ * Generates matches by filling a window of bits.  `dense` is as in
+ * skx_query_next_window().
+ */
 static uint32
 skx_query_generate_window(SkxIter *it, uint32 from, uint32 limit,
 						  uint32 *docs, int *n, bool dense)
@@ -228,8 +241,8 @@ skx_query_generate_window(SkxIter *it, uint32 from, uint32 limit,
 }
 
 /*
- * Keeps the documents that match the clauses which have not generated them,
- * those that read positions last and only if `positions`.
+ * Keeps the documents that match the clauses which have not generated them.
+ * Clauses that read positions filter last, and only if `positions` is true.
  */
 static int
 skx_query_filter_and(SkxIter *it, uint32 *docs, int n, bool positions)
@@ -264,8 +277,8 @@ skx_query_generate_and(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
 }
 
 /*
- * Documents that match as far as that can be told without positions, or by
- * the first of several clauses that read them.
+ * Generates candidates: documents that match as far as can be told without
+ * positions, or by the first of several clauses that read them.
  */
 static uint32
 skx_query_candidates(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
@@ -276,23 +289,22 @@ skx_query_candidates(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
 	return skx_query_generate_and(it, from, limit, docs, n);
 }
 
-/*
- * Candidates that wait for what reads positions.
- */
+/* Candidates whose positions are still to be read. */
 struct SkxHeld
 {
-	int			batch;			/* how many to try next */
-	int			at;				/* those before it have been tried */
+	int			batch;			/* number of candidates in the next batch */
+	int			at;				/* candidates before this one are done */
 	int			n;
-	uint32		next;			/* where candidates go on after them */
+	uint32		next;			/* candidates go on from this document */
 	uint32		docs[SKX_QUERY_BATCH];
 };
 
 #define SKX_HELD_FIRST		8
 
 /*
- * Generates for a node that reads positions: a few candidates at first, then
- * more, so that one row does not cost the positions of many.
+ * Generates for a node that reads positions.  It verifies few candidates at
+ * first, then more, so that a query for one row does not read the positions of
+ * many candidates.
  */
 static uint32
 skx_query_generate_held(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
@@ -324,7 +336,11 @@ skx_query_generate_held(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
 	from = held->at < held->n ? held->docs[held->at] : held->next;
 	if (it->kind == SKX_NODE_PHRASE)
 		k = skx_query_phrase_filter(it->phrase, docs, k);
-	/* its words have gone past these documents, and need not be asked */
+
+	/*
+	 * the phrase's words have moved past these documents, which have all of
+	 * them
+	 */
 	if (it->by_phrase)
 		k = skx_query_phrase_filter(it->children[0]->phrase, docs, k);
 	for (i = 1; i < it->nchildren && k > 0; i++)
@@ -346,7 +362,7 @@ skx_query_generate_all(uint32 from, uint32 limit, uint32 *docs, int *n)
 	return end;
 }
 
-/* Group by group, until there is one with a match. */
+/* Generates from the next group of keys that has a match. */
 static uint32
 skx_query_generate_keys(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
 						int *n)
@@ -394,7 +410,8 @@ skx_query_generate(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
 }
 
 /*
- * The clauses that have not generated take SKX_QUERY_BATCH documents at a time.
+ * Filters n candidates, SKX_QUERY_BATCH at a time, by what has not generated
+ * them.
  */
 static int
 skx_query_collect_filter(SkxIter *it, uint32 *docs, int n)
@@ -426,7 +443,11 @@ skx_query_collect(SkxIter *it, uint32 from, uint32 to, int goal, uint32 *docs,
 
 	check_stack_depth();
 	CHECK_FOR_INTERRUPTS();
-	/* Positions of a few candidates first, and then always so. */
+
+	/*
+	 * If the whole answer may not be needed, or a batch of candidates is held
+	 * already, positions are read in small batches.
+	 */
 	if (!it->cheap && (goal < SKX_QUERY_BATCH || it->held != NULL ||
 					   it->by_phrase))
 		split = dense = false;
@@ -449,9 +470,7 @@ skx_query_collect(SkxIter *it, uint32 from, uint32 to, int goal, uint32 *docs,
 	return from;
 }
 
-/*
- * Removes from docs what is in `other`; both ascending.
- */
+/* Removes from docs what is in `other`; both ascend. */
 static int
 skx_query_subtract(uint32 *docs, int n, const uint32 *other, int nother)
 {
@@ -470,8 +489,9 @@ skx_query_subtract(uint32 *docs, int n, const uint32 *other, int nother)
 }
 
 /*
- * Makes bits of what a disjunction matches from the window on, of as much as
- * there is room for; in the end its clauses are not needed any more.
+ * Makes the bitmap of a disjunction from the window on, as far as its capacity
+ * allows.  If the bitmap reaches the end of the segment, the clauses are
+ * closed.
  */
 static void
 skx_query_gather(SkxIter *it, uint32 window)
@@ -490,9 +510,10 @@ skx_query_gather(SkxIter *it, uint32 window)
 }
 
 /*
- * Is a disjunction gathered that is to be asked about n documents?  Once its
- * clauses have been asked for as long as gathering takes, it is: so it never
- * takes twice as long as if the number of questions had been known before.
+ * Returns true if a disjunction that is to filter n documents is gathered into
+ * a bitmap.  It is gathered once filtering by one clause after the other has
+ * cost as much as gathering does.  So filtering never takes more than twice as
+ * long as it would if the number of documents had been known before.
  */
 static bool
 skx_query_is_gathered(SkxIter *it, int n)
@@ -508,7 +529,8 @@ skx_query_is_gathered(SkxIter *it, int n)
 }
 
 /*
- * Each child looks at what no child before it has matched.
+ * Filters by one child after the other.  Each child tests the documents that
+ * no child before it has matched.
  */
 static int
 skx_query_filter_or(SkxIter *it, uint32 *docs, int n)
@@ -591,9 +613,7 @@ skx_query_filter(SkxIter *it, uint32 *docs, int n)
 	}
 }
 
-/*
- * Fills a window from a node that can only generate.
- */
+/* Fills a window from a node that can only generate. */
 static void
 skx_query_fill_generated(SkxIter *it, uint32 window, uint64 *bits)
 {
@@ -615,9 +635,7 @@ skx_query_fill_generated(SkxIter *it, uint32 window, uint64 *bits)
 	}
 }
 
-/*
- * Adds the complement of the child within the segment.
- */
+/* Sets the bits of documents of the segment that the child does not match. */
 static void
 skx_query_fill_not(SkxIter *it, uint32 window, uint64 *bits)
 {

@@ -1,7 +1,7 @@
 /*
  * query_lead.c
- *	  What generates in a conjunction, and whether it does so by documents that
- *	  the other clauses filter, or by windows of bits that they all fill.
+ *	  Decides which clause of a conjunction generates, and whether the other
+ *	  clauses filter its documents or all clauses fill windows of bits.
  */
 #include "postgres.h"
 
@@ -10,30 +10,36 @@
 #include "miscadmin.h"
 #include "read/query/query_internal.h"
 
-/* How many times more documents "far more" are. */
+/*
+ * The words of a phrase generate if the clauses without positions have more
+ * than SKX_LEAD_PHRASE times as much to go through.
+ */
 #define SKX_LEAD_PHRASE		4
 
-/* Of a phrase's two words, and of each further one (sql/cost/cost_model.c). */
+/*
+ * Words that follow each other are fewer than words that occur together.  The
+ * expected number of documents is divided by SKX_LEAD_PAIR for the first two
+ * words of a phrase, and by SKX_LEAD_MORE for each further one
+ * (sql/cost/cost_model.c).
+ */
 #define SKX_LEAD_PAIR		8
 #define SKX_LEAD_MORE		2
 
 /*
- * Work, in ns, of a million passages in memory: of a posting that generates; of
- * a document that is asked about, and of a sub-block that is decoded for it, or
- * has bits to be looked at, as those of lists that one document of so many has;
- * of a bitmap that is looked at; of a posting that is put into a window, and of
- * a window, for each list.  Of 300 conjunctions of two or three words 95 in a
- * hundred take within 8 us, or 15 %, of the faster way, and all together 1.02
- * times as long.
+ * The work of single steps in ns, measured on a million passages in memory.
+ * Of 300 conjunctions of two or three words, 95 in a hundred take at most 8
+ * us, or 15 %, more than the faster way.  All together take 1.02 times as
+ * long.
  */
-#define SKX_LEAD_POSTING	1.5
-#define SKX_LEAD_ASKED		5.5
-#define SKX_LEAD_SUBBLOCK	70.0
-#define SKX_LEAD_BITSET		40.0
-#define SKX_LEAD_BITSETS	4
-#define SKX_LEAD_BIT		3.0
-#define SKX_LEAD_FILLED		0.5
-#define SKX_LEAD_WINDOW		60.0
+#define SKX_LEAD_POSTING	1.5 /* a posting of the list that generates */
+#define SKX_LEAD_ASKED		5.5 /* a document that a list filters */
+#define SKX_LEAD_SUBBLOCK	70.0	/* a sub-block decoded to filter */
+#define SKX_LEAD_BITSET		40.0	/* a sub-block of bits tested to filter */
+#define SKX_LEAD_BITSETS	4	/* lists have bits if more than one in this
+								 * many documents is in them */
+#define SKX_LEAD_BIT		3.0 /* a document that a bitmap filters */
+#define SKX_LEAD_FILLED		0.5 /* a posting that is put into a window */
+#define SKX_LEAD_WINDOW		60.0	/* a window, for each list */
 
 static int
 skx_query_rank(const SkxIter *it)
@@ -42,9 +48,10 @@ skx_query_rank(const SkxIter *it)
 }
 
 /*
- * Positive clauses first, those with few documents before others: they leave
- * least to the rest.  What has to read positions comes after what has not;
- * negations last, those that leave least first.
+ * Compares clauses for skx_query_order().  Positive clauses come first, and
+ * those with few documents before others, since they leave least to the rest.
+ * Clauses that read positions come after those that do not.  Negations come
+ * last, those that leave least first.
  */
 static int
 skx_query_compare_cost(const void *a, const void *b)
@@ -67,7 +74,7 @@ skx_query_order(SkxIter *it)
 		it->npositive++;
 }
 
-/* Has the clause number i generate; the others keep their order. */
+/* Makes clause i the one that generates; the others keep their order. */
 static void
 skx_query_lead_child(SkxIter *it, int i)
 {
@@ -78,8 +85,9 @@ skx_query_lead_child(SkxIter *it, int i)
 }
 
 /*
- * Keys of a column may have to be looked at one by one to yield a few documents:
- * then another clause generates, and those of its documents are.
+ * Lets the clause that goes through least generate.  A range may have to test
+ * very many keys to yield a few documents.  If another clause generates, only
+ * the keys of its documents are tested.
  */
 static void
 skx_query_lead_by_steps(SkxIter *it)
@@ -95,9 +103,9 @@ skx_query_lead_by_steps(SkxIter *it)
 }
 
 /*
- * Where all clauses without positions have far more to go through than the words
- * of a phrase, these words generate: the others are asked about their documents,
- * and positions are read of what is left.
+ * Lets the words of a phrase generate, if all clauses without positions have
+ * far more to go through.  The other clauses filter the documents of these
+ * words, and positions are read of what is left.
  */
 static void
 skx_query_lead_by_phrase(SkxIter *it)
@@ -170,7 +178,10 @@ skx_query_work_filled(const SkxIter *it)
 	return work;
 }
 
-/* Part of the windows that have documents, if so many lie anywhere. */
+/*
+ * Returns the expected share of the windows that have documents, if `docs`
+ * documents are spread at random.
+ */
 static double
 skx_query_windows_met(const SkxIter *it, double docs)
 {
@@ -180,8 +191,9 @@ skx_query_windows_met(const SkxIter *it, double docs)
 }
 
 /*
- * Of a conjunction with a clause that generates without positions: if the others
- * that read none are asked, and if windows are filled.
+ * Estimates the work of a conjunction whose first clause reads no positions.
+ * Sets *asked to the work if the other such clauses filter, and *filled to
+ * that if they fill windows.
  */
 static void
 skx_query_work_both(const SkxIter *it, double *asked, double *filled)
@@ -248,8 +260,9 @@ skx_query_is_less_asked(const SkxIter *it, const SkxIter *largest, double docs)
 }
 
 /*
- * Of a phrase: words that follow each other are not independent.  Those that
- * have all of them are expected as sql/cost/cost_model.c does.
+ * Returns the expected number of matches of a phrase; `all` is the conjunction
+ * of its words.  Words that follow each other are not independent, so the
+ * number of documents with all words is estimated as in sql/cost/cost_model.c.
  */
 static double
 skx_query_likely_phrase(const SkxIter *all)

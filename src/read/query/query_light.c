@@ -1,54 +1,60 @@
 /*
  * query_light.c
- *	  Queries for which a segment is gone through first, as they are written.
+ *	  Tells which tsqueries gather, before they are compiled, and makes light
+ *	  queries that do not.
  *
- * A scan that begins by gathering bits of all lists of a prefix takes long
- * beside a word that few documents have: a planner can ask the index for what
- * follows from the query without the prefix, and leave the prefix to the rows.
+ * A scan that begins by gathering bits of all lists of a prefix takes long,
+ * compared with a scan of a word that few documents have.  A planner can scan
+ * the index for what follows from the query without the prefix, and test the
+ * whole query on the rows.
  *
- * What follows: of a conjunction, what follows from one of its clauses; of a
- * disjunction, the disjunction of what follows from its arms, if something does
- * from each; of a phrase, what follows from one of its operands.  An operand of
- * a phrase is true at places of a document: where it is one lexeme, or a phrase
- * itself, the document matches it as a query, too.  Nothing follows from its
- * negation, which is true at all other places, wherever else the lexeme is.
- * Documents without positions match no phrase, but may match what follows.
+ * From a conjunction follows whatever follows from one of its clauses.  From a
+ * disjunction follows the disjunction of what follows from its arms, if
+ * something follows from each.  From a phrase follows whatever follows from
+ * one of its operands.
+ *
+ * An operand of a phrase is true at positions of a document.  If it is one
+ * lexeme, or a phrase itself, the document matches it as a query, too.
+ * Nothing follows from its negation, which is true at all other positions,
+ * wherever else the lexeme is.  Documents without positions match no phrase,
+ * but may match what follows from it.
  */
 #include "postgres.h"
 
 #include "read/query/query.h"
 #include "read/query/query_internal.h"
 
-/* An operand outside of phrases, or of one. */
+/* Where an item stands: outside of phrases, or as an operand of a phrase. */
 #define SKX_LIGHT_QUERY		0
 #define SKX_LIGHT_OPERAND	1
 
 /*
- * An item and its subtree, which lies behind it: of an operator, its right
- * operand, and its left one.
+ * What is known of an item and its subtree.  An operator's right operand lies
+ * behind it, and then its left operand.
  */
 typedef struct SkxLightItem
 {
-	int			n;				/* items */
-	int64		gathers;		/* its words; a prefix is as many as are
-								 * gathered */
-	int			words[2];		/* of what follows from it; 0: nothing does */
+	int			n;				/* number of items of the subtree */
+	int64		gathers;		/* number of its words; a prefix counts as
+								 * SKX_GATHER_CLAUSES + 1 */
+	int			words[2];		/* by where it stands: number of words of what
+								 * follows from it; 0 if nothing does */
 } SkxLightItem;
 
-/* Items of a subtree. */
+/* The items of a subtree. */
 typedef struct SkxItems
 {
 	int			first;
 	int			n;
 } SkxItems;
 
-/* An item, of which something follows that is still to be written. */
+/* An item from which something follows that is still to be written. */
 typedef struct SkxLightOpen
 {
 	int			item;
 	int			place;			/* SKX_LIGHT_QUERY or SKX_LIGHT_OPERAND */
-	int			left_of;		/* the operator written for it; -1: it is no
-								 * left operand */
+	int			left_of;		/* the operator written of which this is the
+								 * left operand; -1 if it is none */
 } SkxLightOpen;
 
 static inline SkxItems
@@ -114,7 +120,7 @@ skx_query_is_any(TSQuery query)
 	return query->size > 0;
 }
 
-/* Does an item follow from itself, as it is? */
+/* Returns true if what follows from an item is the item itself. */
 static inline bool
 skx_query_stays(const QueryItem *item, const SkxLightItem *light, int place)
 {
@@ -124,7 +130,10 @@ skx_query_stays(const QueryItem *item, const SkxLightItem *light, int place)
 		skx_query_is(item, OP_PHRASE);
 }
 
-/* Words of what follows from an operator with two operands that does not stay. */
+/*
+ * Returns the number of words of what follows from an operator with two
+ * operands that does not stay as it is; 0 if nothing follows.
+ */
 static int
 skx_query_light_words(const QueryItem *item, const SkxLightItem *right,
 					  const SkxLightItem *left, int place)
@@ -143,7 +152,10 @@ skx_query_light_words(const QueryItem *item, const SkxLightItem *right,
 	return n;
 }
 
-/* Operands lie behind their operator, so that they are known before it. */
+/*
+ * Sets lights[i] for each of n items.  Operands lie behind their operator, so
+ * a loop from the end sets them first.
+ */
 static void
 skx_query_light_items(const QueryItem *items, int n, SkxLightItem *lights)
 {
@@ -183,8 +195,8 @@ skx_query_light_items(const QueryItem *items, int n, SkxLightItem *lights)
 }
 
 /*
- * What follows from the first item, into `to`, which has room for all; returns
- * how many items that is.  `open` has room for as many.
+ * Writes what follows from the first item into `to`; returns its number of
+ * items.  `to` and `open` have a capacity of all items.
  */
 static int
 skx_query_light_write(const QueryItem *items, const SkxLightItem *lights,
@@ -245,9 +257,10 @@ skx_query_same_word(TSQuery query, const QueryItem *a, const QueryItem *b)
 }
 
 /*
- * The clauses of a conjunction of so many words at most as are not gathered.  A
- * word that repeats one is left out: it was one of a phrase, and estimates take
- * the two for independent of each other.
+ * Sets kept to the clauses of a conjunction of at most SKX_GATHER_CLAUSES
+ * words; returns how many.  A word that repeats one is left out.  It comes
+ * from a phrase, and estimates would take the two for independent of each
+ * other.
  */
 static int
 skx_query_light_clauses(TSQuery query, const QueryItem *items, int n,
@@ -281,7 +294,9 @@ skx_query_light_clauses(TSQuery query, const QueryItem *items, int n,
 	return nkept;
 }
 
-/* Their conjunction, with the lexemes of the whole query. */
+/*
+ * Returns the conjunction of the clauses, with the lexemes of the whole query.
+ */
 static TSQuery
 skx_query_conjoin(TSQuery query, const QueryItem *items,
 				  const SkxItems *clauses, int n)

@@ -1,21 +1,25 @@
 /*
  * query_offsets.c
- *	  How the operands of a phrase are bound to where it ends.
+ *	  Finds how the operands of a phrase are bound to the position where it
+ *	  ends.
  *
- * As TS_phrase_execute() has it: a phrase is where its right operand is, its
- * left one so much before that as the distance and the right one's width say.
- * AND and OR align what they join, which depends on the document unless none of
- * it has a width.
+ * This follows TS_phrase_execute().  A phrase ends where its right operand
+ * does.  Its left operand ends before that, by the distance and the width of
+ * the right operand.  AND and OR align what they join.  That depends on the
+ * document unless no operand has a width.
  */
 #include "postgres.h"
 
 #include "miscadmin.h"
 #include "read/query/query_places.h"
 
-/* Widths are 0, or modulo SKX_PLACE_BITS from 1 on, or not known. */
+/*
+ * A width is 0, or modulo SKX_PLACE_BITS in 1 to SKX_PLACE_BITS, or
+ * SKX_WIDTH_VARIES if it is not known.
+ */
 #define SKX_WIDTH_VARIES	(SKX_PLACE_BITS + 1)
 
-/* The width of an item, by those of its operands. */
+/* Returns the width of an item, computed from those of its operands. */
 static uint8
 skx_query_item_width(const QueryItem *item, const uint8 *width)
 {
@@ -37,7 +41,7 @@ skx_query_item_width(const QueryItem *item, const uint8 *width)
 	return sum == 0 ? 0 : (sum - 1) % SKX_PLACE_BITS + 1;
 }
 
-/* Binds the operands of an operator, whose own use is known. */
+/* Sets the uses of an operator's operands; its own use is known. */
 static void
 skx_query_bind(const QueryItem *item, const uint8 *width, SkxPlaceUse *use)
 {
@@ -59,9 +63,7 @@ skx_query_bind(const QueryItem *item, const uint8 *width, SkxPlaceUse *use)
 	use[item->qoperator.left] = operand;
 }
 
-/*
- * Operands follow their operators, so that all is done in loops.
- */
+/* Operands lie behind their operators, so loops do without recursion. */
 void
 skx_query_place_uses(const QueryItem *root, int nitems, SkxPlaceUse *uses)
 {

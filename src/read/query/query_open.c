@@ -1,10 +1,11 @@
 /*
  * query_open.c
- *	  Puts a compiled query on one segment: looks up terms, expands prefixes,
- *	  folds away what is empty or full, and orders conjunctions by cost.
+ *	  Opens a compiled query on one segment: expands prefixes, folds clauses
+ *	  that match nothing or everything, and orders conjunctions by cost.
  *
- * All lexemes have been looked up, and all lists asked for, before: what one
- * clause waits for is read with what the others need.
+ * All lexemes have been looked up before, and where all lists begin has been
+ * prefetched.  So what one clause needs is read together with what the others
+ * need.
  */
 #include "postgres.h"
 
@@ -14,16 +15,20 @@
 #include "utils/memutils.h"
 
 /*
- * A range is gone through by the lists of its values if these are not more, and
- * its documents probably fewer than this part of all.
+ * A range reads the lists of its values, not the keys, if there are at most
+ * SKX_RANGE_VALUES and probably less than this share of all documents are in
+ * the range.
  */
 #define SKX_RANGE_VALUES	256
 #define SKX_RANGE_RARE		.02
 
 /*
- * Keys that are looked at in the time of a value, whose list mostly stands in
- * the dictionary (15 ns): narrow ones (.6 ns each with AVX2), and others; of a
- * posting and what is asked about it; and of these, of the list of a value.
+ * Relations between the time to test keys and other times.  The list of a
+ * value, which mostly stands in the dictionary, takes 15 ns.  That is the time
+ * to test SKX_VALUE_KEYS narrow keys (.6 ns each with AVX2), or
+ * SKX_VALUE_KEYS_WIDE others.  A posting, and what is tested of its document,
+ * takes the time of SKX_KEYS_STEP keys.  The list of a value takes the time of
+ * SKX_VALUE_STEPS postings.
  */
 #define SKX_VALUE_KEYS		25
 #define SKX_VALUE_KEYS_WIDE	10
@@ -31,8 +36,10 @@
 #define SKX_VALUE_STEPS		6
 
 /*
- * For a rest: of as many documents as make ten pass, the keys take less time
- * than the lists of more values than this, times one in how many is in range.
+ * A rest filters documents until enough of them have passed; ten are assumed.
+ * Testing the keys of as many documents as that takes is less work than the
+ * lists of very many values.  The limit is SKX_REST_VALUES values, times the
+ * number of documents of the segment for one in the range.
  */
 #define SKX_REST_VALUES		13
 
@@ -93,8 +100,9 @@ skx_query_close(SkxIter *it)
 }
 
 /*
- * A lexeme stored without positions matches whatever labels are asked for, as
- * in the server; with positions, only D unless the list says otherwise.
+ * As in the server, a lexeme stored without positions matches whatever labels
+ * are asked for.  All positions have the label D unless the flags of the term
+ * say otherwise.
  */
 bool
 skx_query_has_term(const SkxTerm *term, uint8 labels)
@@ -128,7 +136,7 @@ skx_query_bitmap(SkxSegment *seg, SkxRange *range, uint64 cost)
 	return it;
 }
 
-/* Terms of a prefix; when they are too many they go into a bitmap. */
+/* The terms of a prefix.  If they are too many, they go into a bitmap. */
 typedef struct SkxExpansion
 {
 	const SkxOpening *o;
@@ -168,8 +176,8 @@ skx_query_visit_terms(SkxSegment *seg, const SkxQueryNode *node,
 }
 
 /*
- * A prefix of many terms is put into *range, without an iterator of its own;
- * *cost is how many documents it may have.
+ * Opens a prefix.  A prefix of many terms is put into *range, and the result
+ * is NULL.  Sets *cost to an upper bound of its number of postings.
  */
 static SkxIter *
 skx_query_expand_prefix(const SkxOpening *o, const SkxQueryNode *node,
@@ -224,18 +232,18 @@ skx_query_open_prefix(const SkxOpening *o, const SkxQueryNode *node)
 }
 
 /*
- * What coarse keys do not tell: which documents with the first key of a range,
- * and with the last one, have values in it.
+ * The two ends of a range of coarse keys.  Keys do not tell which documents
+ * with the first or the last key have values in the range.
  */
 typedef struct SkxRangeEnds
 {
-	SkxQueryNode low;			/* values with that key, and in the range */
+	SkxQueryNode low;			/* values in the range with the first key */
 	SkxQueryNode high;
 	SkxLexeme	low_to;
 	char		bytes[2][SKX_VALUE_HEAD + SKX_KEY_FORM_MOST];
 } SkxRangeEnds;
 
-/* The first value that may have a key: as a lexeme in `bytes`. */
+/* Returns the least value that may have the key, as a lexeme in `bytes`. */
 static SkxLexeme
 skx_query_key_lexeme(const SkxKeyColumn *column, uint64 key, char *bytes)
 {
@@ -248,7 +256,10 @@ skx_query_key_lexeme(const SkxKeyColumn *column, uint64 key, char *bytes)
 	return lexeme;
 }
 
-/* Both ends of a range; `low` is all of it where it has one key. */
+/*
+ * Makes both ends of a range.  If the range has one key, `low` is the whole
+ * range, and `high` is not set.
+ */
 static SkxRangeEnds *
 skx_query_range_ends(const SkxQueryNode *node, const SkxKeyColumn *column,
 					 const SkxKeyRange *range)
@@ -269,7 +280,10 @@ skx_query_range_ends(const SkxQueryNode *node, const SkxKeyColumn *column,
 	return ends;
 }
 
-/* Documents whose keys are between two, of which there are some. */
+/*
+ * Opens an iterator of the documents whose keys are in the range, of which the
+ * segment has some.
+ */
 static SkxIter *
 skx_query_open_keys(const SkxOpening *o, const SkxQueryNode *node,
 					SkxKeyReader *keys, const SkxKeyRange *range)
@@ -287,7 +301,10 @@ skx_query_open_keys(const SkxOpening *o, const SkxQueryNode *node,
 	return it;
 }
 
-/* Of a range of coarse keys: values at its ends, together or not, and keys. */
+/*
+ * The largest number of children of a range of coarse keys: the values at
+ * either end, and the keys between them.
+ */
 #define SKX_RANGE_PARTS		3
 
 static void
@@ -298,7 +315,7 @@ skx_query_add_part(SkxIter *it, SkxIter *part)
 	it->steps = Min((uint64) it->steps + part->steps, PG_UINT32_MAX);
 }
 
-/* Adds the documents of values at the ends. */
+/* Adds the documents that have values at the ends of the range. */
 static void
 skx_query_add_ends(const SkxOpening *o, SkxIter *it, const SkxKeyRange *range)
 {
@@ -323,8 +340,9 @@ skx_query_add_ends(const SkxOpening *o, SkxIter *it, const SkxKeyRange *range)
 }
 
 /*
- * A range of a coarse column: by the keys between its first and its last, and by
- * the values at either end; or by all of its values, where they are few.
+ * Opens a range of a column with coarse keys.  It reads the keys between its
+ * first and its last key, and the lists of the values at either end.  If there
+ * are few values, it reads the lists of all of them.
  */
 static SkxIter *
 skx_query_open_coarse(const SkxOpening *o, const SkxQueryNode *node,
@@ -352,7 +370,10 @@ skx_query_open_coarse(const SkxOpening *o, const SkxQueryNode *node,
 	return it;
 }
 
-/* A range of values, by the keys of documents where the segment has these. */
+/*
+ * Opens a range of values.  It reads the keys of documents if the segment has
+ * these, else lists.
+ */
 static SkxIter *
 skx_query_open_range(const SkxOpening *o, const SkxQueryNode *node)
 {
@@ -376,10 +397,11 @@ skx_query_open_range(const SkxOpening *o, const SkxQueryNode *node)
 }
 
 /*
- * What generates by keys does so by the lists of its values instead, where that
- * takes less time; half of it if all of the answer may not be wanted, as lists
- * have to be gone through before the first document.  A rest is asked about
- * some documents until enough of them have passed.
+ * Replaces an iterator that generates by keys by one of the lists of its
+ * values, if these take less time.  If the whole answer may not be needed,
+ * they must take less than half of it, as the lists are gone through before
+ * the first document.  A rest filters documents until enough of them have
+ * passed.
  */
 static SkxIter *
 skx_query_settle(const SkxOpening *o, SkxIter *it)
@@ -416,8 +438,8 @@ skx_query_settle(const SkxOpening *o, SkxIter *it)
 }
 
 /*
- * Makes many negations of a conjunction one, of a disjunction, which can be
- * gathered.
+ * Joins many negations of a conjunction into the negation of one disjunction,
+ * which can be gathered.
  */
 static void
 skx_query_join_negations(const SkxOpening *o, SkxIter *it)
@@ -457,8 +479,8 @@ skx_query_join_negations(const SkxOpening *o, SkxIter *it)
 }
 
 /*
- * Is a clause of the conjunction a lexeme that the segment does not have, or
- * not with its labels?
+ * Returns true if a clause of the conjunction is a lexeme that the segment
+ * lacks, or lacks with its labels.
  */
 static bool
 skx_query_lacks(const SkxOpening *o, const SkxQueryNode *node)
@@ -476,7 +498,10 @@ skx_query_lacks(const SkxOpening *o, const SkxQueryNode *node)
 	return false;
 }
 
-/* Is the clause one of those that are not opened beside others? */
+/*
+ * Returns true if the clause is one of too many that are not opened at the
+ * same time.
+ */
 static inline bool
 skx_query_is_one_of_many(const SkxOpening *o, const SkxQueryNode *node,
 						 const SkxQueryNode *clause)
@@ -485,7 +510,7 @@ skx_query_is_one_of_many(const SkxOpening *o, const SkxQueryNode *node,
 		(clause->kind != SKX_NODE_TERM || !clause->prefix);
 }
 
-/* Puts the lexemes that are not opened beside others into *range. */
+/* Puts the lexemes that are not opened at the same time into *range. */
 static void
 skx_query_open_many(const SkxOpening *o, const SkxQueryNode *node,
 					SkxRange **range)
@@ -510,7 +535,7 @@ skx_query_open_many(const SkxOpening *o, const SkxQueryNode *node,
 	}
 }
 
-/* Does the clause have phrases? */
+/* Returns true if the node has phrases below it. */
 static bool
 skx_query_reads_positions(const SkxQueryNode *node)
 {
@@ -525,12 +550,14 @@ skx_query_reads_positions(const SkxQueryNode *node)
 	return false;
 }
 
-/* Which clauses that are no lexemes take turns together. */
+/* Says which clauses that are no lexemes take turns together. */
 typedef enum SkxTurnClauses
 {
-	SKX_TURN_ANY,				/* all, of a disjunction */
-	SKX_TURN_ALL,				/* those of a conjunction but for */
-	SKX_TURN_NONE				/* what negations without phrases negate */
+	SKX_TURN_ANY,				/* all clauses, of a disjunction */
+	SKX_TURN_ALL,				/* of a conjunction, all clauses but for those
+								 * of SKX_TURN_NONE */
+	SKX_TURN_NONE				/* of a conjunction, what negations without
+								 * phrases negate */
 } SkxTurnClauses;
 
 static void
@@ -558,8 +585,8 @@ skx_query_add_turns(SkxTurns **turns, const SkxOpening *o,
 }
 
 /*
- * Puts the clauses that are no lexemes and are not opened beside others into
- * *range; of a conjunction those that read positions last.
+ * Puts the clauses that are no lexemes, and are not opened at the same time,
+ * into *range.  Clauses of a conjunction that read positions come last.
  */
 static void
 skx_query_open_turns(const SkxOpening *o, const SkxQueryNode *node,
@@ -590,8 +617,8 @@ skx_query_negation(SkxIter *child)
 }
 
 /*
- * Opens what of a conjunction is not opened beside its other clauses; false: no
- * document has all of it.
+ * Opens the clauses of a conjunction that are not opened at the same time, as
+ * bitmaps.  Returns false if no document matches all of them.
  */
 static bool
 skx_query_open_many_and(const SkxOpening *o, const SkxQueryNode *node,
@@ -620,7 +647,7 @@ skx_query_open_many_and(const SkxOpening *o, const SkxQueryNode *node,
 	return true;
 }
 
-/* Of a conjunction of one clause that clause. */
+/* Frees a conjunction of one clause, and returns that clause. */
 static SkxIter *
 skx_query_unwrap(SkxIter *it)
 {
@@ -631,7 +658,10 @@ skx_query_unwrap(SkxIter *it)
 	return child;
 }
 
-/* Documents of the rarest lexeme of a conjunction; SKX_NO_DOC: it has none. */
+/*
+ * Returns the df of the rarest lexeme of a conjunction, or SKX_NO_DOC if it
+ * has no lexeme.
+ */
 static uint32
 skx_query_rarest(const SkxOpening *o, const SkxQueryNode *node)
 {
@@ -649,9 +679,10 @@ skx_query_rarest(const SkxOpening *o, const SkxQueryNode *node)
 }
 
 /*
- * Is the clause left to the phrase?  That goes through the lists of its prefixes
- * itself; a bitmap of one with more postings than so many documents that are
- * asked about anyway would go through them once more, for hardly fewer.
+ * Returns true if a clause of what admits documents to a phrase is left to the
+ * phrase.  The phrase goes through the lists of its prefixes itself.  A prefix
+ * with more postings than the rarest lexeme has documents would leave hardly
+ * fewer documents.  A bitmap of it would go through its lists once more.
  */
 static bool
 skx_query_leaves(const SkxOpening *o, const SkxQueryNode *clause,
@@ -739,7 +770,10 @@ skx_query_open_and(const SkxOpening *o, const SkxQueryNode *node)
 	return it;
 }
 
-/* The clause that decides on documents with least work is the first one. */
+/*
+ * Adds a child in front of the others, as it tests documents with the least
+ * work.
+ */
 static void
 skx_query_add_first(SkxIter *it, SkxIter *child)
 {
@@ -748,8 +782,8 @@ skx_query_add_first(SkxIter *it, SkxIter *child)
 }
 
 /*
- * Opens a clause of a disjunction; NULL: it is in *many, and *many_cost grows
- * by the documents it may have.
+ * Opens a clause of a disjunction.  Returns NULL if it was put into *many;
+ * *many_cost then grows by an upper bound of its number of documents.
  */
 static SkxIter *
 skx_query_open_clause(const SkxOpening *o, const SkxQueryNode *clause,
@@ -890,8 +924,8 @@ skx_query_open_node(const SkxOpening *o, const SkxQueryNode *node)
 }
 
 /*
- * Gives the lists their roles: those of what generates (`leads`) are traversed,
- * others are probed for `candidates` documents at most.
+ * Gives the lists their roles.  The lists of what generates (`leads`) are
+ * traversed.  The others are probed for at most `candidates` documents.
  */
 static void
 skx_query_roles(SkxIter *it, SkxCursorRole role, bool leads,

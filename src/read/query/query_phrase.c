@@ -1,18 +1,19 @@
 /*
  * query_phrase.c
- *	  Decides which of the admitted documents really match a phrase.
+ *	  Decides which of the admitted documents match a phrase.
  *
- * A chain of plain lexemes, a <d1> b <d2> c ..., is the business of
- * query_chain.c.  Anything else (negations, ORs, prefixes, nesting to the
- * right) is handed to the server's own evaluator, TS_execute, with the
- * positions from the index, so that every corner of its semantics is its own.
+ * A chain of plain lexemes, a <d1> b <d2> c ..., is matched by query_chain.c.
+ * Anything else (negations, ORs, prefixes, nesting to the right) is given to
+ * the server's own TS_execute(), with the positions from the index.  So its
+ * semantics are the server's in every case.
  *
  * A lexeme stored without positions answers "maybe", and a phrase operator
  * over a maybe is false (tsvector_op.c, TS_phrase_execute).
  *
- * Documents are decided on in batches: where the positions of a batch lie is
- * known before any of them is read.  Unless the whole answer is wanted the
- * first batch is small, since one row may be enough; then they grow.
+ * Documents are decided on in batches.  Where the positions of a batch lie is
+ * known before any of them is read.  Unless the whole answer is wanted, the
+ * first batch is small, since one row may be enough; the following batches
+ * grow.
  */
 #include "postgres.h"
 
@@ -22,17 +23,19 @@
 #include "utils/memutils.h"
 
 /*
- * Documents of the first batch, and of later ones at most; where TS_execute
- * decides, a batch makes so many places at most, those of all phrases of the
- * query together, or has one document.
+ * The number of documents in the first batch, and the largest number in a
+ * batch.  If TS_execute() decides, the batches of all phrases of the query may
+ * locate SKX_PHRASE_PLACES position lists together.  A batch has at least one
+ * document.
  */
 #define SKX_PHRASE_FIRST	8
 #define SKX_PHRASE_MOST		256
 #define SKX_PHRASE_PLACES	4096
 
 /*
- * For what is known of prefixes, of all phrases of the query, kB; at most, where
- * work_mem is more; and of one.
+ * The memory budget in kB for the positions of prefixes, in all phrases of a
+ * query.  If the whole answer is wanted it is work_mem if that is more, up to
+ * SKX_PHRASE_ROOM_MOST.  Each phrase has at least SKX_PHRASE_ROOM_LEAST.
  */
 #define SKX_PHRASE_ROOM		4096
 #define SKX_PHRASE_ROOM_MOST (64 * 1024)
@@ -40,34 +43,39 @@
 
 #define SKX_NOT_THERE		PG_UINT32_MAX
 
-/* What is behind one operand. */
+/* The list or the prefix of an operand. */
 typedef struct SkxOperand
 {
-	int			list;			/* of the phrase; -1: none, a prefix, or a
-								 * lexeme that the segment lacks */
-	int			word;			/* of the places; -1: there are none */
+	int			list;			/* number of its list; -1 for a prefix, and
+								 * for a lexeme that the segment lacks */
+	int			word;			/* its number in `prefixes`; -1 if the phrase
+								 * has no prefixes */
 } SkxOperand;
 
 struct SkxPhrase
 {
 	SkxSegment *seg;
 	const SkxQueryNode *node;
-	int			batch;			/* documents of the next one */
-	int			most;			/* that a batch may have */
+	int			batch;			/* number of documents in the next batch */
+	int			most;			/* largest number of documents in a batch */
 	SkxReads	reads;
-	SkxChain   *chain;			/* or all that follows */
-	int			noperands;		/* items of the phrase */
+	SkxChain   *chain;			/* a chain of plain lexemes; NULL for other
+								 * phrases, for which all that follows is set */
+	int			noperands;		/* number of items of the phrase */
 	SkxOperand *operands;
-	SkxPlaces  *prefixes;		/* NULL: it has none */
-	SkxPlaceUse *uses;			/* by item, while it is opened */
-	int			nlists;			/* of all operands */
+	SkxPlaces  *prefixes;		/* NULL if it has no prefixes */
+	SkxPlaceUse *uses;			/* by item; only while the phrase is opened */
+	int			nlists;			/* number of lists of all operands */
 	SkxCursor **lists;
-	SkxPositionPlace **places;	/* by list, in the documents of the batch;
-								 * first SKX_NOT_THERE: it has none */
-	uint32		doc;			/* being decided, */
-	int			which;			/* and its number in the batch */
-	MemoryContext context;		/* what lists keep from document to document */
-	MemoryContext temp;			/* what TS_execute allocates for one of them */
+	SkxPositionPlace **places;	/* by list: where positions in the documents
+								 * of the batch are; `first` is SKX_NOT_THERE
+								 * if a document lacks the lexeme */
+	uint32		doc;			/* the document that is decided on */
+	int			which;			/* its number in the batch */
+	MemoryContext context;		/* for what lists keep from document to
+								 * document */
+	MemoryContext temp;			/* for what TS_execute() allocates for one
+								 * document */
 };
 
 static const char *
@@ -77,7 +85,8 @@ skx_query_operand_lexeme(const SkxPhrase *phrase, const QueryOperand *val)
 }
 
 /*
- * Prefixes first, and those of the same lexeme together.
+ * Compares operands.  Prefixes come first, and operands with the same lexeme
+ * follow each other.
  */
 static int
 skx_query_compare_operand(const void *a, const void *b, void *arg)
@@ -94,7 +103,10 @@ skx_query_compare_operand(const void *a, const void *b, void *arg)
 				  skx_query_operand_lexeme(arg, y), x->length);
 }
 
-/* Opens what is behind an operand, whose lexeme no operand before it has. */
+/*
+ * Opens the list or prefix of an operand.  No operand before it has the same
+ * lexeme.
+ */
 static void
 skx_query_operand_open(const SkxOpening *o, SkxPhrase *phrase,
 					   SkxOperand *operand, const QueryOperand *val)
@@ -119,7 +131,7 @@ skx_query_operand_open(const SkxOpening *o, SkxPhrase *phrase,
 											  val->length, term);
 }
 
-/* What the phrase knows of its prefixes, which are `nwords` words at most. */
+/* Opens the prefixes of the phrase, for at most `nwords` words. */
 static void
 skx_query_phrase_prefixes(const SkxOpening *o, SkxPhrase *phrase, int nwords)
 {
@@ -138,9 +150,9 @@ skx_query_phrase_prefixes(const SkxOpening *o, SkxPhrase *phrase, int nwords)
 }
 
 /*
- * Opens the operands of a general phrase; they are kept by item number, since
- * that is what TS_execute's callback is given.  Those of the same lexeme have
- * one list, or one array of places.
+ * Opens the operands of a general phrase.  They are stored by item number,
+ * since TS_execute() gives its callback the item.  Operands with the same
+ * lexeme share a list, or an array of positions.
  */
 static void
 skx_query_phrase_operands(const SkxOpening *o, SkxPhrase *phrase)
@@ -178,7 +190,8 @@ skx_query_phrase_operands(const SkxOpening *o, SkxPhrase *phrase)
 }
 
 /*
- * The items of a subtree follow its root, those of the left operand last.
+ * Returns the number of items of a subtree.  They follow its root, those of
+ * the left operand last.
  */
 static int
 skx_query_phrase_items(QueryItem *root)
@@ -190,9 +203,7 @@ skx_query_phrase_items(QueryItem *root)
 	return item - root + 1;
 }
 
-/*
- * Makes room for the places of a batch.
- */
+/* Allocates the position places of a batch, and sets phrase->most. */
 static void
 skx_query_phrase_reserve(SkxPhrase *phrase, uint32 nphrases)
 {
@@ -231,7 +242,7 @@ skx_query_phrase_open_general(const SkxOpening *o, SkxPhrase *phrase)
 }
 
 /*
- * If all matches are wanted there is no reason to begin with few documents.
+ * If all matches are wanted, there is no reason to begin with a small batch.
  */
 SkxPhrase *
 skx_query_phrase_open(const SkxOpening *o, const SkxQueryNode *node)
@@ -281,10 +292,10 @@ skx_query_compare_position(const void *a, const void *b)
 }
 
 /*
- * Positions of one list in the document being decided that have one of the
- * labels; -1 when the lexeme is there without any.  TS_execute runs in a
- * context that is reset with each document: what the list allocates must
- * outlive it.
+ * Reads the positions of a list in the current document that have one of the
+ * labels.  Returns their number, or -1 if the lexeme is there without
+ * positions.  TS_execute() runs in a context that is reset after each
+ * document, but what the list allocates must outlive it.
  */
 static int
 skx_query_check_positions(SkxPhrase *phrase, int list, uint8 labels,
@@ -304,7 +315,7 @@ skx_query_check_positions(SkxPhrase *phrase, int list, uint8 labels,
 	return skx_query_positions(positions, n, labels);
 }
 
-/* Positions of an operand in a document, without labels. */
+/* The positions of an operand in a document, without labels. */
 typedef struct SkxFound
 {
 	WordEntryPos *positions;
@@ -345,8 +356,8 @@ skx_query_found_sort(SkxFound *found)
 }
 
 /*
- * Adds places with one of the labels; false when one is of a lexeme that is
- * there without positions.
+ * Adds the positions that have one of the labels.  Returns false if a lexeme
+ * is there without positions.
  */
 static bool
 skx_query_found_places(SkxFound *found, const SkxOccurrence *places, int64 n,
@@ -365,7 +376,10 @@ skx_query_found_places(SkxFound *found, const SkxOccurrence *places, int64 n,
 	return true;
 }
 
-/* Adds the places of a prefix in the document. */
+/*
+ * Adds the positions of a prefix in the document.  Returns false if a lexeme
+ * is there without positions.
+ */
 static bool
 skx_query_check_places(SkxPhrase *phrase, const SkxOperand *operand,
 					   uint8 labels, SkxFound *found)
@@ -378,7 +392,10 @@ skx_query_check_places(SkxPhrase *phrase, const SkxOperand *operand,
 	return skx_query_found_places(found, places, n, labels);
 }
 
-/* Adds the places of a lexeme; false: it is there without positions. */
+/*
+ * Adds the positions of a lexeme in the document.  Returns false if it is
+ * there without positions.
+ */
 static bool
 skx_query_check_list(SkxPhrase *phrase, const SkxOperand *operand,
 					 uint8 labels, SkxFound *found)
@@ -396,7 +413,8 @@ skx_query_check_list(SkxPhrase *phrase, const SkxOperand *operand,
 }
 
 /*
- * TS_execute's question: where is the operand in the document?
+ * A callback of TS_execute(): finds the positions of an operand in the
+ * document.
  */
 static TSTernaryValue
 skx_query_check_operand(void *arg, QueryOperand *val, ExecPhraseData *data)
@@ -437,9 +455,7 @@ skx_query_phrase_matches(SkxPhrase *phrase, uint32 doc)
 	return result;
 }
 
-/*
- * Finds where the positions of a list are in the documents of a batch.
- */
+/* Finds where the positions of a list in the documents of a batch are. */
 static void
 skx_query_phrase_locate(SkxCursor *list, SkxPositionPlace *places,
 						const uint32 *docs, int n)
@@ -456,7 +472,7 @@ skx_query_phrase_locate(SkxCursor *list, SkxPositionPlace *places,
 	skx_cursor_targets(list, NULL, 0);
 }
 
-/* Decides on the documents of a batch; returns how many match. */
+/* Keeps the documents of a batch that match; returns how many. */
 static int
 skx_query_phrase_batch(SkxPhrase *phrase, uint32 *docs, int n)
 {
@@ -483,7 +499,7 @@ skx_query_phrase_batch(SkxPhrase *phrase, uint32 *docs, int n)
 	return kept;
 }
 
-/* Documents that lists and places at hand do not rule out, batch by batch. */
+/* Keeps those of n documents that match, batch by batch; returns how many. */
 static int
 skx_query_phrase_batches(SkxPhrase *phrase, uint32 *docs, int n)
 {

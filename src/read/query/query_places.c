@@ -1,10 +1,12 @@
 /*
  * query_places.c
- *	  Where the prefixes of a phrase are in the documents that it may match.
+ *	  Finds the positions of the prefixes of a phrase, in the documents that
+ *	  the phrase may match.
  *
- * A prefix may have very many lexemes, so that to go through their lists is done
- * for as many documents as there is room for: the scope.  What a few documents
- * need is found for these alone, before it is known whether more are asked for.
+ * A prefix may have very many lexemes.  Their lists are therefore read for as
+ * many documents at once as the memory budget allows: the scope.  If the first
+ * call has few documents, the first scope is these alone, since no others may
+ * be needed.
  */
 #include "postgres.h"
 
@@ -12,19 +14,28 @@
 #include "read/query/query_places.h"
 #include "utils/memutils.h"
 
-/* As many documents are a scope of their own when they are the first. */
+/*
+ * The first scope is the documents of the first call, if they are at most this
+ * many.
+ */
 #define SKX_PLACES_ASKED	256
 
-/* The next scope has so many times the documents of the one before, or of this. */
+/*
+ * Each further scope has SKX_PLACES_GROWTH times the documents of the one
+ * before, which counts as at least SKX_PLACES_LEAST.
+ */
 #define SKX_PLACES_GROWTH	64
 #define SKX_PLACES_LEAST	16
 
-/* Operands that leave ends; more would hardly leave fewer. */
+/*
+ * The largest number of operands that restrict the ends of matches.  More
+ * would hardly leave fewer ends.
+ */
 #define SKX_PLACES_ENDS		4
 
 /*
- * Postings of a prefix by what its lists take: a page of them, and a lexeme whose
- * list stands in the dictionary.
+ * The assumed number of postings in a page of a prefix's lists, and in a list
+ * that stands in the dictionary.
  */
 #define SKX_PLACES_PER_PAGE	5000
 #define SKX_PLACES_PER_TERM	2
@@ -89,7 +100,7 @@ skx_query_places_use(SkxPlaces *p, int word, const SkxPlaceUse *use)
 	for (i = 0; i < w->nuses; i++)
 		if (memcmp(&w->uses[i], use, sizeof(*use)) == 0)
 			return;
-	/* room for 1, 2, 4, ... */
+	/* the capacity is 1, 2, 4, ... */
 	if ((w->nuses & (w->nuses - 1)) == 0)
 	{
 		Size		size = sizeof(SkxPlaceUse) * Max((Size) w->nuses * 2, 1);
@@ -99,14 +110,18 @@ skx_query_places_use(SkxPlaces *p, int word, const SkxPlaceUse *use)
 	w->uses[w->nuses++] = *use;
 }
 
-/* A use that leaves ends: of a word without a prefix, or of one with. */
+/* A use of a word that restricts the ends of matches. */
 typedef struct SkxPlacesEnding
 {
 	SkxPlaceWord *word;
 	const SkxPlaceUse *use;
 } SkxPlacesEnding;
 
-/* The first uses that leave ends, those of prefixes by postings; returns how many. */
+/*
+ * Sets endings to the uses that restrict the ends of matches and have the
+ * fewest postings, ascending.  They are those of prefixes, or those of plain
+ * lexemes.  Returns how many there are, at most SKX_PLACES_ENDS.
+ */
 static int
 skx_places_endings(SkxPlaces *p, bool prefix, SkxPlacesEnding *endings)
 {
@@ -137,7 +152,11 @@ skx_places_endings(SkxPlaces *p, bool prefix, SkxPlacesEnding *endings)
 	return n;
 }
 
-/* Are all places of the word kept while its use leaves ends? */
+/*
+ * Returns true if the positions of the word are kept in the pass that
+ * restricts the ends.  That is done for the last prefix, if it has only one
+ * use.
+ */
 static bool
 skx_places_keeps(const SkxPlacesEnding *endings, int i, int n)
 {
@@ -145,8 +164,9 @@ skx_places_keeps(const SkxPlacesEnding *endings, int i, int n)
 }
 
 /*
- * Goes through the words, those first that leave ends; the last prefix that does
- * keeps its places meanwhile, and then all others do.
+ * Reads the lists of the words.  Those that restrict the ends of matches are
+ * read first.  The last of these prefixes keeps its positions in that pass.
+ * All other prefixes are then read again to keep theirs.
  */
 static void
 skx_places_read(SkxPlaces *p)
@@ -173,7 +193,10 @@ skx_places_read(SkxPlaces *p)
 			skx_query_places_prefix(p, &p->words[i], NULL, true);
 }
 
-/* Makes a scope that begins with the first of n documents asked about. */
+/*
+ * Makes a scope that begins with the first of n documents, and reads the words
+ * in it.
+ */
 static void
 skx_places_gather(SkxPlaces *p, const uint32 *docs, int n)
 {
@@ -200,7 +223,7 @@ skx_places_gather(SkxPlaces *p, const uint32 *docs, int n)
 	MemoryContextSwitchTo(old);
 }
 
-/* Is it known of the document whether it is in the scope? */
+/* Returns true if the scope tells whether the document may match. */
 static inline bool
 skx_places_covers(const SkxPlaces *p, uint32 doc)
 {

@@ -1,11 +1,11 @@
 /*
  * query_places_read.c
- *	  Goes through the lists of a phrase's lexemes and prefixes in the scope.
+ *	  Reads the lists of a phrase's lexemes and prefixes in the scope.
  *
- * Positions are read of those documents alone in which the phrase can still
- * match.  Where operands are bound to its end, each leaves the ends that its
- * places allow, so that the next one's places are kept only where they agree
- * with those of all before.
+ * Positions are read only in documents where the phrase can still match.  If
+ * operands are bound to its end, each leaves only the ends that its positions
+ * allow.  The positions of the next operand are then kept only if they agree
+ * with those of all operands before it.
  */
 #include "postgres.h"
 
@@ -14,36 +14,41 @@
 #include "port/pg_bitutils.h"
 #include "read/query/query_places.h"
 
-/* Terms whose lists are asked for together. */
+/* The number of terms whose lists are prefetched together. */
 #define SKX_PLACES_TERMS	64
 
-/* There is room for so many at first. */
+/* The first capacity of a prefix's positions. */
 #define SKX_PLACES_FIRST	64
 
-/* Documents whose places are looked for together. */
+/* The number of documents whose positions are located together. */
 #define SKX_PLACES_DOCS		256
 
 /*
- * A list with so many times the postings that the scope has documents is sought
- * for these.
+ * In a list with at least this many times as many postings as the scope has
+ * documents, these documents are sought.
  */
 #define SKX_PLACES_SOUGHT	8
 
-/* Documents among which each posting is searched, not those in each list. */
+/*
+ * A scope of more documents than this is not sought in lists: each posting is
+ * looked up in the scope.
+ */
 #define SKX_PLACES_FEW		4096
 
 typedef struct SkxPlacesPass
 {
 	SkxPlaces  *places;
 	SkxPlaceWord *word;
-	const SkxPlaceUse *use;		/* that leaves ends; NULL: none */
+	const SkxPlaceUse *use;		/* the use that restricts the ends, or NULL if
+								 * the pass restricts none */
 	bool		keeps;
-	const uint32 *docs;			/* of the scope, if these are few */
-	int			nterms;			/* not read yet */
+	const uint32 *docs;			/* documents of the scope, if they are few,
+								 * else NULL */
+	int			nterms;			/* number of terms not read yet */
 	SkxTerm		terms[SKX_PLACES_TERMS];
 } SkxPlacesPass;
 
-/* The end of a phrase that has the place. */
+/* Returns the end of a match in which the use has the position. */
 static inline SkxPlaceEnds
 skx_places_end(const SkxPlaceUse *use, uint16 position)
 {
@@ -57,7 +62,7 @@ skx_places_has_label(const SkxPlaceUse *use, uint16 position)
 	return use->labels == 0 || (SKX_LABEL_BIT(position) & use->labels) != 0;
 }
 
-/* The ends that the places allow. */
+/* Returns the ends of matches that the positions allow. */
 static inline SkxPlaceEnds
 skx_places_ends(const SkxPlaceUse *use, const uint16 *positions, int n)
 {
@@ -88,7 +93,7 @@ skx_places_sort(SkxPlaceWord *word)
 	qsort(word->places, word->n, sizeof(SkxOccurrence), skx_places_compare);
 }
 
-/* Leaves the places of documents before the end of the range. */
+/* Drops the positions of documents at or behind the end of the range. */
 static void
 skx_places_leave(SkxPlaces *p)
 {
@@ -112,9 +117,9 @@ skx_places_leave(SkxPlaces *p)
 }
 
 /*
- * Ends the range where the later half of the word's places begins, but not
- * within its first document.  If that has too many, the next time comes when
- * there are twice as many.
+ * Ends the range where the later half of the word's positions begins, but not
+ * within its first document.  If the positions that are left are more than
+ * half of p->most, the next cut comes when there are twice as many.
  */
 static void
 skx_places_cut(SkxPlaces *p, SkxPlaceWord *word)
@@ -133,7 +138,10 @@ skx_places_cut(SkxPlaces *p, SkxPlaceWord *word)
 	p->limit = Max(p->most, p->nplaces * 2);
 }
 
-/* Makes room for n places of a document; false: it is in the range no more. */
+/*
+ * Makes capacity for n positions of a document.  Returns false if the document
+ * is not in the range, which this may have made shorter.
+ */
 static bool
 skx_places_reserve(SkxPlaces *p, SkxPlaceWord *word, uint32 doc, int n)
 {
@@ -151,10 +159,11 @@ skx_places_reserve(SkxPlaces *p, SkxPlaceWord *word, uint32 doc, int n)
 }
 
 /*
- * Is the place kept?  It may be one of a match that ends at one of `ends`; or it
- * is a use's first one of the document: an operand that is not required is true
- * there then, wherever, which may leave others undecided (TS_MAYBE).  *seen are
- * uses that have some.
+ * Returns true if the position is kept.  It is kept if a use may have it in a
+ * match that ends at one of `ends`.  The first position of a use that is not
+ * required is kept, too.  TS_execute() must not take that operand for absent:
+ * if it is there, it may leave others undecided (TS_MAYBE).  *seen is the set
+ * of uses that have a position.
  */
 static inline bool
 skx_places_matters(const SkxPlaceWord *word, SkxPlaceEnds ends,
@@ -180,8 +189,9 @@ skx_places_matters(const SkxPlaceWord *word, SkxPlaceEnds ends,
 }
 
 /*
- * Keeps those places of a document that matter; one if it has no positions.  Of a
- * word that leaves ends meanwhile the only use is required.
+ * Keeps those positions of a document that matter, or one entry if the lexeme
+ * has no positions there.  In a pass that restricts ends, the only use of the
+ * word is required, so `seen` is not needed.
  */
 static void
 skx_places_keep(SkxPlacesPass *pass, uint32 doc, uint32 number,
@@ -213,8 +223,8 @@ skx_places_keep(SkxPlacesPass *pass, uint32 doc, uint32 number,
 }
 
 /*
- * Posting i of the list's sub-block, of a document of the scope.  A phrase does
- * not match where an operand that it requires has no positions.
+ * Reads posting i of the list's sub-block, whose document is in the scope.  A
+ * phrase does not match if an operand that it requires has no positions.
  */
 static void
 skx_places_posting(SkxPlacesPass *pass, int i, uint32 doc, uint32 number)
@@ -233,7 +243,7 @@ skx_places_posting(SkxPlacesPass *pass, int i, uint32 doc, uint32 number)
 
 		if (n == 0)
 			p->ends[number] = 0;
-		/* most places are not where the phrase needs them */
+		/* most positions are not where the phrase needs them */
 		if (found == 0)
 			return;
 		p->found[number] |= found;
@@ -243,8 +253,9 @@ skx_places_posting(SkxPlacesPass *pass, int i, uint32 doc, uint32 number)
 }
 
 /*
- * Which of postings [i, end) of the sub-block are in the scope; without a branch,
- * which would be taken or not at random.
+ * Sets found to those of postings [i, end) of the sub-block that are in the
+ * scope; returns how many.  It has no branch, since a branch could not be
+ * predicted.
  */
 static inline int
 skx_places_in_scope(const SkxPlaces *p, int i, int end, int *found)
@@ -262,7 +273,7 @@ skx_places_in_scope(const SkxPlaces *p, int i, int end, int *found)
 	return n;
 }
 
-/* Postings [i, end) of the sub-block. */
+/* Reads postings [i, end) of the sub-block. */
 static void
 skx_places_subblock(SkxPlacesPass *pass, int i, int end)
 {
@@ -288,7 +299,7 @@ skx_places_subblock(SkxPlacesPass *pass, int i, int end)
 		skx_places_posting(pass, found[k], docs[found[k]], numbers[k]);
 }
 
-/* Goes through the list, all of whose sub-blocks in the range are decoded. */
+/* Goes through the list; decodes all of its sub-blocks in the range. */
 static void
 skx_places_traverse(SkxPlacesPass *pass)
 {
@@ -310,7 +321,10 @@ skx_places_traverse(SkxPlacesPass *pass)
 	}
 }
 
-/* The first of ascending docs[i], ..., docs[n - 1] that is >= target; n: none. */
+/*
+ * Returns the number of the first of docs[i], ..., docs[n - 1], which ascend,
+ * that is >= target; n if there is none.
+ */
 static uint32
 skx_places_first_from(const uint32 *docs, uint32 i, uint32 n, uint32 target)
 {
@@ -335,7 +349,7 @@ skx_places_first_from(const uint32 *docs, uint32 i, uint32 n, uint32 target)
 	return i;
 }
 
-/* Looks the documents of the scope up in the list. */
+/* Seeks the documents of the scope in the list. */
 static void
 skx_places_seek(SkxPlacesPass *pass)
 {
@@ -367,7 +381,7 @@ skx_places_term(SkxPlacesPass *pass, const SkxTerm *term)
 		skx_places_traverse(pass);
 }
 
-/* Reads the lists at hand. */
+/* Reads the lists of the terms that are not read yet. */
 static void
 skx_places_flush(SkxPlacesPass *pass)
 {
@@ -379,7 +393,10 @@ skx_places_flush(SkxPlacesPass *pass)
 	pass->nterms = 0;
 }
 
-/* Is there one of the list's documents in the scope, or is it not known? */
+/*
+ * Returns false if the dictionary tells that the list has no document in the
+ * scope.
+ */
 static bool
 skx_places_has_some(const SkxPlaces *p, const SkxTerm *term)
 {
@@ -398,8 +415,8 @@ skx_places_has_some(const SkxPlaces *p, const SkxTerm *term)
 }
 
 /*
- * Most lists stand in the dictionary, and most of these have nothing in the
- * scope.  Others are asked for together.
+ * Visits a term.  Most lists stand in the dictionary, and most of these have
+ * no document in the scope.  The other lists are prefetched together.
  */
 static bool
 skx_places_visit(const SkxTerm *term, const char *lexeme, int len, void *arg)
@@ -418,7 +435,9 @@ skx_places_visit(const SkxTerm *term, const char *lexeme, int len, void *arg)
 	return true;
 }
 
-/* Leaves the ends that were found, and forgets what was. */
+/*
+ * If `ends` is true, leaves only the ends that were found.  Clears p->found.
+ */
 static void
 skx_places_leave_found(SkxPlaces *p, bool ends)
 {
@@ -440,7 +459,7 @@ skx_query_places_prefix(SkxPlaces *p, SkxPlaceWord *word,
 	pass->use = use;
 	pass->keeps = keeps;
 	pass->nterms = 0;
-	/* few enough to be sought in lists */
+	/* if there are few documents, they are sought in lists */
 	pass->docs = p->n > SKX_PLACES_FEW ? NULL : skx_query_scope_docs(p);
 	if (keeps && word->places == NULL)
 	{
@@ -459,7 +478,7 @@ skx_query_places_prefix(SkxPlaces *p, SkxPlaceWord *word,
 	pfree(pass);
 }
 
-/* Some documents of the scope at once. */
+/* Some documents of the scope, whose positions are located together. */
 typedef struct SkxPlacesSome
 {
 	int			n;
@@ -468,7 +487,10 @@ typedef struct SkxPlacesSome
 	SkxPositionPlace places[SKX_PLACES_DOCS];
 } SkxPlacesSome;
 
-/* Where the list's positions are in some documents; those without go. */
+/*
+ * Finds where the list's positions in some documents are; drops the documents
+ * that have none.
+ */
 static void
 skx_places_locate(SkxPlaces *p, SkxCursor *list, SkxPlacesSome *some)
 {

@@ -1,13 +1,17 @@
 /*
  * query_range.c
- *	  Bitmaps of prefixes and of many clauses, a range of documents at a time.
+ *	  Bitmaps of prefixes and of many clauses, for one range of documents at a
+ *	  time.
  *
- * What many lists together match is put into bits, one list after the other.
- * All bitmaps of a query on a segment share a fixed number of bytes.  What has
- * no room for all documents of the segment has bits of a range of them, and
- * goes through its lists again for each range that is asked about; of as many
- * lexemes of prefixes as there is room for it knows where they go on, so that
- * lists which have nothing in a range are not opened for it.
+ * The documents that many lists match are put into bits, one list after the
+ * other.  All bitmaps of a query on a segment share one memory budget.  If a
+ * bitmap cannot cover the whole segment within its share, it covers a range of
+ * documents.  It goes through its lists again for each further range that is
+ * needed.
+ *
+ * For a limited number of lexemes of prefixes, a bitmap stores the next
+ * document after the range.  A list that has no document in a range is then
+ * not opened for it.
  */
 #include "postgres.h"
 
@@ -16,18 +20,24 @@
 #include "read/query/query_internal.h"
 
 /*
- * Bytes of all bitmaps of a query on a segment; of one whose whole answer is
- * wanted as many as work_mem, if that is more.
+ * The memory budget, in bytes, of all bitmaps of a query on a segment.  If the
+ * whole answer will be fetched, it is work_mem if that is more.
  */
 #define SKX_RANGE_BYTES		(3 << 19)
 
-/* Windows, 512 bytes each, of a bitmap that is a small piece of memory. */
+/*
+ * A bitmap of fewer windows than this, of 512 bytes each, is a small piece of
+ * memory.
+ */
 #define SKX_RANGE_SMALL		16
 
-/* Lexemes of all of them whose next documents are known, 4 bytes each. */
+/*
+ * The number of lexemes, in all bitmaps of a query, whose next documents are
+ * stored, in 4 bytes each.
+ */
 #define SKX_RANGE_LEXEMES	(1 << 17)
 
-/* A lexeme that is one of many. */
+/* A term that is put into a bitmap. */
 typedef struct SkxRangeTerm
 {
 	const SkxTerm *term;
@@ -35,14 +45,16 @@ typedef struct SkxRangeTerm
 } SkxRangeTerm;
 
 /*
- * Its documents are those that have one of the prefixes or of the terms, or
- * match one of the clauses; or have all terms and match all that take turns.
+ * A bitmap.  If `all` is false, its documents are those that have one of the
+ * prefixes or terms, or match one of the clauses.  If `all` is true, they are
+ * those that have all terms and match all clauses that take turns.
  */
 struct SkxRange
 {
 	SkxSegment *seg;
-	uint32		span;			/* documents of a range */
-	uint32		from;			/* the range; empty: none yet */
+	uint32		span;			/* capacity of the bitmap in documents */
+	uint32		from;			/* the range is [from, to); it is empty before
+								 * the first one is made */
 	uint32		to;
 	uint64	   *bits;
 	int			nprefixes;
@@ -52,18 +64,22 @@ struct SkxRange
 	int			nterms;
 	int			max_terms;
 	SkxRangeTerm *terms;
-	SkxTerm    *copies;			/* theirs, for further ranges */
+	SkxTerm    *copies;			/* copies of the terms, if further ranges may
+								 * be made */
 	SkxTurns   *turns;
 	int			nclauses;
-	SkxIter   **clauses;		/* the iterator's, which closes them */
-	uint32		lexeme;			/* number of the next one of the prefixes */
-	uint32	   *next;			/* by lexeme: it has nothing from the end of
-								 * the last range to this document; 0: not
-								 * known */
+	SkxIter   **clauses;		/* owned and closed by the caller */
+	uint32		lexeme;			/* number of the next lexeme of a prefix */
+	uint32	   *next;			/* by lexeme: it has no document from the end
+								 * of the last range up to this one; 0 if that
+								 * is not known */
 	uint32		nnext;
 };
 
-/* Lexemes, of which each opens its list. */
+/*
+ * Counts the operands below the node that are no prefixes, each of which opens
+ * a list.
+ */
 static uint64
 skx_range_lexemes(const SkxQueryNode *node)
 {
@@ -77,8 +93,9 @@ skx_range_lexemes(const SkxQueryNode *node)
 }
 
 /*
- * How many bitmaps a node may need; counts phrases, too, and tells whether
- * clauses take turns.
+ * Returns the number of bitmaps that the node may need.  Adds its phrases to
+ * o->nphrases, and sets o->reopens if clauses that take turns are no plain
+ * lexemes.
  */
 static uint64
 skx_range_count(SkxOpening *o, const SkxQueryNode *node)
@@ -98,7 +115,7 @@ skx_range_count(SkxOpening *o, const SkxQueryNode *node)
 
 		negations += child->kind == SKX_NODE_NOT;
 		o->reopens |= many && child->kind != SKX_NODE_TERM;
-		/* those of a disjunction share one, with its lexemes */
+		/* the prefixes of a disjunction share a bitmap, with its lexemes */
 		if (node->kind == SKX_NODE_OR && child->kind == SKX_NODE_TERM)
 			prefixes |= child->prefix;
 		else
@@ -140,7 +157,10 @@ skx_range_is_whole(const SkxRange *r)
 	return r->span == r->seg->header.ndocs;
 }
 
-/* The last window that clauses are put into may go past the segment. */
+/*
+ * Returns the size of the bits in 64-bit words.  These are whole windows,
+ * since the last window that clauses fill may go past the segment.
+ */
 static Size
 skx_range_words(const SkxRange *r)
 {
@@ -160,7 +180,10 @@ skx_range_create(SkxSegment *seg, uint32 span)
 	return r;
 }
 
-/* What was put into the range is not needed for another one. */
+/*
+ * Frees the terms and the clauses that take turns.  They are needed only as
+ * long as further ranges may be made.
+ */
 static void
 skx_range_forget(SkxRange *r)
 {
@@ -189,8 +212,8 @@ skx_query_range_close(SkxRange *r)
 }
 
 /*
- * Adds the documents of a list in the range; returns the first one that it may
- * have after that.
+ * Sets the bits of a list's documents in the range.  Returns a lower bound of
+ * the list's next document behind the range, or SKX_NO_DOC if there is none.
  */
 static uint32
 skx_range_add(SkxRange *r, SkxCursor *c, const SkxTerm *term, uint8 labels)
@@ -206,7 +229,10 @@ skx_range_add(SkxRange *r, SkxCursor *c, const SkxTerm *term, uint8 labels)
 	return skx_cursor_lower_bound(c, r->to);
 }
 
-/* A list is traversed to its end, or in the range. */
+/*
+ * Makes a cursor for the lists of the bitmap.  They are traversed to their
+ * ends if the bitmap covers the segment, else within the range.
+ */
 static SkxCursor *
 skx_range_cursor(const SkxRange *r)
 {
@@ -214,7 +240,10 @@ skx_range_cursor(const SkxRange *r)
 							 SKX_CURSOR_LEAD : SKX_CURSOR_LEAD_FIRST);
 }
 
-/* The terms of a walk, which are asked for together. */
+/*
+ * Puts the terms of a walk into the bitmap.  The beginnings of their lists are
+ * prefetched together.
+ */
 static void
 skx_range_walk_flush(SkxRangeWalk *walk)
 {
@@ -235,8 +264,10 @@ skx_range_walk_flush(SkxRangeWalk *walk)
 }
 
 /*
- * The number of a term among those that are visited for each range.  One that is
- * put into bits has none, also if it was visited before that began.
+ * Returns the number of a term among those that are visited for each range.  A
+ * term whose documents are put into bits from the dictionary gets none.  That
+ * also holds if it was visited before the walk put terms into bits, so that
+ * numbers are the same for each range.
  */
 static uint32
 skx_range_number(const SkxRangeWalk *walk, const SkxTerm *term)
@@ -264,8 +295,9 @@ skx_range_visit(const SkxTerm *term, const char *lexeme, int len, void *arg)
 }
 
 /*
- * From now on the terms whose documents stand in the dictionary are put into
- * the range without being visited; labels stand elsewhere.
+ * Makes the walk put terms whose documents stand in the dictionary into the
+ * bits, without visiting them.  That is done only without labels, since labels
+ * stand elsewhere.
  */
 static void
 skx_range_walk_bits(SkxRangeWalk *walk)
@@ -277,7 +309,10 @@ skx_range_walk_bits(SkxRangeWalk *walk)
 	walk->bits.ndocs = r->to - r->from;
 }
 
-/* The range begins with the first documents, which are most likely wanted. */
+/*
+ * Makes a bitmap whose range begins with the first document, since these
+ * documents are most likely needed.
+ */
 static SkxRange *
 skx_range_begin(const SkxOpening *o)
 {
@@ -357,7 +392,7 @@ skx_range_gather_prefixes(SkxRange *r)
 	skx_cursor_close(walk.cursor);
 }
 
-/* Asks for the lists of terms i, i + 1, ... */
+/* Prefetches the lists of terms i, i + 1, ..., up to SKX_PREFIX_TERMS. */
 static void
 skx_range_ask(const SkxRange *r, int i)
 {
@@ -369,7 +404,10 @@ skx_range_ask(const SkxRange *r, int i)
 	skx_cursor_ask_terms(r->seg, terms, n);
 }
 
-/* Returns how many documents there may be of all, at most. */
+/*
+ * Sets the bits of documents that match any of the terms and clauses.  Returns
+ * an upper bound of their number in the segment.
+ */
 static uint64
 skx_range_gather_any(SkxRange *r)
 {
@@ -392,8 +430,9 @@ skx_range_gather_any(SkxRange *r)
 }
 
 /*
- * The documents of the range that have all terms: of the rarest one, without
- * those that lack another.  Returns how many there are.
+ * Sets the bits of the documents in the range that have all terms.  It takes
+ * those of the rarest term, and clears those that lack another.  Returns an
+ * upper bound of the number of documents.
  */
 static uint32
 skx_range_gather_terms(SkxRange *r)
@@ -416,7 +455,10 @@ skx_range_gather_terms(SkxRange *r)
 	return left;
 }
 
-/* Returns how many documents are left, as far as that was found out. */
+/*
+ * Sets the bits of documents that match all terms and clauses.  Returns an
+ * upper bound of the number of documents.
+ */
 static uint32
 skx_range_gather_all(SkxRange *r)
 {
@@ -428,7 +470,7 @@ skx_range_gather_all(SkxRange *r)
 	return left;
 }
 
-/* Makes the range that begins with the document's word. */
+/* Moves the range so that it begins with the document's word of bits. */
 static void
 skx_range_move(SkxRange *r, uint32 doc)
 {
@@ -546,7 +588,10 @@ skx_query_range_has(const SkxRange *r, uint32 doc)
 	return doc - r->from < r->to - r->from;
 }
 
-/* The clauses have gone past what is before the range: that was filled in. */
+/*
+ * The iterators have moved past the documents before the range, and these have
+ * been filled in already.  So the range never moves backward.
+ */
 bool
 skx_query_range_reach(SkxRange *r, uint32 doc)
 {

@@ -14,27 +14,35 @@
 
 struct SkxQueryScan
 {
-	SkxOpening	opening;		/* terms: from when it is planned until begun */
-	SkxIter    *it;				/* once begun */
-	uint32		next;			/* documents below are done, */
-	uint32		end;			/* and those from here on not asked for */
-	int			goal;			/* candidates of the next step, about */
-	int			want;			/* documents that the next batch should have */
-	int			at;				/* those of `docs` before it are handed out */
+	SkxOpening	opening;		/* terms: set by skx_query_scan_plan(); freed
+								 * when the scan begins, unless `reopens` */
+	SkxIter    *it;				/* NULL before the scan begins */
+	uint32		next;			/* documents below this one are done */
+	uint32		end;			/* the range of the scan ends here */
+	int			goal;			/* number of candidates of the next step,
+								 * approximately */
+	int			want;			/* number of documents that the next batch
+								 * should have */
+	int			at;				/* documents before this one are handed out */
 	int			n;
-	uint32	   *docs;			/* SKX_QUERY_DOCS, from one step of `it` */
-	MemoryContext context;		/* of the iterators */
+	uint32	   *docs;			/* capacity of SKX_QUERY_DOCS; found by one
+								 * step of `it` */
+	MemoryContext context;		/* for the iterators */
 };
 
 /*
- * Unless all are wanted, batches grow by this factor from one document up to
- * SKX_SCAN_MOST: a query for one row does not wait for more, and the rows of a
- * query with few matches among many documents are looked up together.
+ * Unless the whole answer is wanted, batches grow by this factor, from one
+ * document up to SKX_SCAN_MOST.  A query for one row then does not wait for
+ * more.  The rows of a query with few matches among many documents are looked
+ * up together.
  */
 #define SKX_SCAN_GROWTH		4
 #define SKX_SCAN_MOST		1024
 
-/* Lexemes that are looked up in several segments at a time, at most. */
+/*
+ * The largest number of lexemes that are looked up in several segments
+ * together.
+ */
 #define SKX_SCAN_LEXEMES	1024
 
 SkxQueryScan *
@@ -67,7 +75,7 @@ skx_query_scan_plan(SkxQueryScan **scans, int n)
 	SkxTerm   **terms;
 	int			i;
 
-	/* They would take much memory; each plans alone when it begins. */
+	/* Very many terms would take much memory, so each scan plans alone. */
 	if (n > 1 && query->nlexemes > SKX_SCAN_LEXEMES)
 		return;
 	segs = palloc(sizeof(SkxSegment *) * n);
@@ -85,7 +93,10 @@ skx_query_scan_plan(SkxQueryScan **scans, int n)
 	pfree(terms);
 }
 
-/* unsettled: of an SkxOpening; what is, is to be begun again with its terms */
+/*
+ * Opens the iterators.  If `unsettled` (see SkxOpening) is set to true, they
+ * are opened again later, with the same terms.
+ */
 static void
 skx_query_scan_begin(SkxQueryScan *scan, bool *unsettled)
 {
@@ -102,7 +113,7 @@ skx_query_scan_begin(SkxQueryScan *scan, bool *unsettled)
 	scan->opening.terms = NULL;
 }
 
-/* The iterators, begun. */
+/* Returns the iterators; opens them if they are not open yet. */
 static const SkxIter *
 skx_query_scan_begun(SkxQueryScan *scan)
 {
@@ -121,8 +132,8 @@ skx_query_scan_cost(SkxQueryScan *scan)
 }
 
 /*
- * Lists of values are not gone through for an estimate: they may be many, and
- * the scan may not be wanted then.
+ * Lists of values are not gone through for an estimate.  They may be many, and
+ * the scan may not be chosen.
  */
 uint32
 skx_query_scan_steps(SkxQueryScan *scan, double *likely)
@@ -153,9 +164,7 @@ skx_query_scan_range(SkxQueryScan *scan, uint32 from, uint32 to)
 	scan->end = to;
 }
 
-/*
- * Finds the next live matches, 0 when there are no more.
- */
+/* Finds the next live matches.  Returns how many there are, 0 at the end. */
 static int
 skx_query_scan_step(SkxQueryScan *scan, uint32 *docs)
 {
@@ -168,7 +177,10 @@ skx_query_scan_step(SkxQueryScan *scan, uint32 *docs)
 		scan->next = skx_query_collect(scan->it, scan->next, scan->end,
 									   scan->goal, docs, &n);
 		scan->goal = Min(scan->goal * 2, SKX_QUERY_BATCH);
-		/* Nothing else will be asked for before these are wanted. */
+
+		/*
+		 * in the last step nothing else is read before these TIDs are needed
+		 */
 		if (n > 0 && scan->next >= scan->end)
 			skx_segment_ask_tids(seg, docs, n);
 		if (n > 0 && scan->opening.query->may_match_null)
@@ -242,7 +254,7 @@ skx_query_scan_close(SkxQueryScan *scan)
 	MemoryContextDelete(scan->context);
 }
 
-/* Does the text match one of the queries? */
+/* Returns true if the text matches one of the queries. */
 static bool
 skx_query_matches_any(TSVector text, TSQuery *queries, int n)
 {
@@ -256,7 +268,11 @@ skx_query_matches_any(TSVector text, TSQuery *queries, int n)
 	return false;
 }
 
-/* `text`: the document without values, where a query could find these. */
+/*
+ * Returns true if a pending document meets a condition.  `text` is the
+ * document without values if a query could find these, else the document
+ * itself.
+ */
 static bool
 skx_query_meets(const SkxCondition *c, TSVector document, TSVector text)
 {
@@ -280,7 +296,7 @@ skx_query_meets(const SkxCondition *c, TSVector document, TSVector text)
 	return false;
 }
 
-/* Is it looked at last, as it may have queries? */
+/* Returns true if the condition may have queries, and so is tested last. */
 static bool
 skx_query_asks_text(const SkxCondition *c)
 {
@@ -303,7 +319,7 @@ skx_query_matches(const SkxQuery *query, TSVector document)
 		if (!skx_query_asks_text(&query->conditions[i]) &&
 			!skx_condition_meets(&query->conditions[i], document))
 			return false;
-	/* values are no words that the server's function should find */
+	/* the server's function must not find values as words */
 	if (query->has_any_word)
 		text = skx_document_without_values(document);
 	for (i = 0; i < query->nqueries && matches; i++)

@@ -1,10 +1,11 @@
 /*
  * query_scope.c
- *	  The documents in which the places of a phrase's prefixes are looked for.
+ *	  The documents in which the positions of a phrase's prefixes are read.
  *
- * Which ones the phrase will be asked about is not known in advance.  All that
- * it can match have the words that it requires, which takes no positions to
- * find out.  They get numbers, by which is kept what is known of them.
+ * It is not known in advance which documents the phrase will filter.  All
+ * documents that it can match have the words that it requires; finding these
+ * takes no positions.  The documents are numbered, and what is known of each
+ * is stored by its number.
  */
 #include "postgres.h"
 
@@ -12,7 +13,7 @@
 #include "port/pg_bitutils.h"
 #include "read/query/query_places.h"
 
-/* Documents that are taken from a list at a time. */
+/* The number of documents that are taken from a list at a time. */
 #define SKX_SCOPE_TAKE		256
 
 static inline uint32
@@ -37,7 +38,7 @@ skx_query_scope_free(SkxPlaces *p)
 	}
 }
 
-/* Of the documents nothing is known yet. */
+/* Sets the number of documents, of which each allows all ends at first. */
 static void
 skx_scope_number_all(SkxPlaces *p, uint32 n)
 {
@@ -78,7 +79,7 @@ skx_query_scope_search(const SkxPlaces *p, uint32 doc)
 	return low < p->n && p->few[low] == doc ? low : SKX_NO_DOC;
 }
 
-/* Does each match of the phrase have the word? */
+/* Returns true if each match of the phrase has the word. */
 static bool
 skx_scope_requires(const SkxPlaceWord *word)
 {
@@ -90,7 +91,10 @@ skx_scope_requires(const SkxPlaceWord *word)
 	return false;
 }
 
-/* The required lexemes, by what they have, the rarest first; *n of them. */
+/*
+ * Returns the required lexemes that the segment has; the rarest is the first.
+ * Sets *n to their number.
+ */
 static const SkxPlaceWord **
 skx_scope_lexemes(const SkxPlaces *p, int *n)
 {
@@ -115,8 +119,8 @@ skx_scope_lexemes(const SkxPlaces *p, int *n)
 }
 
 /*
- * Takes documents that have all n lexemes until there are `span`; returns how
- * many, and ends the range behind them.
+ * Puts documents that have all n lexemes into the scope, until there are
+ * `span`.  Returns how many there are, and ends the range behind them.
  */
 static uint32
 skx_scope_take(SkxPlaces *p, const SkxPlaceWord **lexemes, int n, uint32 span)
@@ -153,7 +157,7 @@ skx_scope_take(SkxPlaces *p, const SkxPlaceWord **lexemes, int n, uint32 span)
 	return count;
 }
 
-/* All documents of the range. */
+/* Puts all documents of the range into the scope; returns how many. */
 static uint32
 skx_scope_take_all(SkxPlaces *p)
 {
@@ -184,7 +188,7 @@ skx_scope_visit(const SkxTerm *term, const char *lexeme, int len, void *arg)
 	return true;
 }
 
-/* Leaves the documents that have the prefix; returns how many. */
+/* Drops the documents that lack the prefix; returns how many are left. */
 static uint32
 skx_scope_restrict(SkxPlaces *p, const SkxPlaceWord *word)
 {
@@ -206,7 +210,7 @@ skx_scope_restrict(SkxPlaces *p, const SkxPlaceWord *word)
 	return pg_popcount((const char *) p->bits, sizeof(uint64) * nwords);
 }
 
-/* Ends the range behind n documents, or with the word of bits that has them. */
+/* Ends the range with the word of bits that has the n-th document. */
 static void
 skx_scope_cut(SkxPlaces *p, uint32 n)
 {
@@ -236,9 +240,10 @@ skx_scope_rank(SkxPlaces *p)
 }
 
 /*
- * Without a required lexeme all documents of a range are taken, as many as it may
- * have if there is a required prefix that leaves fewer.  To go through the
- * lists of a prefix for that is worth it if they are short, and the scope is not.
+ * If there is no required lexeme, the scope is made from all documents of a
+ * range.  Required prefixes may drop many of them.  So the range is as large
+ * as possible if span is the capacity.  Going through the lists of a prefix
+ * for that is worth it only if these are short, and the scope is large.
  */
 void
 skx_query_scope_wide(SkxPlaces *p, uint32 from, uint32 span)
@@ -280,7 +285,9 @@ skx_query_scope_begin(const SkxPlaces *p, SkxScopeWalk *walk)
 	walk->left = p->few == NULL ? p->bits[0] : 0;
 }
 
-/* The next document of the walk; false: there is none. */
+/*
+ * Sets *doc to the next document of the walk.  Returns false if there is none.
+ */
 static inline bool
 skx_scope_step(const SkxPlaces *p, SkxScopeWalk *walk, uint32 *doc)
 {

@@ -1,9 +1,11 @@
 /*
  * query_split.c
- *	  Takes a query apart into plain lexemes that every match has and the rest.
+ *	  Takes a query apart into plain lexemes that every match has, and the
+ *	  rest.
  *
- * A ranked search traverses the lists of those lexemes anyway, by scores, and
- * tests the rest only for documents that are good enough.
+ * A ranked search traverses the lists of those lexemes by scores, and tests
+ * the rest only on documents that are good enough.  The file also makes
+ * queries out of others.
  */
 #include "postgres.h"
 
@@ -29,7 +31,7 @@ skx_query_new_node(SkxNodeKind kind, int nchildren)
 	return node;
 }
 
-/* All terms below a node of a kind, when it has nothing but plain lexemes. */
+/* Returns true if the node has children, and all are plain lexemes. */
 static bool
 skx_query_only_plain(const SkxQueryNode *node)
 {
@@ -46,7 +48,8 @@ typedef struct SkxSplitting
 	SkxQuerySplit *split;
 	int			max_required;
 	SkxQueryNode *rest;
-	SkxQueryNode *prefixes;		/* those that are known, as children */
+	SkxQueryNode *prefixes;		/* its children are the prefixes that are
+								 * known */
 	SkxQueryKnows knows;
 	void	   *arg;
 } SkxSplitting;
@@ -86,8 +89,8 @@ skx_query_split_keep(SkxQueryNode *rest, SkxQueryNode *node)
 }
 
 /*
- * A phrase whose documents are known to have its lexemes need not look for
- * them again.
+ * Returns a copy of the phrase that does not look for its lexemes, since its
+ * documents are known to have them.
  */
 static SkxQueryNode *
 skx_query_split_phrase(const SkxQueryNode *phrase)
@@ -138,7 +141,7 @@ skx_query_split_node(SkxSplitting *s, SkxQueryNode *node)
 		skx_query_split_keep(s->rest, node);
 }
 
-/* Hands the prefixes over. */
+/* Puts the known prefixes into the result. */
 static void
 skx_query_split_prefixes(SkxSplitting *s)
 {
@@ -186,8 +189,9 @@ skx_query_split_sort(SkxQuerySplit *split)
 }
 
 /*
- * A disjunction of plain lexemes and known prefixes, of any labels, and nothing
- * else?
+ * Returns the query's disjunction if the query is a disjunction of plain
+ * lexemes and known prefixes that ask for no labels; NULL if it is anything
+ * else.
  */
 static const SkxQueryNode *
 skx_query_disjunction(const SkxSplitting *s, const SkxQuery *query)
@@ -303,7 +307,10 @@ skx_query_takes_nulls(const SkxQuery *query)
 	return query->nqueries == 0;
 }
 
-/* Is it a disjunction that has each of the lexemes, whatever its labels? */
+/*
+ * Returns true if the node is a disjunction that has each of the n distinct
+ * lexemes, and asks for no labels of these.
+ */
 static bool
 skx_query_has_each(const SkxQueryNode *node, const SkxLexeme *lexemes, int n)
 {
@@ -325,7 +332,7 @@ skx_query_has_each(const SkxQueryNode *node, const SkxLexeme *lexemes, int n)
 			continue;
 		one = bsearch(&key, lexemes, n, sizeof(SkxLexeme),
 					  skx_column_compare_lexeme);
-		/* one of an array of queries may be there several times */
+		/* an array of queries may have a lexeme several times */
 		if (one == NULL || has[one - lexemes])
 			continue;
 		has[one - lexemes] = true;
@@ -355,7 +362,7 @@ skx_query_of_words(const SkxQuery *query, const SkxLexeme *words, int n)
 }
 
 /*
- * The words join the lexemes of the query, so its terms are numbered anew.
+ * Sets the slots of all lexemes anew, after lexemes were added to the query.
  */
 static void
 skx_query_renumber(const SkxQuery *query, SkxQueryNode *node)
@@ -423,7 +430,7 @@ skx_query_without(const SkxQuery *query, const SkxQueryWord *words, int n)
 	}
 	skx_query_join_lexemes(without, more, nmore);
 	skx_query_renumber(without, without->root);
-	/* Whatever the words, a NULL has none of them. */
+	/* a document whose text is NULL has none of the words */
 	without->may_match_null = true;
 	pfree(more);
 	return without;

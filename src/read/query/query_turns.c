@@ -3,10 +3,11 @@
  *	  Clauses of a conjunction or disjunction that are opened one after the
  *	  other.
  *
- * A list that is open takes some kilobytes, so that the clauses of a query of a
- * megabyte would take hundreds together.  Each of very many is opened alone,
- * put into the bits of a range of documents or asked about those that are left,
- * and closed.  For a further range that is done again.
+ * An open list takes some kilobytes, so all clauses of a query of a megabyte
+ * would take hundreds of megabytes together.  Each of very many clauses is
+ * therefore opened alone.  It fills the bits of a range of documents, or
+ * filters those that are left, and is closed.  For a further range this is
+ * done again.
  */
 #include "postgres.h"
 
@@ -17,7 +18,8 @@
 struct SkxTurns
 {
 	SkxOpening	opening;
-	uint32		nopened;		/* lists of prefixes of the clause at hand */
+	uint32		nopened;		/* open lists of prefixes of the current
+								 * clause */
 	int			n;
 	const SkxQueryNode **clauses;
 };
@@ -56,7 +58,10 @@ skx_query_turn_open(SkxTurns *turns, int i, bool generates, uint32 candidates)
 							  candidates);
 }
 
-/* Windows begin with the range, so that none goes past it. */
+/*
+ * Windows are aligned with the start of the range, so no window goes past the
+ * bits.
+ */
 void
 skx_query_turn_fill(SkxIter *it, uint32 from, uint32 to, uint64 *bits)
 {
@@ -72,8 +77,8 @@ skx_query_turn_fill(SkxIter *it, uint32 from, uint32 to, uint64 *bits)
 }
 
 /*
- * Takes the documents of words at and after *w out of the bits, as many as a
- * batch has room for.
+ * Clears the bits of words from *w on and puts their documents into docs, at
+ * most a batch.  Moves *w behind these words; returns the number of documents.
  */
 static int
 skx_query_turn_take(uint64 *bits, uint32 from, uint32 nwords, uint32 *w,
@@ -133,7 +138,7 @@ skx_query_turns_any(SkxTurns *turns, uint32 from, uint32 to, uint64 *bits)
 		skx_query_turn_fill(it, from, to, bits);
 		skx_query_close(it);
 	}
-	/* what was only an estimate was one of the first range */
+	/* an estimate concerns only the first range */
 	turns->opening.unsettled = NULL;
 	return most;
 }

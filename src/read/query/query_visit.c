@@ -1,10 +1,10 @@
 /*
  * query_visit.c
- *	  The matches of stretches of a segment, visited in any order.
+ *	  The matches in ranges of a segment's documents, visited in any order.
  *
- * Iterators move forward only.  A stretch that lies before what was given is
- * visited by new ones, so that a caller that goes backward takes many stretches
- * at a time, each time in ascending order.
+ * Iterators move forward only.  For a range before the last one, they are
+ * opened anew.  So a caller that goes backward takes many ranges at a time,
+ * each time in ascending order.
  */
 #include "postgres.h"
 
@@ -12,19 +12,20 @@
 #include "read/query/query_internal.h"
 #include "utils/memutils.h"
 
-/* Candidates that are collected in a step, about. */
+/* The number of candidates that are collected in a step, approximately. */
 #define SKX_VISIT_GOAL		256
 
 struct SkxQueryVisit
 {
 	SkxOpening	opening;
-	SkxIter    *it;				/* NULL: not begun */
-	SkxIter    *asked;			/* for skx_query_ask; likewise */
-	uint32		low;			/* nothing below can be asked for any more */
-	uint32		next;			/* documents below were collected, */
-	int			at;				/* those of `docs` before it given out */
+	SkxIter    *it;				/* NULL before it begins */
+	SkxIter    *asked;			/* for skx_query_ask(); NULL outside of it */
+	uint32		low;			/* a range that begins below opens the
+								 * iterators anew */
+	uint32		next;			/* documents below were collected */
+	int			at;				/* documents before this one are handed out */
 	int			n;
-	uint32	   *docs;			/* SKX_QUERY_DOCS */
+	uint32	   *docs;			/* capacity of SKX_QUERY_DOCS */
 	MemoryContext context;
 };
 
@@ -59,7 +60,7 @@ skx_query_visit_close(SkxQueryVisit *visit)
 	MemoryContextDelete(visit->context);
 }
 
-/* Goes back to the first document. */
+/* Opens the iterators anew, at the first document. */
 static void
 skx_visit_restart(SkxQueryVisit *visit)
 {
@@ -70,7 +71,7 @@ skx_visit_restart(SkxQueryVisit *visit)
 	visit->at = visit->n = 0;
 }
 
-/* The iterators, which may be at any place. */
+/* Returns the iterators, at any document; opens them if they are not open. */
 static const SkxIter *
 skx_visit_begun(SkxQueryVisit *visit)
 {
@@ -114,7 +115,10 @@ skx_query_visit_gathers(SkxQueryVisit *visit)
 	return skx_visit_iter_gathers(skx_visit_begun(visit));
 }
 
-/* Those whose text is not NULL, if that has to be asked, and that are live. */
+/*
+ * Keeps the documents that are live and, if the query requires that, whose
+ * text is not NULL.  Returns how many.
+ */
 static int
 skx_visit_keep(SkxQueryVisit *visit, uint32 *docs, int n)
 {
@@ -125,7 +129,10 @@ skx_visit_keep(SkxQueryVisit *visit, uint32 *docs, int n)
 	return n > 0 ? skx_segment_drop_deleted(seg, docs, n) : 0;
 }
 
-/* Takes those below `to` of what was collected; of them, the live matches. */
+/*
+ * Takes the collected documents below `to`, and keeps the live matches among
+ * them; returns how many.
+ */
 static int
 skx_visit_take(SkxQueryVisit *visit, uint32 to, uint32 *docs)
 {
@@ -140,8 +147,9 @@ skx_visit_take(SkxQueryVisit *visit, uint32 to, uint32 *docs)
 }
 
 /*
- * Where to stop collecting: what reads positions finds none that were not asked
- * for.  A limit is at the end of a window (query_iter.c).
+ * Returns the document at which collecting stops.  A query that reads
+ * positions stops near `to`, so that it reads none for documents that are not
+ * needed.  A limit is at the end of a window (query_iter.c).
  */
 static uint32
 skx_visit_limit(const SkxQueryVisit *visit, uint32 to)

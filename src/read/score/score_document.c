@@ -2,9 +2,9 @@
  * score_document.c
  *	  The score of one document, from its tsvector.
  *
- * This is what an index scan's sums are the same as: both count occurrences
- * by one function, in multiples of 1 / SKX_SCORE_LABEL_STEPS, so that sums of
- * counts are exact in single precision whatever their order.
+ * An index scan gets the same sum from postings.  Both count occurrences by
+ * one function, in multiples of 1 / SKX_SCORE_LABEL_STEPS.  So sums of counts
+ * are exact in single precision whatever their order.
  */
 #include "postgres.h"
 
@@ -13,7 +13,10 @@
 #include "index/pending/pending.h"
 #include "read/score/score_internal.h"
 
-/* Occurrences of a word in a document, by label; `bare`: without position. */
+/*
+ * The occurrences of a word in a document, by label.  `bare` is the number of
+ * lexemes without positions.
+ */
 typedef struct SkxScoreCount
 {
 	uint32		labels[SKX_NLABELS];
@@ -21,8 +24,8 @@ typedef struct SkxScoreCount
 } SkxScoreCount;
 
 /*
- * What the occurrences count; a bare lexeme counts like a label of D.  -1:
- * there is none.
+ * Returns how much the occurrences count, or -1 if there are none.  A lexeme
+ * without positions counts like one position with the label D.
  */
 static inline float
 skx_score_count_value(const SkxScorer *scorer, const SkxScoreCount *count)
@@ -70,7 +73,7 @@ skx_score_tf_labels(const SkxScorer *scorer, const SkxScoreTerm *term,
 	return skx_score_count_value(scorer, &count);
 }
 
-/* Adds one lexeme's occurrences that the term counts. */
+/* Adds those occurrences of a lexeme that the term counts. */
 static void
 skx_score_count_entry(const SkxScoreTerm *term, TSVector document,
 					  const WordEntry *entry, SkxScoreCount *count)
@@ -116,7 +119,10 @@ skx_score_entry(const char *lexeme, int len, TSVector document)
 	return low;
 }
 
-/* Which entry a term is that is no prefix; -1: none. */
+/*
+ * Returns the number of the document's entry of a term that is no prefix, or
+ * -1 if it has none.
+ */
 static int
 skx_score_find_entry(const SkxScoreTerm *term, TSVector document)
 {
@@ -130,7 +136,10 @@ skx_score_find_entry(const SkxScoreTerm *term, TSVector document)
 	return -1;
 }
 
-/* Which term the document's lexeme is, among those that are no prefixes. */
+/*
+ * Returns the number of the term with the document's lexeme, among those that
+ * are no prefixes, or -1 if there is none.
+ */
 static int
 skx_score_find_term(const SkxScorer *scorer, const char *lexeme, int len)
 {
@@ -154,7 +163,10 @@ skx_score_find_term(const SkxScorer *scorer, const char *lexeme, int len)
 	return -1;
 }
 
-/* How often a term, which is entry `at` if no prefix, counts; -1: not there. */
+/*
+ * Returns how much the occurrences of a term count, or -1 if the document
+ * lacks it.  `at` is the entry of a term that is no prefix.
+ */
 static float
 skx_score_document_tf(const SkxScorer *scorer, const SkxScoreTerm *term,
 					  TSVector document, int at)
@@ -195,7 +207,10 @@ skx_score_count(const SkxScorer *scorer, int term, TSVector document)
 								 skx_score_find_entry(t, document));
 }
 
-/* Positions with a label that the term counts, ascending. */
+/*
+ * Sets positions to those with a label that the term counts, ascending.
+ * Returns how many there are.
+ */
 static int
 skx_score_positions(const SkxScoreTerm *term, TSVector document, int at,
 					uint16 *positions)
@@ -218,8 +233,9 @@ skx_score_positions(const SkxScoreTerm *term, TSVector document, int at,
 }
 
 /*
- * The entry that a term is, if it counts, which `at` tells of few terms; -1: it
- * is not there.
+ * Returns the entry of a term, or -1 if the document lacks the term or no
+ * occurrence counts.  `at` has the entries of the terms, or is NULL if there
+ * are very many terms.
  */
 static int
 skx_score_pair_entry(const SkxScorer *scorer, int term, TSVector document,
@@ -262,7 +278,10 @@ skx_score_document_pair(const SkxScorer *scorer, const SkxScorePair *pair,
 	return skx_rank_pair_part(pair->weight, ordered, near, inverse);
 }
 
-/* The part of a term, which is entry `at` if no prefix. */
+/*
+ * Returns the contribution of a term.  `at` is the entry of a term that is no
+ * prefix.
+ */
 static int32
 skx_score_document_part(const SkxScorer *scorer, int term, TSVector document,
 						int at, float inverse)
@@ -273,16 +292,21 @@ skx_score_document_part(const SkxScorer *scorer, int term, TSVector document,
 	return tf >= 0 ? skx_rank_part(t->weight, tf, inverse) : 0;
 }
 
-/* A document's sum while it is computed. */
+/* The sum of a document while it is computed. */
 typedef struct SkxScoreSum
 {
 	float		inverse;
 	int32		sum;
-	int32	   *parts;			/* NULL: not asked for */
-	int		   *at;				/* entries of the terms; NULL: they are many */
+	int32	   *parts;			/* contributions of the terms; NULL if they
+								 * are not needed */
+	int		   *at;				/* entries of the terms; NULL if there are
+								 * very many terms */
 } SkxScoreSum;
 
-/* Adds a term that is no prefix and may be entry `at`. */
+/*
+ * Adds the contribution of a term that is no prefix.  `at` is its entry, or
+ * -1.
+ */
 static inline void
 skx_score_add_plain(const SkxScorer *scorer, int term, TSVector document,
 					int at, SkxScoreSum *s)
@@ -298,8 +322,8 @@ skx_score_add_plain(const SkxScorer *scorer, int term, TSVector document,
 }
 
 /*
- * The terms that are no prefixes: looks the fewer ones up, terms or entries, in
- * the others.
+ * Adds the contributions of the terms that are no prefixes.  It looks either
+ * the terms or the document's entries up in the others, whichever are fewer.
  */
 static void
 skx_score_document_plain(const SkxScorer *scorer, TSVector document,

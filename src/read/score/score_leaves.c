@@ -2,10 +2,11 @@
  * score_leaves.c
  *	  The indexes whose documents are counted together.
  *
- * A partitioned index is counted by its partitions.  The index of a table that
- * others inherit from is counted with theirs that are defined alike: a query
- * on the parent finds the rows of all of them.  Those of a reference, of the arms
- * of a set operation, are each counted so.
+ * For a partitioned index these are its partitions.  The index of a table that
+ * others inherit from is counted with their indexes that are defined alike.
+ * The reason is that a query on the parent finds the rows of all of them.  The
+ * indexes of a reference, which belong to the arms of a set operation, are
+ * each counted in this way.
  */
 #include "postgres.h"
 
@@ -29,7 +30,10 @@ skx_score_is_plain(Relation index)
 		!has_subclass(index->rd_index->indrelid);
 }
 
-/* Is `other`, of a table that inherits, defined as the index is? */
+/*
+ * Returns true if `other`, an index of an inheriting table, is defined like
+ * the index.
+ */
 static bool
 skx_score_is_alike(Relation index, Relation other, const AttrMap *columns)
 {
@@ -41,7 +45,10 @@ skx_score_is_alike(Relation index, Relation other, const AttrMap *columns)
 						 unconstify(AttrMap *, columns));
 }
 
-/* The oldest index of a child that is defined alike; InvalidOid: none. */
+/*
+ * Returns the oldest index of a child that is defined alike, or InvalidOid if
+ * there is none.
+ */
 static Oid
 skx_score_child_index(Relation index, Relation heap, Relation child)
 {
@@ -77,7 +84,10 @@ skx_score_leaves_of(Relation index)
 
 	if (index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX)
 	{
-		/* tables before their indexes, as whatever locks a table exclusively */
+		/*
+		 * tables are locked before their indexes, as by commands that lock a
+		 * table exclusively
+		 */
 		list_free(find_all_inheritors(table, AccessShareLock, NULL));
 		leaves = find_all_inheritors(RelationGetRelid(index), AccessShareLock,
 									 NULL);
@@ -107,7 +117,7 @@ skx_score_leaves_of(Relation index)
 	return leaves;
 }
 
-/* One that was dropped since the query was planned is none. */
+/* An index that was dropped since the query was planned is left out. */
 List *
 skx_score_leaves(Relation index, const Oid *others, int nothers)
 {

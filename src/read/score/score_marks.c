@@ -1,10 +1,10 @@
 /*
  * score_marks.c
- *	  How often pending documents have the words of a query.
+ *	  Marks: how often pending documents have the words of a query.
  *
- * Words are looked up in all pending documents, for their frequencies.  What is
- * found there is kept, a byte a document and word, so that the search, which
- * comes next, leaves alone those that cannot be hits.
+ * Words are looked up in all pending documents for their df.  Each time a
+ * document has a word, how often is stored in one byte, the mark.  The search
+ * that follows skips the documents that cannot be hits.
  */
 #include "postgres.h"
 
@@ -84,14 +84,19 @@ skx_score_marks(const SkxScorer *scorer)
 	return marks;
 }
 
-/* How often a word marked so is there at most. */
+/*
+ * Returns an upper bound of how often a document with the mark has the word.
+ */
 static inline float
 skx_score_marked_tf(uint8 mark)
 {
 	return mark == SKX_PENDING_TF_MANY ? SKX_SCORE_TF_MAX : mark;
 }
 
-/* Which of n documents have a mark; returns how many. */
+/*
+ * Sets which to the numbers of those of n documents that have a mark; returns
+ * how many.
+ */
 static int
 skx_score_marked_which(const uint8 *marks, int n, uint8 *which)
 {
@@ -118,7 +123,10 @@ skx_score_marked_which(const uint8 *marks, int n, uint8 *which)
 	return found;
 }
 
-/* Adds what a word can add to the sums of n documents, from number `at` on. */
+/*
+ * Adds upper bounds of the word's contributions to the sums of n documents,
+ * the first of which has number `at`.
+ */
 static void
 skx_score_marked_word(const SkxScoreMarks *marks, int term, uint64 at, int n,
 					  const uint8 *norms, int32 *sums)
@@ -145,7 +153,10 @@ skx_score_marked_word(const SkxScoreMarks *marks, int term, uint64 at, int n,
 		sums[which[i]] += parts[i];
 }
 
-/* The same for a pair, which occurs no more often than either word. */
+/*
+ * Adds upper bounds of a pair's contributions in the same way.  A pair occurs
+ * no more often than either of its words.
+ */
 static void
 skx_score_marked_pair(const SkxScoreMarks *marks, const SkxScorePair *pair,
 					  uint64 at, int n, const uint8 *norms, int32 *sums)

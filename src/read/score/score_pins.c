@@ -1,13 +1,13 @@
 /*
  * score_pins.c
- *	  The numbers that scores are computed from, kept from one search to the
- *	  next.
+ *	  Frozen statistics: the numbers from which scores are computed, kept from
+ *	  one search to the next.
  *
  * With the same numbers of documents, lengths and df, and the same parameters,
- * every document has the same sum, to the last unit, whatever the index has
- * become.  The numbers come back from users: whatever passes here gives weights
- * that are finite and not negative, and that is all that sums and their bounds
- * rely on.
+ * every document has the same sum, to the last unit.  That holds whatever the
+ * index has become.  The numbers come back from users.  All numbers that are
+ * accepted here give weights that are finite and not negative, and sums and
+ * their bounds rely on nothing else.
  */
 #include "postgres.h"
 
@@ -15,13 +15,16 @@
 #include "read/continuation/continuation.h"
 #include "read/score/score_internal.h"
 
-/* More documents, or words in them, than there can be; a double has them all. */
+/*
+ * An upper bound of the numbers of documents, and of words in them.  All
+ * numbers up to it are exact as a double.
+ */
 #define SKX_SCORE_PINS_MAX	(UINT64CONST(1) << 53)
 
 StaticAssertDecl(sizeof(SkxRankOptions) == 7 * sizeof(double),
 				 "rank options are hashed as bytes");
 
-/* After labels were rounded. */
+/* Returns a hash of the ranking parameters, whose labels have been rounded. */
 static uint64
 skx_score_options_hash(const SkxScorer *scorer)
 {

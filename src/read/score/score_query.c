@@ -1,11 +1,11 @@
 /*
  * score_query.c
- *	  From tsquery and statistics to words, pairs and their weights.
+ *	  Turns a tsquery and statistics into words, pairs and their weights.
  *
  * A tsquery is an array with every operator before its operands, the right one
- * first.  So signs are handed down from front to back, and from back to front
- * its operands stand as the query reads; neither needs a stack, however deep
- * the query is.
+ * first.  A pass from front to back hands the negations down.  A pass from
+ * back to front meets the operands in the order in which the query is written.
+ * Neither pass needs a stack, however deep the query is.
  */
 #include "postgres.h"
 
@@ -15,19 +15,21 @@
 #include "read/score/score_internal.h"
 #include "utils/memutils.h"
 
-/* A scorer with what only this file needs to know. */
+/* A scorer with what only this file uses. */
 typedef struct SkxScorerOpen
 {
 	SkxScorer	scorer;
-	const SkxScoreWord **words; /* of the terms */
-	uint64		epoch;			/* of the statistics */
+	const SkxScoreWord **words; /* one for each term */
+	uint64		epoch;			/* skx_score_stats_epoch() when the statistics
+								 * were read */
 } SkxScorerOpen;
 
-/* What a segment has of a word that it does not have. */
+/* The entry of a word that a segment does not have. */
 static const SkxTerm skx_score_nothing;
 
 /*
- * Marks the items below an odd number of negations.
+ * Returns an array that is true for each item below an odd number of
+ * negations.
  */
 static bool *
 skx_score_negated(TSQuery query)
@@ -51,7 +53,10 @@ skx_score_negated(TSQuery query)
 	return negated;
 }
 
-/* Those that are no prefix first, both in the order of a dictionary. */
+/*
+ * Compares terms.  Terms that are no prefixes come first; both kinds are in
+ * dictionary order.
+ */
 static int
 skx_score_compare_terms(const void *a, const void *b)
 {
@@ -117,7 +122,7 @@ skx_score_gather_terms(SkxScorer *scorer, const bool *negated)
 		scorer->nplain++;
 }
 
-/* Number of a word that the query does not negate. */
+/* Returns the number of a word that the query does not negate. */
 static int
 skx_score_term_number(const SkxScorer *scorer, const QueryOperand *operand)
 {
@@ -174,9 +179,10 @@ skx_score_gather_pairs(SkxScorer *scorer, const bool *negated)
 }
 
 /*
- * The word that a pair's part is bounded with: the rarer one, for most documents
- * with the other have no pair, and to most of its own weight a pair adds
- * little; of two the same, the later.
+ * Returns the word of a pair whose ceiling bounds the pair's contribution,
+ * too: the rarer one, or the later of two that are equally rare.  Most
+ * documents with the other word do not have the pair.  Compared with the
+ * weight of the rarer word, the pair adds little.
  */
 static int
 skx_score_rarer(const SkxScorer *scorer, const SkxScorePair *pair)
@@ -236,7 +242,10 @@ skx_score_weigh(SkxScorer *scorer)
 	}
 }
 
-/* See SKX_SCORE_LABEL_STEPS.  A weight above zero stays so. */
+/*
+ * Rounds label weights to multiples of 1 / SKX_SCORE_LABEL_STEPS.  A weight
+ * above zero stays above zero.
+ */
 static void
 skx_score_round_labels(SkxScorer *scorer)
 {
@@ -257,7 +266,10 @@ skx_score_round_labels(SkxScorer *scorer)
 	}
 }
 
-/* Statistics hardly move from one query to the next: the last table is kept. */
+/*
+ * Sets scorer->inverse.  The last table is kept, since statistics hardly
+ * change from one query to the next.
+ */
 static void
 skx_score_inverse(SkxScorer *scorer)
 {
@@ -277,7 +289,9 @@ skx_score_inverse(SkxScorer *scorer)
 	memcpy(scorer->inverse, inverse, sizeof(inverse));
 }
 
-/* What follows from the numbers of documents. */
+/*
+ * Computes what follows from the numbers of documents, their lengths and df.
+ */
 static void
 skx_score_settle_scorer(SkxScorer *scorer)
 {

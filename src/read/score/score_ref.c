@@ -7,7 +7,9 @@
 #include "miscadmin.h"
 #include "read/score/score.h"
 
-/* With room for the others, and with the query. */
+/*
+ * Makes a reference with the query and with space for nothers other indexes.
+ */
 static SkxRef *
 skx_score_ref_of(Oid index, uint32 nothers, TSQuery query, SkxRefMaker maker)
 {

@@ -12,7 +12,10 @@
 #include "utils/rel.h"
 #include "utils/rls.h"
 
-/* Columns of the table that the index is made of; NULL index expressions. */
+/*
+ * Returns the columns of the table that the index's columns, expressions and
+ * predicate use.
+ */
 static Bitmapset *
 skx_score_columns(Relation index)
 {
@@ -32,7 +35,10 @@ skx_score_columns(Relation index)
 	return columns;
 }
 
-/* May the user select all of these columns? */
+/*
+ * Returns true if the current user may select all of these columns, of which
+ * there is at least one.
+ */
 static bool
 skx_score_may_select(Oid table, const Bitmapset *columns)
 {

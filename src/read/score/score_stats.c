@@ -1,16 +1,17 @@
 /*
  * score_stats.c
- *	  Statistics of an index, pinned for a snapshot.
+ *	  Statistics of an index, kept for a snapshot.
  *
- * Numbers of documents, lengths and df move with every insert, flush and
- * merge, while all that is computed under one snapshot has to agree.  So the
- * first request fixes what is counted: a view of each index and the number of
- * the last pending document of each stripe.  A lexeme is looked up in these
- * when it is asked for first, be it much later (score_words.c).
+ * Numbers of documents, lengths and df change with every insert, flush and
+ * merge, while all that is computed under one snapshot has to agree.  The
+ * first request therefore fixes what is counted: a view of each index, and the
+ * number of the last pending document of each stripe.  A lexeme is looked up
+ * in these when it is first needed, even if that is much later
+ * (score_words.c).
  *
- * The table of pins goes by the content of the snapshot, not by its address:
- * the executor copies snapshots, and a portal's lives on when it is not the
- * active one.
+ * Statistics are found by the content of the snapshot, not by its address.
+ * The executor copies snapshots, and the snapshot of a portal lives on while
+ * the portal is not active.
  */
 #include "postgres.h"
 
@@ -25,10 +26,10 @@
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
-/* Statistics that are pinned at a time, unless more are in use. */
+/* The largest number of kept statistics, unless more are in use. */
 #define SKX_SCORE_PINS		64
 
-/* A claim on pinned statistics. */
+/* A holder of kept statistics, see skx_score_stats_hold(). */
 typedef struct SkxScoreHold
 {
 	MemoryContextCallback callback;
@@ -38,19 +39,23 @@ typedef struct SkxScoreHold
 
 static dlist_head skx_score_pins = DLIST_STATIC_INIT(skx_score_pins);
 static int	skx_score_npins = 0;
-static uint64 skx_score_epoch = 0;	/* transactions that ended */
-static bool skx_score_watching = false; /* their ends, for good */
+static uint64 skx_score_epoch = 0;	/* number of transactions that ended */
+static bool skx_score_watching = false; /* true once the callbacks are
+										 * registered */
 
 /*
- * Of the last transaction: what its index had then, it may have still, and
- * most sessions ask for one index again and again.
+ * The statistics that the last transaction used last, or NULL.  Most sessions
+ * search one index again and again, and it often has not changed.
  */
 static SkxStats *skx_score_carried = NULL;
 
-/* Memory that its words may have taken by then; of more, none are kept. */
+/*
+ * The most memory that their words may take.  If they take more, all words are
+ * dropped.
+ */
 #define SKX_SCORE_CARRIED_BYTES	(1024 * 1024)
 
-/* ---- the table of pins ---- */
+/* ---- the list of kept statistics ---- */
 
 static void
 skx_score_forget(SkxStats *stats)
@@ -62,7 +67,9 @@ skx_score_forget(SkxStats *stats)
 		MemoryContextDelete(stats->context);
 }
 
-/* Saves the statistics used last from the end of the transaction. */
+/*
+ * Keeps the statistics that were used last beyond the end of the transaction.
+ */
 static void
 skx_score_carry(void)
 {
@@ -83,9 +90,9 @@ skx_score_carry(void)
 }
 
 /*
- * The transaction is over, and the memory goes with it.  This has to be known
- * before any of that is freed: scorers let go of their statistics in any
- * order.
+ * Empties the list of kept statistics at the end of a transaction, whose
+ * memory is freed with the transaction.  The list is emptied before any of the
+ * memory is freed, since scorers release their statistics in any order.
  */
 static void
 skx_score_xact(XactEvent event, void *arg)
@@ -109,8 +116,9 @@ skx_score_xact(XactEvent event, void *arg)
 }
 
 /*
- * What was pinned in a subtransaction that is undone may be of a file that
- * never was: command ids come again after it.
+ * Forgets statistics that were read in a subtransaction that rolls back.  They
+ * may be of a file that was made in it.  Command ids repeat after it, so a
+ * later snapshot can have the same content.
  */
 static void
 skx_score_subxact(SubXactEvent event, SubTransactionId subid,
@@ -150,9 +158,11 @@ skx_score_make_room(void)
 }
 
 /*
- * A view may be read as long as its index is locked.  A lock belongs to the
- * portal that took it, and a cursor that fails in a savepoint, before which it
- * was opened, gives up its locks with the savepoint: pins have their own.
+ * Locks the indexes of the statistics until the transaction ends, since a view
+ * may be read as long as its index is locked.  A lock belongs to the portal
+ * that took it.  A cursor that fails in a savepoint made after it was opened
+ * gives up its locks with the savepoint.  So kept statistics have locks of
+ * their own.
  */
 static void
 skx_score_lock_leaves(const SkxStats *stats)
@@ -215,7 +225,10 @@ skx_score_stats_hold(SkxStats *stats)
 
 /* ---- snapshots ---- */
 
-/* Refers to the snapshot's arrays. */
+/*
+ * Sets *content to the content of the snapshot; refers to the snapshot's
+ * arrays.
+ */
 static void
 skx_score_content(Snapshot snapshot, SkxScoreContent *content)
 {
@@ -226,7 +239,7 @@ skx_score_content(Snapshot snapshot, SkxScoreContent *content)
 	content->recovery = snapshot->takenDuringRecovery;
 	content->nxip = snapshot->xcnt;
 	content->xip = snapshot->xip;
-	/* Copies of a snapshot leave out subtransactions, which are not compared. */
+	/* copies of a snapshot leave subtransactions out when they are not used */
 	content->nsubxip = 0;
 	if (!snapshot->suboverflowed || snapshot->takenDuringRecovery)
 		content->nsubxip = snapshot->subxcnt;
@@ -271,8 +284,8 @@ skx_score_leaf_pending(const SkxScoreLeaf *leaf)
 }
 
 /*
- * Numbers of documents count those with a tsvector, also the deleted ones
- * until a flush or merge leaves them behind.
+ * Reads the statistics of a leaf.  Numbers of documents count documents with a
+ * tsvector.  Deleted documents count until a flush or merge leaves them out.
  */
 static void
 skx_score_leaf_pin(SkxStats *stats, SkxScoreLeaf *leaf, Relation rel)
@@ -302,7 +315,11 @@ skx_score_leaf_pin(SkxStats *stats, SkxScoreLeaf *leaf, Relation rel)
 	skx_snapshot_close(source);
 }
 
-/* Is the leaf what it was pinned of, not one that was emptied in its place? */
+/*
+ * Returns true if the index is the one that the leaf was read from, and was
+ * not emptied in place.  With same_generation it must have the same
+ * generation, too.
+ */
 static bool
 skx_score_leaf_is_same(const SkxScoreLeaf *leaf, Relation rel,
 					   bool same_generation)
@@ -363,9 +380,10 @@ skx_score_pin_leaves(SkxStats *stats, Relation index)
 /* ---- the interface ---- */
 
 /*
- * May views be read that were pinned in an earlier statement?
- * On this server the transaction's lock on the index protects them, without
- * any snapshot; on a standby that replays early reuse nothing does.
+ * Returns true if views that were read in an earlier statement can still be
+ * used.  On a primary the transaction's lock on the index protects them,
+ * without any snapshot.  On a standby that replays early reuse, nothing
+ * protects them.
  */
 static bool
 skx_score_is_readable(const SkxStats *stats, Relation index)
@@ -392,7 +410,10 @@ skx_score_is_readable(const SkxStats *stats, Relation index)
 	return readable;
 }
 
-/* Has the index the segments and the pending documents that were counted? */
+/*
+ * Returns true if the index still has the segments and pending documents that
+ * were counted.
+ */
 static bool
 skx_score_is_unchanged(const SkxStats *stats, Relation index)
 {
@@ -411,7 +432,7 @@ skx_score_is_unchanged(const SkxStats *stats, Relation index)
 	return unchanged;
 }
 
-/* The snapshot that statistics are for. */
+/* Sets the snapshot that the statistics are for. */
 static void
 skx_score_set_content(SkxStats *stats, const SkxScoreContent *content)
 {
@@ -425,8 +446,9 @@ skx_score_set_content(SkxStats *stats, const SkxScoreContent *content)
 }
 
 /*
- * Statistics of the last transaction, if they are of this index and it is as it
- * was; else they are given up.
+ * Returns the statistics of the last transaction, for another snapshot.
+ * Returns NULL if they are of another index.  Frees them and returns NULL if
+ * the index has changed.
  */
 static SkxStats *
 skx_score_take_carried(Relation index, const SkxScoreContent *content)
@@ -455,7 +477,10 @@ skx_score_take_carried(Relation index, const SkxScoreContent *content)
 	return stats;
 }
 
-/* The same indexes, in the order that references have them in. */
+/*
+ * Returns true if the statistics count the same other indexes as the
+ * reference.  Both have them in the same order.
+ */
 static bool
 skx_score_has_others(const SkxStats *stats, const SkxRef *ref)
 {
@@ -554,7 +579,10 @@ skx_score_view(const SkxScorer *scorer, Relation index)
 	return stats->leaves[0].view;
 }
 
-/* What came after the pin is of no other transaction that the snapshot sees. */
+/*
+ * No other transaction that the snapshot sees has inserted documents after the
+ * statistics were read.
+ */
 bool
 skx_score_pending(const SkxScorer *scorer)
 {

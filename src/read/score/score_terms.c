@@ -1,14 +1,14 @@
 /*
  * score_terms.c
- *	  What this session has found of lexemes in segments.
+ *	  The entries of lexemes that this session has found in segments.
  *
- * What the table of words knows is good as long as nothing is inserted, and no
- * longer.  But a segment has the same of a lexeme as long as it exists, and its
- * number is no other's in this incarnation of the index in this file: so what
- * was found there is not looked up again, whatever else has changed.
+ * The table of words is valid only until something is inserted.  But a segment
+ * has the same entry of a lexeme as long as it exists.  Its number belongs to
+ * no other segment in this incarnation of the index in this file.  So an entry
+ * that was found is not looked up again, whatever else has changed.
  *
- * A table of fixed size, in which a new entry takes the place of the one that
- * has its slot.
+ * The table has a fixed number of slots.  A new entry replaces the one in its
+ * slot.
  */
 #include "postgres.h"
 
@@ -16,21 +16,27 @@
 #include "read/score/score_internal.h"
 #include "utils/memutils.h"
 
-/* Entries at first, and when that was too few: 100 kB, 1.6 MB. */
+/*
+ * The number of slots at first (100 kB), and the largest number (1.6 MB).  The
+ * table grows when too many entries were replaced.
+ */
 #define SKX_SCORE_TERMS_LEAST	512
 #define SKX_SCORE_TERMS_MOST	8192
 
-/* Longer lexemes are rare, and looked up each time. */
+/*
+ * The most bytes of a lexeme in the table.  Longer lexemes are rare, and are
+ * looked up each time.
+ */
 #define SKX_SCORE_TERMS_BYTES	24
 
 typedef struct SkxScoreKnown
 {
-	SkxTerm		term;			/* df 0: the segment does not have it */
+	SkxTerm		term;			/* df is 0 if the segment does not have it */
 	uint64		incarnation;
 	SkxLocator	locator;
 	uint32		segment;
 	uint32		hash;
-	int			len;			/* 0: no entry */
+	int			len;			/* 0 if the slot is empty */
 	char		bytes[SKX_SCORE_TERMS_BYTES];
 } SkxScoreKnown;
 
@@ -58,7 +64,7 @@ skx_score_terms_slot(uint32 hash)
 	return &skx_score_known[hash & (skx_score_known_size - 1)];
 }
 
-/* The entry of a lexeme, or NULL. */
+/* Returns the entry of a lexeme, or NULL if it is not in the table. */
 static const SkxScoreKnown *
 skx_score_terms_find(const SkxScoreLeaf *leaf, int segment, SkxLexeme lexeme)
 {
@@ -95,7 +101,10 @@ skx_score_terms_known(const SkxScoreLeaf *leaf, int segment,
 	return true;
 }
 
-/* Makes the table, or makes it twice as large, if there is memory. */
+/*
+ * Makes the table, or doubles its size.  Does nothing if there is not enough
+ * memory.
+ */
 static void
 skx_score_terms_grow(void)
 {

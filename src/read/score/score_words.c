@@ -1,10 +1,10 @@
 /*
  * score_words.c
- *	  What the statistics of an index say of words.
+ *	  The words of the statistics of an index, with their df.
  *
- * A word is looked up when it is asked for first: in all segments of the views
- * that were pinned, and in the documents that were pending then.  The table
- * gets all that a search found, or nothing when that fails.
+ * A word is looked up when it is first needed, in all segments of the kept
+ * views and in the documents that were pending then.  The table of words gets
+ * all that a look-up found, or nothing if the look-up fails.
  */
 #include "postgres.h"
 
@@ -16,42 +16,49 @@
 #include "read/score/score_internal.h"
 #include "utils/memutils.h"
 
-/* Lexemes looked up in all segments at a time. */
+/* The number of lexemes that are looked up in all segments together. */
 #define SKX_SCORE_LOOKUPS	1024
 
-/* Words that are remembered from one query of a snapshot to the next. */
+/*
+ * The number of words that are kept from one query of a snapshot to the next.
+ */
 #define SKX_SCORE_WORDS		10000
 
 /*
- * Words of a query of which it is kept what segments have of them, which takes
- * more memory than all else that is known of a word.
+ * The entries in segments are kept for a query of at most this many words.
+ * They take more memory than all else that is known of a word.
  */
 #define SKX_SCORE_FOUND		1024
 
-/* The same of pending documents: a byte each. */
+/*
+ * Marks of pending documents are kept for a query of at most this many words.
+ * A mark takes one byte.
+ */
 #define SKX_SCORE_MARKED	64
 
 /* What is known of a prefix while its lexemes are looked up. */
 typedef struct SkxScorePrefix
 {
 	int			len;
-	uint64		sum;			/* of the df of all of its lexemes */
+	uint64		sum;			/* sum of the df of all of its lexemes */
 	uint64		whole;			/* df of the lexeme that is the prefix */
-	char	   *lexeme;			/* one of them; NULL: none yet */
+	char	   *lexeme;			/* one of its lexemes; NULL before the first
+								 * one */
 	int			lexeme_len;
-	bool		several;		/* there is another */
-	MemoryContext context;		/* of `lexeme`: a pending document is counted
-								 * in one that is reset after it */
+	bool		several;		/* it has at least two lexemes */
+	MemoryContext context;		/* for `lexeme`; a pending document is counted
+								 * in a context that is reset after it */
 } SkxScorePrefix;
 
-/* Results of a look-up, before they are published in the table. */
+/* The results of a look-up, before they are put into the table. */
 typedef struct SkxScoreSearch
 {
-	int			nplain;			/* those that are no prefix come first */
+	int			nplain;			/* number of words that are no prefixes; these
+								 * come first */
 	int			n;
 	SkxScoreWord *words;
-	SkxScorePrefix *prefixes;	/* of the words from nplain on */
-	const SkxScoreLeaf *leaf;	/* whose pending documents are counted */
+	SkxScorePrefix *prefixes;	/* one for each word from nplain on */
+	const SkxScoreLeaf *leaf;	/* the leaf whose documents are counted */
 } SkxScoreSearch;
 
 static uint32
@@ -97,7 +104,7 @@ skx_score_words_make(SkxStats *stats)
 	stats->words = words;
 }
 
-/* Adds documents that have a lexeme to those of its prefix. */
+/* Adds a lexeme with its df to those of the prefix. */
 static void
 skx_score_add_lexeme(SkxScorePrefix *prefix, uint64 df, const char *lexeme,
 					 int len)
@@ -125,7 +132,9 @@ skx_score_add_term(const SkxTerm *term, const char *lexeme, int len, void *arg)
 	return true;
 }
 
-/* Looks n lexemes up in the segments where the session has not found them. */
+/*
+ * Looks n lexemes up in the segments whose entries the session does not know.
+ */
 static void
 skx_score_find_terms(const SkxScoreLeaf *leaf, SkxSegment **segs, int nsegs,
 					 const SkxLexeme *lexemes, int n, SkxTerm **terms)
@@ -153,7 +162,9 @@ skx_score_find_terms(const SkxScoreLeaf *leaf, SkxSegment **segs, int nsegs,
 	pfree(which);
 }
 
-/* Words from..from+n-1, none of them a prefix, in all segments. */
+/*
+ * Looks n words from `from` on up in all segments.  None of them is a prefix.
+ */
 static void
 skx_score_find_some(SkxStats *stats, SkxScoreSearch *search, int from, int n,
 					SkxSegment **segs, int nsegs)
@@ -222,7 +233,7 @@ skx_score_find_segments(SkxStats *stats, SkxScoreSearch *search,
 	}
 }
 
-/* Does entry i of the document begin with the word's bytes? */
+/* Returns true if entry i of the document begins with the word's bytes. */
 static bool
 skx_score_begins(TSVector document, int i, const SkxScoreWord *word)
 {
@@ -232,7 +243,7 @@ skx_score_begins(TSVector document, int i, const SkxScoreWord *word)
 		memcmp(STRPTR(document) + entry->pos, word->bytes, word->len) == 0;
 }
 
-/* Notes that pending document `at` has the word so often. */
+/* Sets the word's mark of pending document `at`. */
 static void
 skx_score_mark(SkxScoreWord *word, uint64 at, int tf)
 {
@@ -240,7 +251,10 @@ skx_score_mark(SkxScoreWord *word, uint64 at, int tf)
 		word->marks[at] = tf;
 }
 
-/* Counts the words that the document has, none of them a prefix. */
+/*
+ * Counts the document for the words that it has, which are no prefixes.  Looks
+ * each word up in the document.
+ */
 static void
 skx_score_count_words(SkxScoreWord *words, int n, TSVector document,
 					  uint64 at)
@@ -262,7 +276,7 @@ skx_score_count_words(SkxScoreWord *words, int n, TSVector document,
 	}
 }
 
-/* Counts the lexemes that it has of prefixes. */
+/* Counts the document's lexemes for the prefixes. */
 static void
 skx_score_count_prefixes(SkxScoreSearch *search, TSVector document,
 						 uint64 at)
@@ -288,7 +302,11 @@ skx_score_count_prefixes(SkxScoreSearch *search, TSVector document,
 	}
 }
 
-/* The same of many words, ascending and no prefixes. */
+/*
+ * Does the same as skx_score_count_words(), but looks each lexeme of the
+ * document up in the words, which ascend.  That takes less time if there are
+ * more words than lexemes.
+ */
 static void
 skx_score_count_lexemes(SkxScoreWord *words, int n, TSVector document,
 						uint64 at)
@@ -325,7 +343,7 @@ skx_score_count_lexemes(SkxScoreWord *words, int n, TSVector document,
 	}
 }
 
-/* Adds a pending document's lexemes to the df of the words. */
+/* Counts a pending document for the words that it has. */
 static bool
 skx_score_count_document(const SkxPendingDoc *doc, void *arg)
 {
@@ -342,7 +360,10 @@ skx_score_count_document(const SkxPendingDoc *doc, void *arg)
 	return true;
 }
 
-/* A pending document of the session's memory has word k. */
+/*
+ * A callback of skx_pending_words(): counts a remembered pending document for
+ * word k.
+ */
 static void
 skx_score_count_found(int k, int stripe, uint64 sequence, int tf, void *arg)
 {
@@ -355,8 +376,9 @@ skx_score_count_found(int k, int stripe, uint64 sequence, int tf, void *arg)
 }
 
 /*
- * Adds the leaf's pending documents: of plain words from the session's memory
- * first; prefixes are looked for in each document.
+ * Counts the leaf's pending documents.  If there are no prefixes, documents
+ * that the session remembers are counted first, without being read.  Prefixes
+ * are looked up in each document.
  */
 static void
 skx_score_find_pending(SkxScoreSearch *search, const SkxScoreLeaf *leaf,
@@ -401,7 +423,7 @@ skx_score_find_leaf(SkxStats *stats, SkxScoreSearch *search,
 	skx_snapshot_close(source);
 }
 
-/* Makes room for what is counted of the prefixes. */
+/* Allocates and initializes what is counted for the prefixes. */
 static void
 skx_score_begin_prefixes(SkxScoreSearch *search)
 {
@@ -418,9 +440,10 @@ skx_score_begin_prefixes(SkxScoreSearch *search)
 }
 
 /*
- * Sets the df of all words, once all leaves were counted: of a prefix from
- * sums alone, and from whether it has several lexemes, since these are the
- * same however the rows are split into segments, pending lists and partitions.
+ * Sets the df of all words, once all leaves are counted.  The df of a prefix
+ * is computed from sums alone, and from whether it has several lexemes.  These
+ * are the same however the rows are split into segments, pending lists and
+ * partitions.
  */
 static void
 skx_score_settle(SkxScoreSearch *search, uint64 ndocs)
@@ -469,8 +492,8 @@ skx_score_find_words(SkxStats *stats, Relation index, SkxScoreSearch *search)
 }
 
 /*
- * Makes words of the terms that the table does not have, to be put there if
- * `keep`; false when it has all.
+ * Makes words of the terms that the table does not have.  If `keep` is true,
+ * they can be put into the table.  Returns false if the table has all terms.
  */
 static bool
 skx_score_missing(SkxStats *stats, const SkxScoreTerm *terms, int n,
@@ -512,7 +535,7 @@ skx_score_missing(SkxStats *stats, const SkxScoreTerm *terms, int n,
 	return search->n > 0;
 }
 
-/* Words that are not remembered: they come out as they were asked for. */
+/* Looks up words that are not kept in the table, as they are too many. */
 static void
 skx_score_words_once(SkxStats *stats, Relation index, SkxScoreTerm *terms,
 					 int n, const SkxScoreWord **words)

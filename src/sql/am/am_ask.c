@@ -1,7 +1,7 @@
 /*
  * am_ask.c
- *	  Answers to a scan's keys that are not row by row: counts, values of
- *	  columns, pages of rows by their places.
+ *	  Begins and ends scans that are answered by a collector instead of row by
+ *	  row: counts, values of columns, pages of rows in the order of TIDs.
  */
 #include "postgres.h"
 

@@ -1,9 +1,10 @@
 /*
  * am_build.c
- *	  CREATE INDEX: scans the table into segments and makes the file's head.
+ *	  CREATE INDEX: writes the rows of the table into segments, and then the
+ *	  head of the file.
  *
- * The first block of the file is left for the head, which is written last and
- * names all else.
+ * The first blocks of the file are reserved for the head, which is written
+ * last and names all segments and free pages.
  */
 #include "postgres.h"
 
@@ -20,10 +21,10 @@
 #include "support/fault/fault.h"
 
 /*
- * Pages kept for the head where a block is smaller: metapage, stripes, and 2
- * for the root; and one more for so many blocks of the table, 1 GB.  Of these
- * 16 processes with little memory make some segments, each with 60 extents
- * that are free.
+ * Pages that are reserved for the head: metapage, stripes, and 2 for the root;
+ * and one more for each SKX_HEAD_TABLE blocks of the table, which are 1 GB.
+ * From a GB, 16 processes with little memory make some segments, each with 60
+ * free extents, which the root has to name.
  */
 #define SKX_HEAD_PAGES			(1 + SKX_STRIPES + 2)
 #define SKX_HEAD_TABLE			((BlockNumber) 1 << 17)
@@ -72,7 +73,7 @@ skx_am_build_give_back(void *arg, BlockNumber block, uint32 npages)
 {
 	SkxBuild   *b = arg;
 
-	/* blocks at the end were not needed at all */
+	/* Blocks at the end that were never written do not become free pages. */
 	if (block + npages == b->nblocks && b->nwritable <= block)
 	{
 		b->nblocks -= npages / b->block_pages * b->block_pages;
@@ -164,7 +165,10 @@ skx_am_build_page(void *arg, BlockNumber block, int ndocs)
 	}
 }
 
-/* The whole table in this process; returns how many rows it has. */
+/*
+ * Builds all segments in this process, and returns how many rows the table
+ * has.
+ */
 static double
 skx_am_build_alone(SkxBuild *b, Relation heap, IndexInfo *info)
 {
@@ -185,7 +189,7 @@ skx_am_build_alone(SkxBuild *b, Relation heap, IndexInfo *info)
 }
 
 /*
- * The whole
+ * The build
  */
 
 void
@@ -227,7 +231,7 @@ skx_am_build_sort_extents(SkxBuild *b)
 		  skx_manifest_compare_extents);
 }
 
-/* Moves the longest extent from the root to the pool. */
+/* Moves the longest free extent from the root to the pool. */
 static void
 skx_am_build_pool_extent(SkxBuild *b)
 {
@@ -252,8 +256,9 @@ skx_am_build_pool_extent(SkxBuild *b)
 }
 
 /*
- * Pages of the head, whole blocks.  What it does not need of those that were
- * kept for it is free, and may itself need room in the root.
+ * Makes the head fit into the pages that were reserved for it, in whole
+ * blocks, by moving free extents to the pool.  Reserved pages that it does not
+ * need become free.  They are a further extent, for which the same is done.
  */
 static void
 skx_am_build_fit_head(SkxBuild *b, SkxManifestNew *m)
@@ -275,7 +280,7 @@ skx_am_build_fit_head(SkxBuild *b, SkxManifestNew *m)
 		skx_am_build_pool_extent(b);
 }
 
-/* Every row that the scan has handed over must be in a segment. */
+/* Raises an error unless the segments have all rows of the scan. */
 static void
 skx_am_build_count(const SkxBuild *b)
 {
@@ -313,7 +318,10 @@ skx_am_build_head(SkxBuild *b)
 	skx_blkio_new_sync(b->index);
 }
 
-/* Tests have segments begin anywhere; what is before them has just been freed. */
+/*
+ * For tests: makes segments begin further behind in the file.  The pages
+ * before them are free, and count as freed by the first root.
+ */
 static void
 skx_am_build_skip(SkxBuild *b)
 {

@@ -1,11 +1,11 @@
 /*
  * am_build_documents.c
- *	  The rows of a table scan as documents in TID order.
+ *	  Hands over the rows of a table scan as documents in TID order.
  *
- * The scan visits heap pages in order, but a row that was updated in place
- * (HOT) is reported when its newest tuple is met, with the TID of its oldest.
- * So the documents of one heap page are collected and sorted.  What they hold
- * in memory is bounded: values past the limit wait in a temporary file.
+ * The scan visits heap pages in order.  But it reports a HOT chain at its
+ * newest tuple, with the TID of its oldest.  So the documents of one heap page
+ * are collected and sorted.  Their memory is limited: values beyond the limit
+ * are kept in a temporary file.
  */
 #include "postgres.h"
 
@@ -19,12 +19,12 @@
 StaticAssertDecl(SKX_AM_PAGE_DOCS <= SKX_DOC_MAX - SKX_SEGMENT_DOCS_MAX,
 				 "a segment is looked at after each page");
 
-/* What is kept of a document: nothing (size 0), or so much. */
+/* A value that is kept of a document; with size 0 there is none. */
 typedef struct SkxBuildKept
 {
 	bool		in_file;
-	struct varlena *value;		/* as in the table, or */
-	int			fileno;			/* where it waits in the file */
+	struct varlena *value;		/* as in the table; unless in_file */
+	int			fileno;			/* with `offset`, where in the file it is */
 	off_t		offset;
 	Size		size;
 } SkxBuildKept;
@@ -33,9 +33,9 @@ typedef struct SkxBuildKept
 typedef struct SkxBuildDoc
 {
 	ItemPointerData tid;
-	SkxBuildKept text;			/* none: it is NULL */
-	SkxBuildKept values;		/* lexemes; none: the index has no other
-								 * column */
+	SkxBuildKept text;			/* none if it is NULL */
+	SkxBuildKept values;		/* lexemes of other columns; none if the index
+								 * has no other column */
 } SkxBuildDoc;
 
 struct SkxBuildDocuments
@@ -46,8 +46,8 @@ struct SkxBuildDocuments
 	int			ndocs;
 	SkxBuildDoc docs[SKX_AM_PAGE_DOCS];
 	MemoryContext context;
-	MemoryContext page_context; /* their values */
-	MemoryContext doc_context;	/* the one being handed over */
+	MemoryContext page_context; /* of the values of `docs` */
+	MemoryContext doc_context;	/* of the document being handed over */
 	Size		page_bytes;		/* of the values in memory */
 	Size		page_limit;
 	BufFile    *file;			/* values past the limit */
@@ -98,8 +98,8 @@ skx_am_documents_value(SkxBuildDocuments *b, const SkxBuildKept *kept)
 }
 
 /*
- * Hands over the documents of the heap page that has been read; returns how
- * many.
+ * Hands over the documents of the heap page that has been read, and returns
+ * how many they are.
  */
 static int
 skx_am_documents_flush(SkxBuildDocuments *b)

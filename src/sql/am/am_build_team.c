@@ -1,22 +1,22 @@
 /*
  * am_build_team.c
- *	  CREATE INDEX with parallel workers: a team (build.h) that scans the table
- *	  together, and goes from one step of a segment to the next together.
+ *	  CREATE INDEX with parallel workers: a team (build.h) scans the table, and
+ *	  goes from one step of a segment to the next together.
  *
- * A barrier has three phases a segment: shares are inverted, documents are put
- * in order, tasks are encoded.  A member can come in any of them, as a worker
- * that took long to start does; from then on all others wait for it.  Only the
- * leader can put documents in order, so it is at the barrier before any worker
- * is started: without it, a worker would go through the phases alone and its
- * share would be lost.  The last segment is the one whose documents are put in
- * order when no member is scanning any more; a worker that starts after that
- * leaves.
+ * A barrier has three phases for each segment: shares are inverted, documents
+ * are put in order, tasks are encoded.  A member can join in any of them, as a
+ * worker that took long to start does.  All others wait for it from then on.
+ * Only the leader can put documents in order, so it attaches to the barrier
+ * before it starts a worker.  Otherwise a worker could go through the phases
+ * alone, and its share would be lost.  A segment is the last one if no member
+ * is scanning when its documents are put in order.  A worker that starts after
+ * that leaves.
  *
- * Each member scans in the order of heap blocks.  They are handed out here, in
- * ranges that get shorter towards the end: the fewer stretches of documents a
- * share has, the faster postings are merged.  A concurrent build needs one
- * snapshot for all, as a parallel scan has; that hands out small ranges, in
- * order when it does not start in the middle.
+ * Each member scans in the order of heap blocks.  Blocks are handed out here,
+ * in ranges that get shorter towards the end.  The fewer ranges of documents a
+ * share has, the faster its postings are merged.  A concurrent build needs one
+ * snapshot for all members, as a parallel scan has.  Such a scan hands out
+ * small ranges by itself, which are in order if it starts at the first block.
  */
 #include "postgres.h"
 
@@ -52,17 +52,20 @@
 #define SKX_KEY_BUFFERS		UINT64CONST(0x5358000000000006)
 
 /*
- * A segment has at most so many documents: their norms, one byte each, are in
- * shared memory, of which containers often have 64 MB.  It is taken before the
- * table is scanned, and where there is little, segments are smaller.
+ * Most documents of a segment.  Their norms, one byte each, are in shared
+ * memory, of which containers often have 64 MB.  That memory is allocated
+ * before the table is scanned; if there is little, segments are smaller.
  */
 #define SKX_TEAM_DOCS_MAX	(32 * 1024 * 1024)
 
-/* A table may have more rows than was estimated: by this factor, and so many. */
+/*
+ * A table may have more rows than are estimated.  Memory is reserved for the
+ * estimate times SKX_TEAM_DOUBT, plus SKX_TEAM_DOCS_MIN.
+ */
 #define SKX_TEAM_DOUBT		2
 #define SKX_TEAM_DOCS_MIN	(64 * 1024)
 
-/* Blocks of a range of the table, at least. */
+/* Least number of blocks in a range of the table. */
 #define SKX_TEAM_RANGE_MIN	16
 
 /* Phases of the barrier, modulo their number. */
@@ -77,28 +80,28 @@ typedef struct SkxBuildShared
 	Oid			index;
 	bool		concurrent;
 	uint64		incarnation;
-	int			way;			/* how all write, skx_blkio_new_agree() */
+	int			way;			/* of writing, see skx_blkio_new_agree() */
 	int			nmembers;
 	Size		memory;			/* bytes, of each member */
 
 	BlockNumber nheap;			/* blocks of the table */
-	bool		ranges;			/* handed out here */
+	bool		ranges;			/* ranges of them are handed out here */
 
 	Barrier		barrier;
 	pg_atomic_uint32 scanning;	/* members whose scan has not ended */
-	pg_atomic_uint64 nblocks;	/* of the file, given out */
-	pg_atomic_uint64 tuples;	/* so far */
-	pg_atomic_uint64 scanned;	/* blocks of the table so far */
-	uint32		segment;		/* being made */
+	pg_atomic_uint64 nblocks;	/* of the file, allocated so far */
+	pg_atomic_uint64 tuples;	/* rows handed over so far */
+	pg_atomic_uint64 scanned;	/* blocks of the table scanned so far */
+	uint32		segment;		/* number of the one being made */
 	bool		last;			/* no segment comes after it */
 
-	slock_t		mutex;			/* for those below */
+	slock_t		mutex;			/* protects the members below */
 	BlockNumber next_block;		/* of the table, to be handed out */
 	double		heap_tuples;	/* of scans that have ended */
 	bool		broken_hot_chain;
 } SkxBuildShared;
 
-/* A member, in its process. */
+/* The state of a member in its own process. */
 typedef struct SkxBuildMember
 {
 	SkxBuild   *build;
@@ -109,7 +112,7 @@ typedef struct SkxBuildMember
 	BlockNumber at;				/* blocks before it are in `scanned` */
 } SkxBuildMember;
 
-/* The leader's. */
+/* The state of the leader. */
 typedef struct SkxBuildLeader
 {
 	ParallelContext *context;
@@ -118,8 +121,8 @@ typedef struct SkxBuildLeader
 	SkxBuildShared *shared;
 	SkxTeam    *team;
 	dsm_segment *norms;
-	uint32		docs;			/* that they are for ... */
-	uint32		most;			/* ... and could be for */
+	uint32		docs;			/* documents that `norms` is for */
+	uint32		most;			/* the limit of `docs` */
 	WalUsage   *wal;
 	BufferUsage *buffers;
 } SkxBuildLeader;
@@ -182,7 +185,7 @@ skx_am_team_begin_share(SkxBuildMember *m)
 	skx_am_team_subphase(m, SKX_SUBPHASE_SCAN);
 }
 
-/* All shares have ended. */
+/* Puts documents in order, after all shares have ended. */
 static SkxTeamSegment *
 skx_am_team_order(SkxBuildMember *m)
 {
@@ -197,8 +200,8 @@ skx_am_team_order(SkxBuildMember *m)
 }
 
 /*
- * Ends a segment, from `phase` on, together with all others; returns whether
- * it was the last one.
+ * Ends a segment, from `phase` on, together with all other members.  Returns
+ * true if it was the last one.
  */
 static bool
 skx_am_team_end_segment(SkxBuildMember *m, int phase)
@@ -246,7 +249,7 @@ skx_am_team_document(void *arg, ItemPointer tid, TSVector value)
 	skx_build_share_add(((SkxBuildMember *) arg)->share, tid, value);
 }
 
-/* Blocks of the table before `block` have been scanned. */
+/* Notes that this member has scanned its range up to `block`. */
 static void
 skx_am_team_scanned(SkxBuildMember *m, BlockNumber block)
 {
@@ -282,7 +285,7 @@ skx_am_team_page(void *arg, BlockNumber block, int ndocs)
 	}
 }
 
-/* The next range of the table; false: there is none. */
+/* Takes the next range of the table.  Returns false if there is none. */
 static bool
 skx_am_team_range(SkxBuildMember *m, BlockNumber *block, BlockNumber *nblocks)
 {
@@ -299,7 +302,7 @@ skx_am_team_range(SkxBuildMember *m, BlockNumber *block, BlockNumber *nblocks)
 	return *nblocks > 0;
 }
 
-/* Scans range after range; returns the rows that it met. */
+/* Scans ranges until none is left, and returns how many rows these have. */
 static double
 skx_am_team_ranges(SkxBuildMember *m, Relation heap, IndexInfo *info,
 				   SkxBuildDocuments *documents)
@@ -351,7 +354,7 @@ skx_am_team_scan(SkxBuildMember *m, Relation heap, IndexInfo *info,
 		skx_am_team_begin_share(m);
 }
 
-/* What a member does, from when it comes until all is built. */
+/* Does all the work of a member, from joining until all is built. */
 static void
 skx_am_team_member(SkxBuildMember *m, Relation heap, IndexInfo *info,
 				   ParallelTableScanDesc pscan)
@@ -483,7 +486,11 @@ skx_am_leader_share(SkxBuildLeader *leader, SkxBuild *b, Relation heap,
 	leader->shared = shared;
 	leader->team = skx_am_leader_place(context, SKX_KEY_TEAM,
 									   skx_build_size(nmembers));
-	/* each member may end a page of the table before it knows of the end */
+
+	/*
+	 * A member hands over all rows of a page of the table before it notices
+	 * that the segment is full.
+	 */
 	skx_build_create(leader->team, nmembers, leader->norms, leader->docs,
 					 leader->most, nmembers * SKX_AM_PAGE_DOCS, context->seg);
 	leader->scan = skx_am_leader_place(context, SKX_KEY_SCAN, scan_size);
@@ -513,8 +520,9 @@ skx_am_leader_end(SkxBuildLeader *leader)
 }
 
 /*
- * Takes the memory for norms, for as many documents as a segment will have as it
- * seems.  A page of the table has no more rows than fit.
+ * Reserves memory for the norms of as many documents as a segment is expected
+ * to have.  The number of rows that fit on the pages of the table limits it.
+ * Returns false, after a NOTICE, if there is not enough memory.
  */
 static bool
 skx_am_leader_reserve(SkxBuildLeader *leader, SkxBuild *b, Relation heap,
@@ -542,7 +550,7 @@ skx_am_leader_reserve(SkxBuildLeader *leader, SkxBuild *b, Relation heap,
 	return false;
 }
 
-/* Starts workers; false: there are none. */
+/* Starts workers.  Returns false if there are none. */
 static bool
 skx_am_leader_begin(SkxBuildLeader *leader, SkxBuild *b, Relation heap,
 					bool concurrent, int nworkers)
@@ -578,7 +586,7 @@ skx_am_leader_begin(SkxBuildLeader *leader, SkxBuild *b, Relation heap,
 	return false;
 }
 
-/* What is free at the end of the file and was never written is none of it. */
+/* Cuts off free pages at the end of the file that were never written. */
 static void
 skx_am_leader_trim(SkxBuild *b)
 {

@@ -1,8 +1,8 @@
 /*
  * am_columns.c
- *	  Which columns an index may have.
+ *	  Checks that an index may have its columns.
  *
- * Every refusal says what does work.
+ * The error for every column that is refused says what works instead.
  */
 #include "postgres.h"
 
@@ -14,7 +14,7 @@
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
-/* Type that the opclass of a key column takes. */
+/* Returns the input type of the operator class of a column. */
 static Oid
 skx_am_column_type(Relation index, int column)
 {
@@ -22,9 +22,10 @@ skx_am_column_type(Relation index, int column)
 }
 
 /*
- * Operators of arrays compare elements by the equality that their type has.  It
- * has to be that of the operator class, which may be another type's, as text_ops
- * is for citext.
+ * Raises an error unless an index can have arrays of these elements.
+ * Operators of arrays compare elements by the operator = of their type.  It
+ * must be that of the operator class for skipidx.  That class may belong to
+ * another type, as text_ops does for citext.
  */
 static void
 skx_am_check_elements(Oid element)
@@ -45,7 +46,10 @@ skx_am_check_elements(Oid element)
 			 errhint("Index an expression whose elements are of another type, or create a default operator class for the type.")));
 }
 
-/* As one writes it; of an expression there is no name. */
+/*
+ * Returns the name of a column as a statement writes it; "..." for an
+ * expression.
+ */
 static const char *
 skx_am_column_name(Relation index, int column)
 {
@@ -55,7 +59,10 @@ skx_am_column_name(Relation index, int column)
 												  column)->attname));
 }
 
-/* The first column is the text, of which a tsvector is to be made. */
+/*
+ * Raises an error: the first column is not a tsvector.  The hint says how to
+ * make one.
+ */
 static void
 skx_am_refuse_first(Relation index)
 {
@@ -76,7 +83,10 @@ skx_am_refuse_first(Relation index)
 			 errhint("Name a tsvector first, and other columns after it, or index them with btree.")));
 }
 
-/* Values are stored by their canonical form: those of the elements of arrays. */
+/*
+ * Raises an error unless the values of a column, or the elements of its
+ * arrays, have a canonical form, by which they are stored.
+ */
 static void
 skx_am_check_canonical(Relation index, int column)
 {
@@ -102,7 +112,10 @@ skx_am_check_canonical(Relation index, int column)
 					 SKX_SUPPORT_CANONICAL)));
 }
 
-/* What a collation takes for equal must be the same bytes. */
+/*
+ * Raises an error for a collation by which values with different bytes may be
+ * equal.
+ */
 static void
 skx_am_check_collation(Relation index, int column)
 {

@@ -1,6 +1,6 @@
 /*
  * am_cost.c
- *	  What an index scan costs: the index and its options for cost/.
+ *	  Opens the index and reads its options for the estimates of cost/.
  */
 #include "postgres.h"
 

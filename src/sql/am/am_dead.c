@@ -1,14 +1,15 @@
 /*
  * am_dead.c
- *	  Rows that a scan has given out and the executor found dead to all.
+ *	  Notes rows that a scan has handed out and that turned out to be dead to
+ *	  all snapshots.
  */
 #include "postgres.h"
 
 #include "sql/am/am_scan.h"
 
 /*
- * The server says so with the call for the next row, and only in transactions
- * that did not begin in recovery.
+ * The server tells that a row is dead with the call for the next row, and only
+ * in transactions that did not begin in recovery.
  */
 void
 skx_am_dead_note(IndexScanDesc scan)

@@ -1,10 +1,10 @@
 /*
  * am_handler.c
- *	  What the access method is capable of, and its callbacks.
+ *	  Returns the capabilities of the access method, and its callbacks.
  *
- * amoptionalkey: every row is a document, also one with a NULL or empty
- * tsvector, so a scan without a condition is complete.  The planner would make
- * an index-only scan of it for count(*); cost_scan.c refuses that.
+ * amoptionalkey is true: every row is a document, also one with a NULL or
+ * empty tsvector, so a scan without a condition is complete.  For count(*) the
+ * planner would make it an index-only scan, which cost_scan.c prevents.
  */
 #include "postgres.h"
 
@@ -45,8 +45,9 @@ skx_am_capabilities(IndexAmRoutine *am)
 }
 
 /*
- * Only the tsvector column of an index orders by distance; the server asks,
- * because it knows of the whole access method only.
+ * amproperty: tells that only the tsvector column of an index can be ordered
+ * by distance.  By itself the server only knows what the access method can do
+ * as a whole.
  */
 static bool
 skx_am_property(Oid index, int column, IndexAMProperty property,

@@ -2,16 +2,16 @@
  * am_insert.c
  *	  Adds the index entry of a new row.
  *
- * Every row is a document, one with a NULL or empty tsvector too: a query
- * that is a pure negation, and a ranking without a filter, need them all.
+ * Every row is a document, also one with a NULL or empty tsvector.  A query
+ * that is a pure negation, and a ranking without a filter, need all rows.
  *
- * The insert that finds the pending list too long has a background worker
- * flush it.  Where there can be none, and where the list has grown to several
- * times its limit all the same, the insert flushes a part of it itself.  It
- * never merges, and waits for no other process: during another flush the list
- * grows, and a later insert flushes more; but the longer it is, the slower
- * rows come.  The row is stored before the flush and does not depend on it: if
- * the flush finds no space, the statement goes on with a warning.
+ * An insert that finds the pending list too long has a background worker flush
+ * it.  If there can be no worker, or if the list has several times its limit
+ * all the same, the insert flushes a part of it itself.  It never merges, and
+ * does not wait for another process: during another flush the list grows, and
+ * a later insert flushes more.  Inserts pause if the list gets very long.  The
+ * row is stored before the flush and does not depend on it.  If the flush
+ * finds no space, the statement goes on with a warning.
  */
 #include "postgres.h"
 
@@ -25,41 +25,51 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
-/* How long a session lets a flush be that has found no space, in ms. */
+/*
+ * How long a session does not try to flush an index again after it has found
+ * no space, in ms.
+ */
 #define SKX_INSERT_RETRY	10000
 
-/* A list of so many times its limit is more than workers cope with. */
+/*
+ * If a list has more than this many times its limit, the workers are taken to
+ * be too slow.
+ */
 #define SKX_INSERT_SHARE	4
 
 /*
- * What an insert flushes itself, in bytes: some 6 ms.  A command that has
- * inserted so many rows may take as much as the limit at a time, since that
- * is less work in all.
+ * How much an insert flushes itself, in bytes, which takes some 6 ms.  A
+ * command that has inserted more than SKX_INSERT_MANY rows flushes up to the
+ * limit of the list at a time, since that is less work in total.
  */
 #define SKX_INSERT_FLUSH	(512 * 1024)
 #define SKX_INSERT_MANY		1000
 
 /*
- * Pause after a page of the list where the list is too long and another
- * process flushes, in us; and where it is SKX_INSERT_SHARE times longer still.
- * A page has some rows, so that is some 20 us a row.
+ * Pauses after each page of a list that is longer than SKX_INSERT_SHARE times
+ * its limit while another process flushes, in us.  The second is for a list
+ * that is SKX_INSERT_SHARE times longer still.  A page has several rows, so
+ * the first is some 20 us for each row.
  */
 #define SKX_INSERT_PAUSE		100
 #define SKX_INSERT_LONG_PAUSE	1000
 
-/* One command. */
+/* The state of one command. */
 typedef struct SkxInsert
 {
 	const SkxColumns *columns;
 	uint64		nrows;
 } SkxInsert;
 
-/* The last of these; and what the index was then. */
+/*
+ * The last index for which a flush of this session found no space, the time,
+ * and the generation of its root.
+ */
 static Oid	skx_am_insert_full = InvalidOid;
 static TimestampTz skx_am_insert_full_at;
 static uint64 skx_am_insert_full_generation;
 
-/* What an insert may flush itself. */
+/* A flush that an insert does itself. */
 typedef struct SkxInsertFlush
 {
 	SkxMaintOptions options;
@@ -86,8 +96,9 @@ skx_am_insert_tidy(Relation index, void *arg)
 }
 
 /*
- * Has a flush of this session found no space a moment ago?  (Not in future.)
- * Pages may have come back where another root is there since.
+ * Returns true if a flush of this session has found no space in the index a
+ * moment ago.  A time in the future, after the clock was set back, does not
+ * count.  A new root may have given back pages, so then it is false, too.
  */
 static bool
 skx_am_insert_rests(Relation index, uint64 generation)
@@ -130,7 +141,10 @@ skx_am_insert_flush_share(Relation index, SkxInsertFlush *f, uint64 nbytes)
 				  SKX_INSERT_LONG_PAUSE : SKX_INSERT_PAUSE);
 }
 
-/* The pending list has grown by a page: is it too long? */
+/*
+ * Called after the pending list has grown by a page.  Has it flushed if it is
+ * too long.
+ */
 static void
 skx_am_insert_grown(Relation index, const SkxInsert *insert)
 {
@@ -158,7 +172,7 @@ skx_am_insert_grown(Relation index, const SkxInsert *insert)
 	MemoryContextDelete(context);
 }
 
-/* Made once a command. */
+/* Returns the state of the command, made at its first row. */
 static SkxInsert *
 skx_am_insert_command(Relation index, IndexInfo *info)
 {

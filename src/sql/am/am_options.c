@@ -2,9 +2,9 @@
  * am_options.c
  *	  Storage parameters of an index.
  *
- * Sizes are taken as the server's own settings take them: with a unit, or as
- * a number of kB.  Integer parameters of the server know no units, so sizes
- * are declared as strings; what comes out is a plain integer all the same.
+ * A size is written as in the server's own settings: with a unit, or as a
+ * number of kB.  Integer parameters of the server have no units, so sizes are
+ * declared as strings.  SkxOptions has them as integers all the same.
  */
 #include "postgres.h"
 
@@ -22,22 +22,26 @@
 #define SKX_PENDING_LIMIT_MIN	64	/* kB */
 
 /*
- * kB.  Every search looks into each segment, and each flush writes the list of
- * them: with less, an index of a GB would have hundreds.  No segment has more.
+ * Bounds of max_merged_segment, in kB.  Every search looks into each segment,
+ * and each flush writes the list of them.  With a lower minimum, an index of 1
+ * GB would have hundreds.  No segment can be larger than the maximum.
  */
 #define SKX_MERGED_SEGMENT_MIN	(8 * 1024)
 #define SKX_MERGED_SEGMENT_MAX	((int) (SKX_SEGMENT_BYTES_MAX / 1024))
 
-/* For a byte deleted, 19 are written at 5, and a ninth of one at 90. */
+/*
+ * Bounds of deletes_pct_allowed.  For each deleted byte, 19 bytes are written
+ * at 5, and a ninth of a byte at 90.
+ */
 #define SKX_DELETES_PCT_MIN		5
 #define SKX_DELETES_PCT_MAX		90
 
 static relopt_kind skx_am_relopt_kind;
 
-/* What an occurrence counts at most. */
+/* Largest weight of an occurrence. */
 #define SKX_WEIGHT_MAX	100.0
 
-/* kB, or -1 */
+/* Returns a size in kB; -1 if it is not valid. */
 static int
 skx_am_parse_size(const char *value)
 {
@@ -94,7 +98,10 @@ skx_am_check_max_merged_segment(const char *value)
 				 errhint("Write a size with its unit in quotes, as in '1GB', or a number of kB.")));
 }
 
-/* Numbers of labels D, C, B and A, as in '{0.1, 0.2, 0.4, 1}'; false: not so. */
+/*
+ * Reads the weights of labels D, C, B and A, as in '{0.1, 0.2, 0.4, 1}'.
+ * Returns false if they are not valid.
+ */
 static bool
 skx_am_parse_weights(const char *value, double weights[4])
 {
@@ -112,7 +119,7 @@ skx_am_parse_weights(const char *value, double weights[4])
 		weights[i] = strtod(value, &next);
 		while (isspace((unsigned char) *next))
 			next++;
-		/* NaN is none */
+		/* The comparisons are false for NaN, which is not valid. */
 		if (next == value || *next != end[i] ||
 			!(weights[i] >= 0 && weights[i] <= SKX_WEIGHT_MAX))
 			return false;
@@ -138,7 +145,7 @@ skx_am_check_weights(const char *value)
 				 errhint("Write them as for ts_rank(), in quotes: '{0.1, 0.2, 0.4, 1.0}'.")));
 }
 
-/* What merges go by. */
+/* Registers the storage parameters of merges. */
 static void
 skx_am_options_init_merges(void)
 {
@@ -193,7 +200,10 @@ skx_am_options_init(void)
 						 ShareUpdateExclusiveLock);
 }
 
-/* A string that the server stored behind the struct, as kB. */
+/*
+ * Returns a size in kB that the server has stored as a string behind the
+ * struct; `otherwise` if there is none.
+ */
 static int
 skx_am_stored_size(const SkxOptions *options, int offset, int otherwise)
 {
@@ -231,7 +241,7 @@ skxoptions(Datum reloptions, bool validate)
 	if (options == NULL)
 		return NULL;
 
-	/* Until here the sizes, and weights, are where their strings start. */
+	/* Until here the sizes and `weights` are offsets of their strings. */
 	options->block_size =
 		skx_am_stored_size(options, options->block_size,
 						   SKX_DEFAULT_BLOCK_SIZE / 1024) * 1024;
@@ -271,7 +281,6 @@ skx_am_rank_options(Relation index, SkxRankOptions *options)
 			SKX_DEFAULT_WEIGHT;
 }
 
-/* What flushes and merges of the index go by, in this session. */
 void
 skx_am_maint_options(Relation index, SkxWorkerAsker asker,
 					 SkxMaintOptions *options)

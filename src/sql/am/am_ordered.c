@@ -1,9 +1,9 @@
 /*
  * am_ordered.c
- *	  Scans in the order of a column beside the text.
+ *	  Scans in the order of a column other than the text.
  *
- * The server knows of no such order of the index: the custom scan above it
- * (plan/) asks for one, before the first row.
+ * The server does not know that the index has such an order.  The custom scan
+ * above it (plan/) asks for one, before the first row.
  */
 #include "postgres.h"
 
@@ -11,7 +11,10 @@
 #include "sql/am/am_scan.h"
 #include "utils/memutils.h"
 
-/* The condition that bounds the values of the column, and all but that. */
+/*
+ * Sets the range of the request to the condition that bounds the values of the
+ * column, and `unbounded` to a query of all other conditions.
+ */
 static void
 skx_am_ordered_range(const SkxScan *so, SkxOrderedRequest *request)
 {
@@ -37,7 +40,6 @@ skx_am_ordered_range(const SkxScan *so, SkxOrderedRequest *request)
 											   others, n);
 }
 
-/* What is asked for, once the conditions are known. */
 bool
 skx_am_ordered_start(IndexScanDesc scan)
 {
@@ -65,7 +67,10 @@ skx_am_ordered_start(IndexScanDesc scan)
 	return true;
 }
 
-/* Begins a part of the search, or all of it; false: there is none left. */
+/*
+ * Begins the search; with a share, its next part.  Returns false if no part is
+ * left.
+ */
 static bool
 skx_am_ordered_begin(SkxScan *so)
 {
@@ -96,7 +101,10 @@ skx_am_ordered_stop(SkxScan *so)
 	so->ordered = NULL;
 }
 
-/* The next rows of this part, or of one that follows; false: there are none. */
+/*
+ * Sets so->n, so->keys and *tids to the next rows of this part, or of one that
+ * follows.  Returns false if there are none.
+ */
 static bool
 skx_am_ordered_next(SkxScan *so, const ItemPointerData **tids)
 {
@@ -118,7 +126,7 @@ skx_am_ordered_fetch(SkxScan *so)
 
 	if (!skx_am_ordered_next(so, &tids))
 	{
-		so->request = NULL;		/* nothing comes behind the end */
+		so->request = NULL;		/* so that later calls find no rows, either */
 		return false;
 	}
 	if (so->tids != NULL)

@@ -1,18 +1,19 @@
 /*
  * am_predicate.c
- *	  What SERIALIZABLE transactions lock of an index, and what inserts look
- *	  for.
+ *	  Predicate locks on an index, which SERIALIZABLE transactions take and
+ *	  inserts check.
  *
- * A lexeme has a page number, a hash, that stands for its posting list and that
- * no page of the file need have: flushes and merges move postings, but not
- * these.  A search locks the lexemes of a cover: a set of which every matching
- * document has one.  So whatever is inserted and would have matched has a
- * lexeme that is locked.  A search without a small cover locks the index.
+ * A lexeme is locked by a page number that is a hash of it and stands for its
+ * posting list.  The file need not have such a page.  Flushes and merges move
+ * postings, but do not change these numbers.  A search locks the lexemes of a
+ * cover, which is a set such that every matching document has one of them.  So
+ * an inserted document that would have matched has a lexeme that is locked.  A
+ * search without a small cover locks the whole index.
  *
- * A scan locks before it takes its view, and an insert looks for locks after its
- * document can be read.  Whichever comes first, one of them sees the other: the
- * insert a lock, or the scan a row that its snapshot does not see, which the
- * table's own check notices.
+ * A scan locks before it takes its view, and an insert checks for locks after
+ * its document can be read.  So one of them always sees the other.  Either the
+ * insert sees a lock, or the scan finds a row that its snapshot does not see,
+ * and the check of the table notices it.
  */
 #include "postgres.h"
 
@@ -28,18 +29,21 @@
 
 typedef struct SkxCover
 {
-	int			n;				/* -1: there is none */
+	int			n;				/* number of pages; -1: there is no cover */
 	BlockNumber pages[SKX_COVER_MOST];
 } SkxCover;
 
-/* A page of its own would be chance; it is never InvalidBlockNumber. */
+/*
+ * Returns the page number of a lexeme.  Other lexemes may have the same one.
+ * It is never InvalidBlockNumber.
+ */
 static BlockNumber
 skx_am_predicate_page(const char *lexeme, int length)
 {
 	return hash_bytes((const unsigned char *) lexeme, length) & 0x7FFFFFFF;
 }
 
-/* One of the two that has the fewer lexemes. */
+/* Sets the cover of a conjunction: the one that has fewer lexemes. */
 static void
 skx_am_cover_either(SkxCover *cover, const SkxCover *other)
 {
@@ -90,7 +94,10 @@ skx_am_cover(const QueryItem *item, const char *lexemes, SkxCover *cover)
 
 static void skx_am_cover_condition(const SkxCondition *c, SkxCover *cover);
 
-/* Of conditions one of which is to be met: of each arm its best one. */
+/*
+ * Sets the cover of a disjunction, which has the lexemes of the best cover of
+ * each arm.
+ */
 static void
 skx_am_cover_disjunction(const SkxCondition *c, SkxCover *cover)
 {
@@ -112,7 +119,10 @@ skx_am_cover_disjunction(const SkxCondition *c, SkxCover *cover)
 	}
 }
 
-/* Of a condition on columns beside the text: one value, or all of few. */
+/*
+ * Sets the cover of a condition on other columns.  If all of its values are
+ * required, one of them is enough; if any of them, all are needed.
+ */
 static void
 skx_am_cover_condition(const SkxCondition *c, SkxCover *cover)
 {
@@ -133,7 +143,7 @@ skx_am_cover_condition(const SkxCondition *c, SkxCover *cover)
 												c->lexemes[i].len);
 }
 
-/* The best cover of one of the conditions. */
+/* Sets the smallest cover that one of the scan's conditions has. */
 static void
 skx_am_cover_scan(IndexScanDesc scan, SkxCover *cover)
 {

@@ -2,10 +2,10 @@
  * am_ranked.c
  *	  Scans with `<@>` in ORDER BY.
  *
- * A scan by distance searches for the best rows.  A scan planned for all rows
- * is often abandoned after a few (a loop that exits, a client that stops
- * fetching).  So it first searches for a few rows, which costs little compared
- * with the search for all, and then for all.
+ * A scan by distance searches for the best rows.  A scan that is planned for
+ * all rows is often abandoned after a few (a loop that exits, a client that
+ * stops fetching).  So it first searches for a few rows, which costs little
+ * compared with the search for all, and then for all.
  */
 #include "postgres.h"
 
@@ -46,7 +46,10 @@ skx_am_open_bound(const SkxRef *ref)
 	return rel;
 }
 
-/* What the scores go by: those of a token, or of a scan by several processes. */
+/*
+ * Returns the frozen statistics of a token, or of a scan by several processes;
+ * NULL if there are none.
+ */
 static const SkxScorePins *
 skx_am_ranked_pins(const SkxScan *so)
 {
@@ -55,7 +58,10 @@ skx_am_ranked_pins(const SkxScan *so)
 	return so->wish.page != NULL ? &so->wish.page->pins : NULL;
 }
 
-/* Those of the index, or that the leader of several processes has read of it. */
+/*
+ * Fills in the ranking parameters of the index.  In a scan by several
+ * processes they are those that the leader has read.
+ */
 static void
 skx_am_ranked_options(const SkxScan *so, Relation bound,
 					  SkxRankOptions *options)
@@ -94,13 +100,13 @@ skx_am_ranked_scorer(IndexScanDesc scan, const ScanKeyData *key)
 }
 
 /*
- * What share of the rows that ranked scans of an index have given out was not
- * seen: dead ones, and all beyond those that the scan was for.  A search finds
- * as many more, since a second one for the rows that are missing costs more
- * than both.  After many updates that VACUUM has not come to yet, the best rows
- * have old versions beside them, which are nearly as good.  The session keeps
- * it of the last index of each place, which most partitioned tables have enough
- * of.
+ * The share of rows handed out by ranked scans of an index that were of no
+ * use: dead rows, and all beyond the number of rows that the scan wanted.  The
+ * first search looks for as many more rows, since a second search for the rows
+ * that are missing costs more.  After many updates since the last VACUUM, the
+ * best rows have old versions with nearly the same scores.  The session keeps
+ * SKX_RANKED_PLACES entries, which suffice for most partitioned tables.  Of
+ * the indexes that have the same entry by their OIDs, the last one has it.
  */
 typedef struct SkxRankedDead
 {
@@ -113,9 +119,10 @@ typedef struct SkxRankedDead
 static SkxRankedDead skx_ranked_dead[SKX_RANKED_PLACES];
 
 /*
- * Weight of one scan in that; the most that it counts for; and how many of the
- * wanted rows must be expected to be dead, so that a second search is as likely
- * as what more rows take of one.
+ * RECENT is the weight of one scan in that share, and MOST the largest share
+ * that counts.  LEAST is the smallest number of dead rows among the wanted
+ * ones for which a search looks for more rows.  With fewer, the search for
+ * these would cost more than the second searches that it saves.
  */
 #define SKX_RANKED_RECENT	0.1
 #define SKX_RANKED_MOST		0.75
@@ -150,8 +157,9 @@ skx_am_ranked_learn(const SkxScan *so)
 }
 
 /*
- * Rows to search for beside those, so that most often as many are not dead,
- * which twice the standard deviation of how many are is for.
+ * Returns how many rows to search for beside the wanted ones, so that in most
+ * cases as many as are wanted are not dead.  It is the expected number of dead
+ * rows, plus twice its standard deviation.
  */
 static uint64
 skx_am_ranked_spare(Relation index, uint64 wanted)
@@ -169,9 +177,10 @@ skx_am_ranked_spare(Relation index, uint64 wanted)
 }
 
 /*
- * The view that statistics are pinned to has what other transactions did that
- * the snapshot sees.  Of what the own one does, snapshots of the same content
- * can see more and more, while a command goes on.
+ * Returns the view of the frozen statistics; NULL if it may lack rows that the
+ * snapshot sees.  That view has all that the snapshot sees of other
+ * transactions.  But while a command of this transaction goes on, equal
+ * snapshots can see more and more of what it writes.
  */
 static const SkxView *
 skx_am_ranked_view(const SkxScorer *scorer, Relation index)
@@ -212,7 +221,7 @@ skx_am_ranked_start(IndexScanDesc scan)
 
 	if (scan->numberOfOrderBys == 0)
 		return false;
-	/* A second one is sorted by: plan_paths.c leaves no other plan. */
+	/* plan_paths.c leaves no plan in which the index orders by several. */
 	if (scan->numberOfOrderBys > 1)
 		elog(ERROR, "skipidx cannot order by %d distances",
 			 scan->numberOfOrderBys);
@@ -300,7 +309,6 @@ skx_am_ranked_idle(SkxScan *so)
 
 /* ---- what the scan tells ---- */
 
-/* Rows that the first search is for; 0: for all. */
 uint64
 skx_am_ranked_rows(const SkxScan *so, Relation index)
 {

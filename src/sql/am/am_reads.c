@@ -1,6 +1,7 @@
 /*
  * am_reads.c
- *	  What scans read of the index: differences of this process's counts.
+ *	  Counts what scans read of the index, as differences of the counts of this
+ *	  process.
  */
 #include "postgres.h"
 

@@ -1,15 +1,15 @@
 /*
  * am_scan.c
- *	  Index scans, of one process or several.
+ *	  Index scans by one process or several.
  *
- * A scan takes its view of the index when it fetches its first row, which is
- * after its snapshot was taken, and uses nothing else until it is rescanned:
- * every row that the snapshot can see is in exactly one place of that view.
- * Several processes share one, and take its documents part by part.  Scans
- * with an order are none of these: the planner is left no partial path with
- * one, but custom scans of its own.  With `<@>` in ORDER BY rows come by
- * am_ranked.c.  Answers are exact, so the executor is not asked to recheck,
- * but for equality of arrays, which depends on the order of their elements.
+ * A scan takes its view of the index when it fetches its first row, after its
+ * snapshot was taken.  It uses only this view until it is rescanned, since
+ * every row that the snapshot can see is in the view exactly once.  Several
+ * processes share one view, and take its documents part by part.  They do not
+ * do that for scans with an order, for which plan/ has custom scans instead of
+ * the planner's partial paths.  With `<@>` in ORDER BY, rows come from
+ * am_ranked.c.  Answers are exact, so the executor need not recheck rows.  The
+ * exception is equality of arrays, which depends on the order of elements.
  */
 #include "postgres.h"
 
@@ -88,8 +88,8 @@ skx_am_scan_is_match(const ScanKeyData *key)
 }
 
 /*
- * Compiles the scan keys; NULL when one of them is NULL, which no row
- * matches.
+ * Compiles the scan keys.  Returns NULL if one of them is NULL, since no row
+ * matches then.
  */
 static SkxQuery *
 skx_am_scan_compile(IndexScanDesc scan)
@@ -146,7 +146,7 @@ skx_am_scan_begin(IndexScanDesc scan)
 	return true;
 }
 
-/* In no order. */
+/* Begins a scan of rows in no order. */
 static void
 skx_am_scan_start_rows(IndexScanDesc scan)
 {
@@ -173,7 +173,7 @@ skx_am_scan_start(IndexScanDesc scan)
 	skx_am_scan_start_rows(scan);
 }
 
-/* The next batch of rows in no order; false: there are none. */
+/* Fetches the next rows in no order.  Returns false if there are none. */
 static bool
 skx_am_scan_rows(SkxScan *so)
 {
@@ -185,7 +185,7 @@ skx_am_scan_rows(SkxScan *so)
 }
 
 /*
- * Fetches the next batch of TIDs into so->tids; false at the end.
+ * Fetches the next batch of TIDs into so->tids.  Returns false at the end.
  */
 static bool
 skx_am_scan_fetch(IndexScanDesc scan)
@@ -213,7 +213,10 @@ skx_am_scan_fetch(IndexScanDesc scan)
 	return any;
 }
 
-/* How many rows of a batch will be handed out, as far as that is known. */
+/*
+ * Returns how many rows of a batch are certain to be handed out, as far as
+ * that is known.
+ */
 static int
 skx_am_scan_sure(const SkxScan *so)
 {
@@ -224,7 +227,10 @@ skx_am_scan_sure(const SkxScan *so)
 	return (int) Min((uint64) so->n, so->wish.wanted);
 }
 
-/* The same for rows that are fetched from the table one by one. */
+/*
+ * Fetches the next batch of TIDs, and begins to prefetch their blocks of the
+ * table.  Returns false at the end.
+ */
 static bool
 skx_am_scan_fetch_rows(IndexScanDesc scan)
 {
@@ -290,7 +296,7 @@ skxparallelrescan(IndexScanDesc scan)
 	skx_exec_share_restart(skx_compat_parallel_part(scan->parallel_scan));
 }
 
-/* ---- what the scan is told, and tells ---- */
+/* ---- requests to the scan, and its results ---- */
 
 SkxScanWish *
 skx_am_scan_wish(IndexScanDesc scan)

@@ -1,6 +1,6 @@
 /*
  * am_vacuum.c
- *	  VACUUM's two calls.
+ *	  The two callbacks of VACUUM.
  */
 #include "postgres.h"
 
@@ -18,8 +18,8 @@ skxbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 }
 
 /*
- * Documents are counted again after a bulkdelete, too: since then some may
- * have been added, and what was merged takes other pages.
+ * Documents are counted again even after ambulkdelete.  Some may have been
+ * added since, and merges change the number of pages.
  */
 IndexBulkDeleteResult *
 skxvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)

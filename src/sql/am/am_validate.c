@@ -2,14 +2,20 @@
  * am_validate.c
  *	  Checks an operator class of the access method.
  *
- * Three shapes exist.  For tsvector: strategies 1 and 2 of am.h, with a
- * tsquery on the right, 3, a distance that orders, with a reference there, and
- * 4, with a disjunction of conditions on columns of the index.
- * For a scalar type: equality, of any pair of types, perhaps its negation and
- * the other strategies of a btree, and the canonical form of each type, or the
- * place of values of one type among those of another.  For anyarray: equality,
- * `&&` and `@>`; its elements are those of another class.
- * Besides, types that are refused with a message of ours have a class of nothing.
+ * There are three kinds of classes:
+ *
+ * tsvector has strategies 1 and 2 of am.h, with a tsquery on the right.
+ * Strategy 3 is a distance to order by, with a reference on the right.
+ * Strategy 4 has a disjunction of conditions on columns of the index there.
+ *
+ * A scalar type has equality for any pair of types, and may have its negation
+ * and the other strategies of a btree.  Each type on the right needs its
+ * canonical form, or the position of its values among those of the left type.
+ *
+ * anyarray has equality, `&&`, `@>` and `!&&`.  The elements of arrays belong
+ * to a class of a scalar type.
+ *
+ * In addition, types that CREATE INDEX refuses with a hint have empty classes.
  */
 #include "postgres.h"
 
@@ -34,7 +40,7 @@ skx_am_is_refused(Oid type)
 	return type == JSONOID || type == JSONBOID;
 }
 
-/* What is checked: the class, by its name and type, and its family. */
+/* The operator class that is checked, and its family. */
 typedef struct SkxOpclass
 {
 	char	   *name;
@@ -43,7 +49,10 @@ typedef struct SkxOpclass
 	Oid			type;
 } SkxOpclass;
 
-/* Can values of its right side be given a canonical form, or a place? */
+/*
+ * Returns true if values of the operator's right side have a canonical form,
+ * or a position among those of the left side.
+ */
 static bool
 skx_am_validate_right(Form_pg_amop amop)
 {
@@ -56,7 +65,7 @@ skx_am_validate_right(Form_pg_amop amop)
 										 right));
 }
 
-/* Is it used as its strategy says? */
+/* Returns true if the purpose of the operator fits its strategy. */
 static bool
 skx_am_validate_purpose(Form_pg_amop amop, bool ranks)
 {
@@ -127,7 +136,7 @@ skx_am_validate_operator(const SkxOpclass *class, Form_pg_amop amop)
 	return false;
 }
 
-/* Is the operator that the class cannot do without there? */
+/* Returns true if the class has the operator that it needs. */
 static bool
 skx_am_validate_complete(const SkxOpclass *class, uint32 strategies)
 {
@@ -143,7 +152,10 @@ skx_am_validate_complete(const SkxOpclass *class, uint32 strategies)
 	return false;
 }
 
-/* Is it `canonical form of a value`, or `place among values of another type`? */
+/*
+ * Returns true if the function has the signature of the support function for
+ * canonical forms, or of the one for positions among values of another type.
+ */
 static bool
 skx_am_validate_shape(Form_pg_amproc proc)
 {
@@ -173,7 +185,10 @@ skx_am_validate_function(const SkxOpclass *class, Form_pg_amproc proc)
 	return false;
 }
 
-/* Does the class have the support function of its own type? */
+/*
+ * Returns true if all functions of the family are valid, and the class has the
+ * support function of its own type.
+ */
 static bool
 skx_am_validate_functions(const SkxOpclass *class)
 {

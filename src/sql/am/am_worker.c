@@ -1,17 +1,19 @@
 /*
  * am_worker.c
- *	  What a background worker does for an index: flushes, or merges.
+ *	  The work of a background worker: it flushes or merges an index.
  *
- * Each operation is a transaction of its own, which gets no xid (but to make
- * the file shorter, for a moment) and, but while it looks into the catalog, no
- * snapshot: so it holds nothing back.  It locks the index as an insert does, and
- * runs no function of a user.  It stops at once when another process waits for
- * the index or wants the database; the operation is lost then, and what it has
- * reserved is taken back by the next.
- * For the index it waits a while until it is free again, since no insert may
- * come that asks for another worker; and for another process that flushes or
- * merges, which may have read what there is to do before the last of it came.
- * For the database it goes away.
+ * Each operation is a transaction of its own.  It gets no xid, except for a
+ * moment to make the file shorter.  It has no snapshot, except while it reads
+ * the catalog.  So it does not hold back VACUUM.  It locks the index as an
+ * insert does, and runs no function of a user.  It stops at once if another
+ * process waits for the index or wants the database.  Then the operation is
+ * lost, and the next one takes back the pages that it has reserved.
+ *
+ * If another process has the index, the worker waits a while until it is free
+ * again, since there may be no further insert that asks for a worker.  It also
+ * waits for another process that flushes or merges.  That process may have
+ * read what there is to do before the last of it was added.  If a process
+ * wants the database, the worker ends.
  */
 #include "postgres.h"
 
@@ -36,19 +38,21 @@
 
 extern PGDLLEXPORT void skx_am_worker_main(Datum arg);
 
-/* Looks at the database each so many times that it looks at the index. */
+/* Checks the database once in this many checks of the index. */
 #define SKX_WORKER_DATABASE	5
 
-/* Looks whether the index is free every SKX_PACE_CHECK ms, so many times. */
+/*
+ * How many times to check whether the index is free, every SKX_PACE_CHECK ms.
+ */
 #define SKX_WORKER_NAPS		100
 
 /*
- * How long others may be in the way of a shorter file, in ms: one is the VACUUM
- * that has asked for it.
+ * How long to wait for processes that keep the file from getting shorter, in
+ * ms.  One of them is the VACUUM that has asked for it.
  */
 #define SKX_WORKER_PATIENCE	10000
 
-/* SQLSTATE of giving way, as if by a cancel. */
+/* SQLSTATE of an operation that gives way, which is that of a cancel. */
 #define SKX_WORKER_GIVES_WAY	ERRCODE_QUERY_CANCELED
 
 typedef struct SkxAmWorker
@@ -56,28 +60,29 @@ typedef struct SkxAmWorker
 	SkxWorkerTask task;
 	Relation	index;
 	int			looks;
-	bool		barred;			/* the last step ended because another process
-								 * wants, or has, the index for itself; or the
-								 * next one because too many workers are busy */
-	uint32		busy;			/* SKX_OPERATION_* of which the last step
-								 * found another process in the middle; or 0 */
+	bool		barred;			/* another process has or wants the index for
+								 * itself, so the last step ended; or too many
+								 * workers are busy for a next one */
+	uint32		busy;			/* SKX_OPERATION_* that another process was
+								 * doing at the last step; or 0 */
 	bool		shrinks;		/* asked to give back the end of the file */
-	bool		clear;			/* for that: no other process was in the way
-								 * once, so that it pays to move segments */
-	SkxMaintPatience patience;	/* that is left for it */
-	int			asides;			/* ditto: segments that may be put aside */
+	bool		clear;			/* for `shrinks`: no other process was in the
+								 * way once, so it pays to move segments */
+	SkxMaintPatience patience;	/* for `shrinks`: what is left of it */
+	int			asides;			/* for `shrinks`: merges with SKX_MOVES_ASIDE
+								 * that are left */
 } SkxAmWorker;
 
-/* Made at the first use. */
+/* Registered at the first use. */
 static uint32 skx_am_worker_wait_event = 0;
 
-/* Does any process want the database for itself? */
+/* Returns true if a process wants the database for itself. */
 static bool
 skx_am_worker_database_wanted(Oid database)
 {
 	LOCKTAG		tag;
 
-	/* RowExclusiveLock is in the way of whatever waits for sessions to end */
+	/* It conflicts with the lock of each command that waits for sessions. */
 	SET_LOCKTAG_OBJECT(tag, InvalidOid, DatabaseRelationId, database, 0);
 	if (LockAcquire(&tag, RowExclusiveLock, false, true) ==
 		LOCKACQUIRE_NOT_AVAIL)
@@ -86,7 +91,10 @@ skx_am_worker_database_wanted(Oid database)
 	return false;
 }
 
-/* Ends without a postmaster: without it there is no checkpoint either. */
+/*
+ * Ends the process if the postmaster is gone, since then there are no more
+ * checkpoints, either.
+ */
 static void
 skx_am_worker_end_alone(void)
 {
@@ -123,7 +131,10 @@ skx_am_worker_look(void *arg)
 						RelationGetRelationName(w->index))));
 }
 
-/* The index, if it is there and nothing is in the way. */
+/*
+ * Opens and locks the index.  Returns NULL if it is not there, not ready, or
+ * locked by another process; w->barred tells the latter.
+ */
 static Relation
 skx_am_worker_open(SkxAmWorker *w)
 {
@@ -151,7 +162,10 @@ skx_am_worker_open(SkxAmWorker *w)
 	return NULL;
 }
 
-/* One flush of all that is pending; true: there may be more to do. */
+/*
+ * Flushes all pending documents, if the list is too long.  Returns true if
+ * there may be more to do.
+ */
 static bool
 skx_am_worker_flush(SkxAmWorker *w, const SkxMaintOptions *options)
 {
@@ -169,7 +183,7 @@ skx_am_worker_flush(SkxAmWorker *w, const SkxMaintOptions *options)
 	return false;
 }
 
-/* One merge; as above. */
+/* Does one merge if it is due.  Returns true if there may be more to do. */
 static bool
 skx_am_worker_merge(SkxAmWorker *w, const SkxMaintOptions *options)
 {
@@ -181,7 +195,10 @@ skx_am_worker_merge(SkxAmWorker *w, const SkxMaintOptions *options)
 	return step == SKX_STEP_DONE;
 }
 
-/* Has another process asked for a shorter file meanwhile? */
+/*
+ * Prepares to make the file shorter, if another process has asked for that
+ * meanwhile.
+ */
 static void
 skx_am_worker_asked(SkxAmWorker *w)
 {
@@ -196,8 +213,10 @@ skx_am_worker_asked(SkxAmWorker *w)
 }
 
 /*
- * No more can be given back as the segments lie, and nothing is waited for:
- * puts one aside, if that is worth it; as above.
+ * Writes a segment past the end of the file if that is worth it, so that more
+ * of the file can be given back later.  Called if nothing more can be given
+ * back with the segments where they are.  Returns true if there may be more to
+ * do.
  */
 static bool
 skx_am_worker_aside(SkxAmWorker *w, const SkxMaintOptions *options)
@@ -209,8 +228,9 @@ skx_am_worker_aside(SkxAmWorker *w, const SkxMaintOptions *options)
 }
 
 /*
- * Waits, before any segment moves, until no other process is in the way; true:
- * it is to merge again, also since it was called for that.
+ * Waits until no other process is in the way, before any segment moves.
+ * Returns true if the worker has to merge again.  That is also the case if it
+ * was called for a merge while it waited.
  */
 static bool
 skx_am_worker_clear(SkxAmWorker *w)
@@ -226,9 +246,10 @@ skx_am_worker_clear(SkxAmWorker *w)
 }
 
 /*
- * The end of the file, once nothing is to be merged.  As long as it has to
- * wait, others may work in its place; true: it is to merge again before that,
- * or since a shorter file may leave another segment to move.
+ * Gives back the end of the file, if that was asked for and no merge is due.
+ * While it waits, other workers may work in its place.  Returns true if the
+ * worker has to merge again: before it can give back the end, or because a
+ * shorter file may have another segment to move.
  */
 static bool
 skx_am_worker_shrink(SkxAmWorker *w, const SkxMaintOptions *options)
@@ -238,7 +259,7 @@ skx_am_worker_shrink(SkxAmWorker *w, const SkxMaintOptions *options)
 
 	if (!w->shrinks)
 		return false;
-	/* what was put aside makes the file longer until it has come back */
+	/* A segment that was put aside makes the file longer until it returns. */
 	if (!skx_worker_pause() && w->asides == SKX_MOVES_ASIDE_MOST)
 		skx_maint_patience(&w->patience, 0);
 	if (!w->clear)
@@ -254,9 +275,10 @@ skx_am_worker_shrink(SkxAmWorker *w, const SkxMaintOptions *options)
 }
 
 /*
- * One transaction.  After its flush a worker asks for another that merges, so
- * that flushes do not wait for merges; where there may be one only, it merges
- * itself.
+ * Does one operation, in a transaction, and returns true if there may be more
+ * to do.  After its flush, the worker asks for another one that merges, so
+ * that flushes do not wait for merges.  If only one worker is allowed, it
+ * merges itself.
  */
 static bool
 skx_am_worker_step(SkxAmWorker *w)
@@ -304,8 +326,9 @@ skx_am_worker_step(SkxAmWorker *w)
 }
 
 /*
- * Steps until there is nothing left, or another process is in the way; false:
- * one has failed.  The log is not told of one that gives way.
+ * Does steps until there is nothing left, or another process is in the way.
+ * Returns false if a step has failed or given way.  The log has no message if
+ * it gave way.
  */
 static bool
 skx_am_worker_steps(SkxAmWorker *w)
@@ -346,8 +369,9 @@ skx_am_worker_steps(SkxAmWorker *w)
 }
 
 /*
- * Waits until the index is free again, and one more worker may be busy; false:
- * the former takes too long.
+ * Waits until the index is free again, and one more worker may be busy.
+ * Returns false if the former takes too long, if a process wants the database,
+ * or if workers have been disabled.
  */
 static bool
 skx_am_worker_wait(SkxAmWorker *w)
@@ -385,9 +409,9 @@ skx_am_worker_wait(SkxAmWorker *w)
 }
 
 /*
- * Is it worth the wait?  A flush of another process is short, and none may come
- * after it.  A merge can last for hours; what is left then is due when that
- * process looks, or after the next flush.
+ * Returns true if waiting for another process is worth it.  Its flush is
+ * short, and no other flush may follow.  Its merge can last for hours.  Merges
+ * that are due after it are found by that process, or after the next flush.
  */
 static bool
 skx_am_worker_stays(const SkxAmWorker *w, int naps)
@@ -396,7 +420,10 @@ skx_am_worker_stays(const SkxAmWorker *w, int naps)
 		(w->busy == SKX_OPERATION_MERGE && naps < SKX_WORKER_NAPS);
 }
 
-/* The same, as often as another process is in the way in between. */
+/*
+ * Does all steps, and waits as often as another process is in the way.
+ * Returns false if it has failed, or has given up waiting.
+ */
 static bool
 skx_am_worker_work(SkxAmWorker *w)
 {

@@ -1,6 +1,6 @@
 /*
  * cost_documents.c
- *	  About how many documents match, outside of planning.
+ *	  Estimates how many documents match a query, outside of planning.
  */
 #include "postgres.h"
 
@@ -9,10 +9,10 @@
 #include "miscadmin.h"
 #include "sql/cost/cost_internal.h"
 
-/* Words that are looked up together: what is found of one takes 160 bytes. */
+/* Words that are looked up together.  The result of each takes 160 bytes. */
 #define SKX_COST_TOGETHER	256
 
-/* Room for as many lexemes. */
+/* Allocates memory for at most `most` lexemes. */
 static void
 skx_cost_known_begin(SkxCostKnown *known, int most)
 {
@@ -23,7 +23,7 @@ skx_cost_known_begin(SkxCostKnown *known, int most)
 								MCXT_ALLOC_HUGE);
 }
 
-/* The words of the query, and its prefixes. */
+/* Fills in the words [0] and the prefixes [1] of the query, each once. */
 static void
 skx_cost_known_of(TSQuery query, SkxCostKnown known[2])
 {
@@ -75,7 +75,10 @@ skx_cost_add_term(const SkxTerm *term, const char *lexeme, int len, void *arg)
 	return true;
 }
 
-/* Of a prefix, as many as its lexemes have together. */
+/*
+ * Sets df of each prefix to the sum of those of its lexemes, but at most to
+ * the number of documents.
+ */
 static void
 skx_cost_find_prefixes(SkxSegment *seg, SkxCostKnown *prefixes)
 {
@@ -93,7 +96,10 @@ skx_cost_find_prefixes(SkxSegment *seg, SkxCostKnown *prefixes)
 	}
 }
 
-/* Those of a segment, of which all words are looked up. */
+/*
+ * Returns about how many documents of a segment match, after looking up all
+ * words and prefixes in it.
+ */
 static double
 skx_cost_documents_of(SkxCosting *c, SkxSegment *seg, SkxCostKnown known[2],
 					  TSQuery query)
@@ -124,7 +130,7 @@ skx_cost_pending(const SkxPendingDoc *doc, void *arg)
 	return true;
 }
 
-/* Pending ones are few: they are counted. */
+/* Pending documents are few, so they are counted. */
 uint64
 skx_cost_documents(Relation index, TSQuery query)
 {

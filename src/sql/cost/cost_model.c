@@ -1,24 +1,24 @@
 /*
  * cost_model.c
- *	  How much work a query is, from document frequencies.
+ *	  Computes the work of a query from document frequencies.
  *
- * A query is a tree of sets.  Each of them can be traversed, or probed for
- * documents that another one yields; a conjunction takes the cheaper way, and
- * never pays more for probing than a traversal would cost.  Words are taken to
- * be independent, except in `likely`.
+ * A query is a tree of sets.  A set can be traversed, or probed for documents
+ * that another set yields.  A conjunction takes the cheaper way, and never
+ * pays more for probing than a traversal would cost.  Words are taken to be
+ * independent, except in `likely` and `among`.
  *
- * A search for the k best skips what cannot be among them.  k documents reach
- * the k-th largest contribution of a word, so words whose largest
- * contributions do not add up to it yield no candidates: their lists are only
- * probed.  In a traversed list, sub-blocks are skipped by their maxima.  The
- * share that must be read is modelled as balls into bins: one ball for each of
- * the k best, and one for each posting whose bound looks as good, fall on
- * sub-blocks at random; those hit are read.  Their documents become candidates
- * if they are better than the k-th best so far; in random order of scores
- * these are k (1 + ln (all / k)).
+ * A search for the k best rows skips what cannot be among them.  At least k
+ * documents reach the k-th largest contribution of a word.  So words whose
+ * largest contributions do not add up to it yield no candidates, and their
+ * lists are only probed.  In a traversed list, sub-blocks are skipped by their
+ * maxima.  The share that must be read is modelled as balls that fall into
+ * bins at random.  There is one ball for each of the k best, and one for each
+ * posting whose bound looks as good.  Each sub-block that a ball hits is read.
+ * Its documents become candidates if they are better than the k-th best so
+ * far.  If scores come in random order, these are k (1 + ln (all / k)).
  *
- * The constants are in units of cpu_operator_cost, which is some 6.5 ns where
- * a page that is in memory costs what the planner takes it for.
+ * The constants are in units of cpu_operator_cost.  A unit is taken for some
+ * 6.5 ns, which fits the planner's price of a page that is in memory.
  */
 #ifndef FRONTEND
 #include "postgres.h"
@@ -31,14 +31,17 @@
 #include "format/codec/codec.h"
 #include "sql/cost/cost_model.h"
 
-/* Traversing a list, for each posting. */
+/* Work of traversing a list, for each posting. */
 #define SKX_COST_POSTING	0.2
 
-/* Probing for a document, and what decoding a sub-block for it adds. */
+/* Work of probing for a document, and of decoding a sub-block for it. */
 #define SKX_COST_ASK		2.0
 #define SKX_COST_DECODE		12.0
 
-/* Looking at a key: one after the other, or where a probe is; a value's list. */
+/*
+ * Work of reading each key in sequence, of probing for one key, and of
+ * reading the list of a value.
+ */
 #define SKX_COST_KEY		0.12
 #define SKX_COST_KEY_ASK	2.0
 #define SKX_COST_VALUE		8.0
@@ -46,52 +49,60 @@
 /* Keys of a column on one page of BLCKSZ. */
 #define SKX_COST_PAGE_KEYS	3000.0
 
-/* Positions of a document of a phrase, all words together. */
+/*
+ * Work of comparing the positions of a phrase in a document, for all of its
+ * words together.
+ */
 #define SKX_COST_POSITIONS	14.0
 
 /*
- * Documents that have two words, for one that has them as a phrase; and that
- * have a phrase and one more word, for one that has it go on with that.  A
- * phrase that goes on is hardly by chance.  (query_lead.c has these, too.)
+ * How many documents have two words, for each one that has them as a phrase;
+ * and how many have a phrase and one more word, for each one in which that
+ * word continues the phrase.  The second ratio is smaller, since a phrase with
+ * further words hardly occurs by chance.
  */
 #define SKX_COST_PHRASE_PAIR	8.0
 #define SKX_COST_PHRASE_MORE	2.0
 
-/* Opening one of many lists that are gone through to their ends. */
+/* Work of opening one of many lists that are traversed to their ends. */
 #define SKX_COST_LIST		38.0
 
-/* The same for where its term is in the documents: 1 us. */
+/* Additional work if the positions of its term are read as well: 1 us. */
 #define SKX_COST_PLACES		150.0
 
-/* Giving a posting its part of a score. */
+/* Work of computing the contribution of a posting to a score. */
 #define SKX_COST_SCORE		1.2
 
-/* The sum of a document, where all have one. */
+/* Work for each document if a sum is kept for every one. */
 #define SKX_COST_SUM		0.05
 
-/* Of a candidate: comparing it; reading positions for its pairs of words. */
+/*
+ * Work of comparing a candidate, and of reading the positions of its pairs of
+ * words.
+ */
 #define SKX_COST_CANDIDATE	12.0
 #define SKX_COST_PAIRS		60.0
 
-/* Putting a row of the result in its place. */
+/* Work of sorting a row into the result. */
 #define SKX_COST_KEEP		15.0
 
 /*
- * Balls that are thrown at sub-blocks: where one word decides, and, times the
- * root of k, where bounds of several are added up; so many times more, times
- * the proximity, if pairs of words loosen them.
+ * Numbers of balls in the model of the sub-blocks that are read.  ONE is added
+ * to k if one word decides.  MANY is multiplied by the square root of k if the
+ * bounds of several words are added up.  If pairs of words loosen the bounds,
+ * the number grows by PAIRS times the proximity, as a share.
  */
 #define SKX_COST_BALLS_ONE	8.0
 #define SKX_COST_BALLS_MANY	250.0
 #define SKX_COST_BALLS_PAIRS	2.0
 
 /*
- * With pairs, candidates are more by a power of all / k: half of 1 at this
- * proximity, about in proportion below.
+ * With pairs, the number of candidates grows by a power of all / k.  The
+ * exponent is 0.5 at this proximity, and about proportional to smaller ones.
  */
 #define SKX_COST_PAIRS_HALF	0.85
 
-/* Documents that are asked about, for each candidate. */
+/* Documents for which lists are probed, for each candidate. */
 #define SKX_COST_ASKED		10.0
 
 static SkxCostSet
@@ -113,7 +124,10 @@ skx_cost_model_word(double df)
 	return set;
 }
 
-/* They are found by keys, or by the lists of the values, at most one each. */
+/*
+ * The documents are found by reading keys, or by the lists of their values, of
+ * which there are at most `docs`.
+ */
 SkxCostSet
 skx_cost_model_keys(double docs, double met, double ndocs)
 {
@@ -141,8 +155,9 @@ skx_cost_model_gathered(double lists, double postings, bool places)
 }
 
 /*
- * To ask about n documents within such a share of all: no more decoding than all
- * there is of that, and what the share begins with.
+ * Returns the work of probing a set for n documents that lie within a share
+ * `span` of all.  It never decodes more than that share of the set, and the
+ * sub-block in which the share begins.
  */
 static double
 skx_cost_model_asked(const SkxCostSet *set, double n, double span)
@@ -159,10 +174,11 @@ skx_cost_model_asked_pages(const SkxCostSet *set, double n, double span)
 }
 
 /*
- * Words of one query tend to be in the same documents: the rarer ones of that
- * many, times the root of the share of the others.  (enwiki: in the middle 1.8
- * times too many, where independence gives 1.5 times too few, and 7 times in
- * one of 20.)
+ * Returns the likely size of the conjunction of sets of a and b documents.
+ * Words of one query tend to be in the same documents.  So it is the smaller
+ * size, times the square root of the larger one's share of all documents.  On
+ * enwiki this gives 1.8 times too many (median), where independence gives 1.5
+ * times too few, and 7 times too few in one of 20 queries.
  */
 static double
 skx_cost_model_together(double a, double b, double ndocs)
@@ -172,7 +188,10 @@ skx_cost_model_together(double a, double b, double ndocs)
 	return Min(a, b) * sqrt(Min(Max(a, b) / ndocs, 1));
 }
 
-/* Going through one set, asking about each document in the other. */
+/*
+ * Returns the conjunction of two sets if `lead` is traversed and `other` is
+ * probed for each of its documents.
+ */
 static SkxCostSet
 skx_cost_model_filter(const SkxCostSet *lead, const SkxCostSet *other,
 					  double ndocs)
@@ -205,7 +224,9 @@ skx_cost_model_both(const SkxCostSet *a, const SkxCostSet *b, double ndocs)
 	return one.work <= two.work ? one : two;
 }
 
-/* Documents of one or both of two independent sets. */
+/*
+ * Returns how many documents are in one or both of two independent sets.
+ */
 static double
 skx_cost_model_union(double a, double b, double ndocs)
 {
@@ -273,7 +294,7 @@ skx_cost_model_match(const SkxCostItem *items, int n, double ndocs,
 	SkxCostSet *top = sets - 1;
 	int			i;
 
-	/* From back to front, operands come before their operators, right last. */
+	/* From back to front, the order is left operand, right one, operator. */
 	for (i = n - 1; i >= 0; i--)
 	{
 		switch (items[i].kind)
@@ -309,9 +330,11 @@ skx_cost_model_match(const SkxCostItem *items, int n, double ndocs,
 }
 
 /*
- * A part that the k best postings of a word reach.  Between the ranks that are
- * known it falls with the logarithm of k; beyond, down to nothing, or to count
- * how many there are evenly: most parts are not far from the best ones.
+ * Returns the contribution that the k best postings of a word reach.  Between
+ * the ranks that are known, it falls with the logarithm of k.  Beyond the last
+ * of them it falls to 0 at rank df, in the same way or, with `evenly`,
+ * linearly.  The latter estimates better how many postings reach a
+ * contribution, since most contributions are not far from the best ones.
  */
 static double
 skx_cost_model_reached(const SkxCostWord *word, double k, bool evenly)
@@ -341,8 +364,8 @@ skx_cost_model_reached(const SkxCostWord *word, double k, bool evenly)
 }
 
 /*
- * Can a document be among the best by this word and those that are more
- * frequent alone?
+ * Returns true if a document can be among the best by the contributions of
+ * this word and of more frequent words alone.
  */
 static bool
 skx_cost_model_essential(const SkxCostRanked *ranked, int which,
@@ -362,8 +385,8 @@ skx_cost_model_essential(const SkxCostRanked *ranked, int which,
 }
 
 /*
- * Share of the sub-blocks of n postings, with `all` documents to be found, in
- * which something may be good enough.
+ * Returns the share of the sub-blocks of n postings that may have one of the k
+ * best of `all` documents.
  */
 static double
 skx_cost_model_left(const SkxCostRanked *ranked, double k, double n, double all)
@@ -380,7 +403,7 @@ skx_cost_model_left(const SkxCostRanked *ranked, double k, double n, double all)
 	return 1 - exp(-balls * SKX_SUBBLOCK / n);
 }
 
-/* Candidates of n documents. */
+/* Returns how many of n documents become candidates for the k best. */
 static double
 skx_cost_model_candidates(const SkxCostRanked *ranked, double k, double n)
 {
@@ -396,9 +419,10 @@ skx_cost_model_candidates(const SkxCostRanked *ranked, double k, double n)
 }
 
 /*
- * Documents with any of the words: those words that have to be gone through,
- * and then the others, asked about what these bring in.  Returns the
- * candidates.
+ * Models a search for documents with any of the words.  The lists of essential
+ * words are traversed.  Those of the others are then probed for the documents
+ * found, or traversed if that is less work.  Adds to *work and *pages and
+ * returns the number of candidates.
  */
 static double
 skx_cost_model_search_any(const SkxCostRanked *ranked, double k, double *work,
@@ -443,9 +467,10 @@ skx_cost_model_search_any(const SkxCostRanked *ranked, double k, double *work,
 }
 
 /*
- * Documents that match: the clause that leads is scored, and what is good
- * enough, which is all as long as there are not k, looked up in the others and
- * in lists of further words.
+ * Models a search for documents that match conditions.  Documents of the
+ * leading clause are scored.  Those that are good enough, or all if no more
+ * than k match, are looked up in the other clauses and in the lists of further
+ * words.  Adds to *work and *pages and returns the number of candidates.
  */
 static double
 skx_cost_model_search_all(const SkxCostRanked *ranked, double k, double all,
@@ -470,8 +495,10 @@ skx_cost_model_search_all(const SkxCostRanked *ranked, double k, double all,
 }
 
 /*
- * With very many words, all of their postings are scored, and sums kept of all
- * documents; or every match is looked up in all lists, where that is less.
+ * Models a search with very many words.  All of their postings are scored, and
+ * a sum is kept for each document.  With conditions, each match is looked up
+ * in all lists instead if that is less work.  Adds to *work and *pages and
+ * returns the number of candidates.
  */
 static double
 skx_cost_model_search_many(const SkxCostRanked *ranked, double k, double all,
@@ -505,8 +532,8 @@ skx_cost_model_findable(const SkxCostRanked *ranked)
 }
 
 /*
- * The largest k at which the parts that the k best postings of each word reach
- * add up to the score; 0: not even the best ones do.
+ * Returns the largest k at which the contributions that the k best postings of
+ * each word reach add up to the score; 0 if not even the best ones do.
  */
 static double
 skx_cost_model_reaching(const SkxCostWord *words, int nwords, double score)
@@ -537,9 +564,10 @@ skx_cost_model_reaching(const SkxCostWord *words, int nwords, double score)
 }
 
 /*
- * Those with a word that reaches the score alone do; those where all words have
- * their best postings in the same documents would be more: in between, nearer
- * to these.
+ * The lower limit is the number of documents in which one word alone reaches
+ * the score.  The upper one is their number if the best postings of all words
+ * were in the same documents.  The result is a geometric mean of both, in
+ * which the upper one has two thirds of the weight.
  */
 double
 skx_cost_model_above(const SkxCostRanked *ranked, double score)
@@ -555,7 +583,7 @@ skx_cost_model_above(const SkxCostRanked *ranked, double score)
 			   skx_cost_model_findable(ranked));
 }
 
-/* One search, for the k best of `all`. */
+/* Adds the work and pages of one search for the k best of `all` rows. */
 static void
 skx_cost_model_search(const SkxCostRanked *ranked, double k, double all,
 					  double *work, double *pages)

@@ -1,16 +1,17 @@
 /*
  * cost_planned.c
- *	  What is found once while a statement is planned.
+ *	  Keeps facts that are found once while a statement is planned.
  *
  * The planner asks for the cost of each path, several times for the same
- * conditions.  What a query turns out to be, which may take a function of the
- * user, and how large an index is, which takes reading its first pages, are
- * kept for as long as it plans the statement, subqueries included: one value of
- * PlannerInfo.glob.
+ * conditions.  The value of a query may take a function of the user to
+ * compute, and the size of an index takes reading its first pages.  Both are
+ * kept while the planner plans the statement, subqueries included.  A
+ * statement is told from others by the value of PlannerInfo.glob.
  *
- * All of it is in the planner's own memory, and forgotten when that goes.  A
- * function that is evaluated may plan statements of its own: then it is these
- * that are kept, and what the first one had is found anew.
+ * All of it is in the planner's memory context, and is forgotten when that
+ * ends.  A function that is evaluated may plan statements of its own.  Only
+ * the facts of the last statement are kept then, and those of the first one
+ * are found anew.
  */
 #include "postgres.h"
 
@@ -30,14 +31,19 @@ typedef struct SkxPlannedValue
 	Const	   *value;			/* NULL: it cannot be known */
 } SkxPlannedValue;
 
-/* Expressions of one hash; a statement may have thousands. */
+/*
+ * Values of the expressions that have one hash.  A statement may have
+ * thousands of expressions.
+ */
 typedef struct SkxPlannedValues
 {
 	uint32		hash;			/* the key */
 	List	   *values;			/* SkxPlannedValue */
 } SkxPlannedValues;
 
-/* Lexemes that are kept, and their bytes. */
+/*
+ * Most lexemes that are kept for an index, and most bytes that they may have.
+ */
 #define SKX_PLANNED_TERMS	16
 #define SKX_PLANNED_BYTES	512
 
@@ -46,13 +52,13 @@ typedef struct SkxPlannedIndex
 	Oid			index;			/* the key */
 	SkxLocator	locator;
 	SkxPlannedSizes sizes;
-	int			nterms;			/* that were looked up last */
+	int			nterms;			/* number of terms looked up last */
 	SkxLexeme	lexemes[SKX_PLANNED_TERMS]; /* ascending, distinct */
 	SkxTerm    *terms;			/* for SKX_PLANNED_TERMS; NULL: none yet */
 	char	   *bytes;
 } SkxPlannedIndex;
 
-/* Of the last estimate of a path. */
+/* Pages that a path reads, by its last estimate. */
 typedef struct SkxPlannedPages
 {
 	const IndexPath *path;		/* the key */
@@ -60,13 +66,16 @@ typedef struct SkxPlannedPages
 	double		all;
 } SkxPlannedPages;
 
-/* A table's paths by one index and equal conditions come after one another. */
+/*
+ * How many scans are kept.  Few suffice, since the planner makes the paths of
+ * one index with equal conditions one after the other.
+ */
 #define SKX_PLANNED_SCANS	8
 
 typedef struct SkxPlannedScan
 {
 	const IndexOptInfo *index;	/* NULL: none */
-	List	   *clauses;		/* those of the path */
+	List	   *clauses;		/* index clauses of the path */
 	List	   *distances;
 	double		rows;
 	Selectivity selectivity;
@@ -94,7 +103,10 @@ skx_cost_planning_end(void *arg)
 		skx_cost_planning_last = NULL;
 }
 
-/* Of this statement; empty, if another one was planned meanwhile. */
+/*
+ * Returns what is kept for this statement.  It is empty if another one was
+ * planned meanwhile.
+ */
 static SkxPlanning *
 skx_cost_planning(const PlannerInfo *root)
 {
@@ -113,9 +125,9 @@ skx_cost_planning(const PlannerInfo *root)
 }
 
 /*
- * A level of settings, as of a function with a SET clause: an error ends it
- * with its transaction or subtransaction, and what evaluated functions set for
- * the session stays.
+ * Opens a level of settings, as a function with a SET clause does.  An error
+ * ends it with its transaction or subtransaction.  Settings that evaluated
+ * functions make for the session stay.
  */
 int
 skx_cost_quiet_begin(void)
@@ -160,7 +172,10 @@ skx_cost_hash_const(const Const *value)
 								   value->constlen));
 }
 
-/* Equal expressions have one hash. */
+/*
+ * Adds a node and those below it to a hash, which is the same for equal
+ * expressions.
+ */
 static bool
 skx_cost_hash_walker(Node *node, void *context)
 {
@@ -190,7 +205,10 @@ skx_cost_hash_walker(Node *node, void *context)
 	return expression_tree_walker(node, skx_cost_hash_walker, context);
 }
 
-/* The entry of a key, one that is new if there was none, in a table of such. */
+/*
+ * Returns the entry of a key in a hash table.  Makes the table and the entry
+ * if there is none; *found is false for a new entry, which is not filled in.
+ */
 static void *
 skx_cost_planned_entry(SkxPlanning *planning, HTAB **table, const void *key,
 					   Size keysize, Size entrysize, bool *found)
@@ -209,7 +227,7 @@ skx_cost_planned_entry(SkxPlanning *planning, HTAB **table, const void *key,
 	return hash_search(*table, key, HASH_ENTER, found);
 }
 
-/* Those with the hash of an expression. */
+/* Returns the values of all expressions with a hash. */
 static SkxPlannedValues *
 skx_cost_planned_values(SkxPlanning *planning, uint32 hash)
 {
@@ -246,7 +264,7 @@ skx_cost_planned_value(PlannerInfo *root, Node *expr)
 			return known->value;
 	}
 	value = skx_cost_estimated_value(root, expr);
-	/* which may have planned other statements */
+	/* The evaluation may have planned other statements. */
 	planning = skx_cost_planning(root);
 	values = skx_cost_planned_values(planning, hash);
 	old = MemoryContextSwitchTo(planning->context);
@@ -259,7 +277,7 @@ skx_cost_planned_value(PlannerInfo *root, Node *expr)
 	return known->value;
 }
 
-/* An index, once its sizes are known. */
+/* Returns what is kept for an index, with its sizes filled in. */
 static SkxPlannedIndex *
 skx_cost_planned_index(PlannerInfo *root, Relation index)
 {
@@ -394,7 +412,10 @@ skx_cost_planned_pages(PlannerInfo *root, const IndexPath *path, bool first)
 	return first ? pages->first : pages->all;
 }
 
-/* Quals that the server, or this module, made of one condition, twice. */
+/*
+ * Returns true if two lists of quals are equal.  The server and the extension
+ * may make the quals of one condition twice, so pointers are not enough.
+ */
 static bool
 skx_cost_same_quals(const List *a, const List *b)
 {

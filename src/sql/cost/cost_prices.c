@@ -1,14 +1,15 @@
 /*
  * cost_prices.c
- *	  What reading a page costs, by the direction that it is read in.
+ *	  Tells what reading a page costs, by the direction of reading.
  *
  * The planner has one price for pages in order and one for pages anywhere, and
- * takes a backward scan for one in order.  But kernels and devices read ahead
- * forward only: page by page, backward costs what random reads do.  Where the
- * scan itself asks for pages ahead, whichever way it goes, it is between.
+ * uses the former for a backward scan, too.  But kernels and devices read
+ * ahead forward only.  Page by page, backward reads cost as much as random
+ * ones.  If the scan itself prefetches pages in its direction, their cost is
+ * in between.
  *
- * Prices are means over what caches answer and what devices do, as the server's
- * own are (its default takes nine of ten random pages to be cached).
+ * Prices are means over reads from caches and from devices.  Those of the
+ * server are, too: its default takes nine of ten random pages to be cached.
  */
 #include "postgres.h"
 
@@ -26,14 +27,16 @@
 #include "utils/spccache.h"
 #include "utils/syscache.h"
 
-/* Below 0: follows from what the server's settings say. */
 double		skx_cost_prices_forward = SKX_COST_PRICE_NONE;
 double		skx_cost_prices_backward = SKX_COST_PRICE_NONE;
 double		skx_cost_prices_random = SKX_COST_PRICE_NONE;
 
 char	   *skx_cost_prices_setting;
 
-/* skipidx.tablespace_costs, as parsed; in the settings' memory */
+/*
+ * An entry of skipidx.tablespace_costs.  All of them are in the memory that
+ * the server keeps for the setting.
+ */
 typedef struct SkxSpacePrices
 {
 	NameData	tablespace;
@@ -48,7 +51,7 @@ typedef struct SkxSpaces
 
 static SkxSpaces *skx_cost_prices_spaces;
 
-/* Skips blanks. */
+/* Returns the first character from `at` on that is no blank. */
 static const char *
 skx_cost_prices_blank(const char *at)
 {
@@ -58,8 +61,8 @@ skx_cost_prices_blank(const char *at)
 }
 
 /*
- * A name, quoted where it has to be, and the colon behind it.  NULL: there is
- * none.
+ * Reads a name, which may be quoted, and the colon behind it.  Returns what
+ * follows; NULL if there is no such name.
  */
 static const char *
 skx_cost_prices_name(const char *at, NameData *name)
@@ -84,7 +87,7 @@ skx_cost_prices_name(const char *at, NameData *name)
 	return n > 0 && *at == ':' ? at + 1 : NULL;
 }
 
-/* A price.  NULL: there is none. */
+/* Reads a price.  Returns what follows; NULL if there is none. */
 static const char *
 skx_cost_prices_number(const char *at, double *price)
 {
@@ -94,7 +97,10 @@ skx_cost_prices_number(const char *at, double *price)
 	return end == at || !isfinite(*price) || *price < 0 ? NULL : end;
 }
 
-/* "name: forward backward random", to a semicolon or the end. */
+/*
+ * Reads an entry "name: forward backward random", which ends with a semicolon
+ * or with the text.  Returns what follows; NULL if it is not valid.
+ */
 static const char *
 skx_cost_prices_entry(const char *at, SkxSpacePrices *space)
 {
@@ -149,7 +155,7 @@ skx_cost_prices_assign(const char *value, void *extra)
 	skx_cost_prices_spaces = extra;
 }
 
-/* The setting's prices of a tablespace; NULL: it has none. */
+/* Returns the entry of the setting for a tablespace; NULL if it has none. */
 static const SkxCostPrices *
 skx_cost_prices_space(Oid tablespace)
 {
@@ -198,7 +204,7 @@ skx_cost_prices(Oid tablespace, SkxCostPrices *prices)
 		prices->backward = sqrt(prices->forward * prices->random);
 }
 
-/* As skx_cost_prices_name() reads it. */
+/* Returns the name in the form that skx_cost_prices_name() reads. */
 static const char *
 skx_cost_prices_quote(const char *name)
 {
@@ -244,9 +250,9 @@ skx_cost_prices_with(Oid tablespace, const SkxCostPrices *prices)
 }
 
 /*
- * Pages in order are taken at once; of few, each is as good as anywhere.
- * Between, the price falls with the root of the share that is read, as the
- * server has it for bitmaps (costsize.c, cost_bitmap_heap_scan).
+ * The price of a page falls with the square root of the share that is read, as
+ * the server's price of bitmap heap scans does (cost_bitmap_heap_scan() in
+ * costsize.c).
  */
 double
 skx_cost_reading(double pages, double all, double ordered, double random)

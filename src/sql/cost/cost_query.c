@@ -1,6 +1,7 @@
 /*
  * cost_query.c
- *	  The queries of a scan, as far as the planner knows them, and their words.
+ *	  Finds the queries of a scan, as far as the planner knows them, and their
+ *	  words.
  */
 #include "postgres.h"
 
@@ -12,7 +13,10 @@
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 
-/* Value of the right side of an index clause, NULL if it cannot be known. */
+/*
+ * Returns the value of the right side of an index clause; NULL if it cannot be
+ * known.
+ */
 static Const *
 skx_cost_argument(PlannerInfo *root, Node *clause)
 {
@@ -25,8 +29,9 @@ skx_cost_argument(PlannerInfo *root, Node *clause)
 }
 
 /*
- * In a call that makes a reference the query comes first, and may be that of a
- * condition, too.
+ * A call that makes a reference has the query as its first argument.  That
+ * argument is evaluated instead of the call, since a condition may have the
+ * same one, whose value is then known already.
  */
 TSQuery
 skx_cost_ranking(PlannerInfo *root, Node *distance)
@@ -46,8 +51,8 @@ skx_cost_ranking(PlannerInfo *root, Node *distance)
 }
 
 /*
- * The scan key of a clause on a column from 0, as the executor would make it;
- * false if its value is not known.
+ * Fills in the scan key of a clause on a column (from 0), as the executor
+ * makes it.  Returns false if its value is not known.
  */
 static bool
 skx_cost_key(SkxCosting *c, Node *clause, int column, ScanKeyData *key)
@@ -85,7 +90,7 @@ skx_cost_key(SkxCosting *c, Node *clause, int column, ScanKeyData *key)
 	return true;
 }
 
-/* Is it `column < value`, or the like? */
+/* Returns true if the clause is a comparison such as `column < value`. */
 static bool
 skx_cost_is_range(const SkxCosting *c, Node *clause, int column)
 {
@@ -105,7 +110,10 @@ skx_cost_is_range(const SkxCosting *c, Node *clause, int column)
 	return skx_column_is_range(strategy);
 }
 
-/* Those of a column come one after the other. */
+/*
+ * Adds a qual to the range of its column.  The quals of a column come one
+ * after the other.
+ */
 static void
 skx_cost_range(SkxCosting *c, RestrictInfo *qual, int column)
 {
@@ -120,7 +128,10 @@ skx_cost_range(SkxCosting *c, RestrictInfo *qual, int column)
 	range->quals = lappend(range->quals, qual);
 }
 
-/* Those that follow from NOT IN are one: a column is NULL only once. */
+/*
+ * Adds a condition.  Those that follow from one NOT IN become one condition,
+ * so that the rows in which the column is NULL are subtracted only once.
+ */
 static void
 skx_cost_add(SkxCosting *c, SkxCondition *condition)
 {
@@ -130,13 +141,17 @@ skx_cost_add(SkxCosting *c, SkxCondition *condition)
 }
 
 /*
- * Queries of one condition that are estimated as their disjunction, and their
- * items, which are copied for each of them.
+ * Most queries of a condition that are estimated as their disjunction, and
+ * most items that they may have together.  Adding a query to the disjunction
+ * copies all items before it.
  */
 #define SKX_COST_QUERIES		64
 #define SKX_COST_QUERY_ITEMS	1024
 
-/* The disjunction of a condition's queries; NULL: these are too large. */
+/*
+ * Returns the disjunction of a condition's queries; NULL if they are too many
+ * or too long.
+ */
 static TSQuery
 skx_cost_any_query(const SkxCondition *condition)
 {
@@ -213,7 +228,10 @@ skx_cost_conditions(SkxCosting *c, List *quals, int column)
 	}
 }
 
-/* Its values may be open: then it is the first argument of a function. */
+/*
+ * If some of its values are known only at execution, the disjunction is the
+ * first argument of a function, which adds them.
+ */
 const SkxDisjunction *
 skx_cost_disjunction(const IndexOptInfo *index, const IndexClause *clause)
 {
@@ -249,7 +267,11 @@ skx_cost_queries(SkxCosting *c)
 			skx_cost_conditions(c, clause->indexquals, clause->indexcol);
 			continue;
 		}
-		/* the planner knows of each arm what the index does */
+
+		/*
+		 * The planner's estimate of the whole condition uses what the index
+		 * knows of each arm.
+		 */
 		c->unknown = lappend(c->unknown, clause->rinfo);
 		c->charged += any->gather;
 	}
@@ -271,8 +293,9 @@ skx_cost_plain(TSQuery query)
 }
 
 /*
- * Of n words, which one is looked up for the one at such a place: itself, or one
- * of those next to each other that stand for as many behind them.
+ * Returns the number of the word that is looked up for word `at` of n: itself,
+ * or in a long query one before it.  A run of neighbouring words that are
+ * looked up stands for the runs that follow it.
  */
 static int
 skx_cost_stand_in(int at, int n)
@@ -300,7 +323,7 @@ skx_cost_looked_up(TSQuery query)
 		if (items[i].type == QI_VAL && !items[i].qoperand.prefix)
 			plain[at++] = &items[i].qoperand;
 	}
-	/* from the end: what stands for others is before them */
+	/* A word that stands for others is before them, so the end comes first. */
 	for (at = n - 1; at >= 0; at--)
 		plain[at] = plain[skx_cost_stand_in(at, n)];
 	return plain;

@@ -1,25 +1,28 @@
 /*
  * cost_ranked.c
- *	  What a search for the best rows does.
+ *	  Estimates what a search for the best rows does.
  */
 #include "postgres.h"
 
 #include "sql/cost/cost_internal.h"
 
 /*
- * Where all rows are wanted: how many all may be to be found by the search for
- * the first ones, with a margin as they are guessed.
+ * If all rows are wanted, and are at most this many, the first search finds
+ * all of them.  The margin is for the error of their estimate.
  */
 #define SKX_COST_FEW		1024
 #define SKX_COST_MARGIN		1.25
 
-/* What of its weight a word is given at most, where nothing is known. */
+/*
+ * Largest contribution of a word, as a share of its weight, if nothing is
+ * known of its list.
+ */
 #define SKX_COST_SHORT_MOST	0.9f
 
-/* Units of a weight of 1: fine enough for any part. */
+/* Units of a weight of 1, which are fine enough for any contribution. */
 #define SKX_COST_UNIT		65536
 
-/* By norm; filled in for the first list that is long. */
+/* Result of skx_rank_inverse(), which is computed for the first long list. */
 typedef struct SkxCostInverse
 {
 	bool		known;
@@ -27,8 +30,9 @@ typedef struct SkxCostInverse
 } SkxCostInverse;
 
 /*
- * Parts that postings of a term have: from its list's maxima and the ranks that
- * its dictionary entry knows; of short lists nothing is known.
+ * Sets the contributions of the postings of a term.  They come from the maxima
+ * of its list and from the ranks in its dictionary entry.  A short list has
+ * neither.
  */
 static void
 skx_cost_parts(const SkxCosting *c, const SkxTerm *term, float weight,
@@ -50,7 +54,10 @@ skx_cost_parts(const SkxCosting *c, const SkxTerm *term, float weight,
 									 inverse[term->kth[i] & 0xFF]);
 }
 
-/* Is it one of the n words before it, which then counts once more? */
+/*
+ * Returns true if the term is that of one of the n words before it, which then
+ * counts once more.
+ */
 static bool
 skx_cost_repeats(const SkxTerm *term, SkxCostWord *words,
 				 const SkxTerm **terms, int *counts, int n)
@@ -70,9 +77,10 @@ skx_cost_repeats(const SkxTerm *term, SkxCostWord *words,
 }
 
 /*
- * The words of a ranking query that it does not negate, each once where it was
- * looked up; SKX_COST_LOOKUPS at most, but *all are so many.  *any: it asks for
- * any of them, and for nothing else.
+ * Fills in the words of a ranking query that it does not negate, and returns
+ * their number, at most SKX_COST_LOOKUPS.  A word that was looked up comes
+ * only once.  *all is the number of words without that limit.  Sets *any to
+ * true if the query is a disjunction of them and nothing else.
  */
 static int
 skx_cost_words(SkxCosting *c, TSQuery query, SkxCostWord *words,
@@ -128,8 +136,9 @@ skx_cost_words(SkxCosting *c, TSQuery query, SkxCostWord *words,
 }
 
 /*
- * Will all rows be fetched, as far as is known before there is a plan?  No
- * query around has a LIMIT, or is that of a cursor.
+ * Returns true if all rows will be fetched, as far as is known before there is
+ * a plan: neither the query nor one around it has a LIMIT or is that of a
+ * cursor.
  */
 static bool
 skx_cost_reads_all(const SkxCosting *c)
@@ -150,10 +159,11 @@ skx_cost_first(double rows)
 }
 
 /*
- * Rows of the index that the LIMIT makes the executor fetch, if the planner
- * knows of one: rows that conditions of the table drop come on top.  Where it
- * knows of none a search that goes on in growing steps begins with few, and the
- * planner adds the rest by the share that it expects to be fetched.
+ * Returns how many rows of the index the first search looks for.  If the
+ * planner knows a LIMIT, these are its rows, and those that conditions on the
+ * table will drop.  If it does not, searches begin with few rows and grow, and
+ * the planner adds the rest by the share of rows that it expects to be
+ * fetched.
  */
 static double
 skx_cost_wanted(const SkxCosting *c)
@@ -167,10 +177,10 @@ skx_cost_wanted(const SkxCosting *c)
 }
 
 /*
- * What pairs of words add to the bounds of the words: to that of the rarer one
- * in proportion to the other (score_query.c).  Returns how many documents have
- * both words of a pair, of `match`, which are all that have all words if
- * `same`.
+ * Adds the contributions of pairs to the bounds of words.  A pair adds to the
+ * bound of its rarer word, in proportion to that of the other (score_query.c).
+ * Returns how many documents of `match` have both words of a pair.  With
+ * `same`, all of them have all words.
  */
 static double
 skx_cost_pairs(const SkxCosting *c, SkxCostWord *words, int n,
@@ -198,7 +208,7 @@ skx_cost_pairs(const SkxCosting *c, SkxCostWord *words, int n,
 	return same ? match->docs : paired * match->docs / c->ndocs;
 }
 
-/* Of `all` words, of which n are known. */
+/* Returns the number of postings of `all` words, of which n are known. */
 static double
 skx_cost_postings(const SkxCosting *c, const SkxCostWord *words, int n,
 				  double all)
@@ -264,7 +274,7 @@ skx_cost_above(SkxCosting *c, double score)
 	ranked.ndocs = ranked.match.docs = c->ndocs;
 	ranked.words = words;
 	ranked.nwords = skx_cost_words(c, c->ranking, words, &all, &any);
-	/* of more words than are looked up, nothing is known */
+	/* With more words than are looked up, nothing is known. */
 	if (all > ranked.nwords)
 		return c->ndocs;
 	if (score <= 0)

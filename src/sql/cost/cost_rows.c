@@ -1,6 +1,6 @@
 /*
  * cost_rows.c
- *	  How many rows match, and what it is to find them.
+ *	  Estimates how many rows match, and the work to find them.
  */
 #include "postgres.h"
 
@@ -12,8 +12,8 @@
 #include "utils/syscache.h"
 
 /*
- * How many operands of a phrase come yet, after an item: those that an operator
- * has come right behind it.
+ * Returns how many operands of a phrase are still to come after an item, if
+ * `left` were before it.  The operands of an operator come right behind it.
  */
 static int
 skx_cost_phrase_left(const QueryItem *item, int left)
@@ -79,8 +79,9 @@ skx_cost_filter(SkxCosting *c, TSQuery query)
 }
 
 /*
- * A condition as the model takes it: one of several values as one list, since a
- * row has one value of most columns.
+ * Returns the documents that meet a condition on a column.  If all of several
+ * values are required, it is a conjunction of their lists.  Else these count
+ * as one list, since a row has one value of most columns.
  */
 static SkxCostSet
 skx_cost_values(SkxCosting *c, const SkxCondition *condition)
@@ -110,7 +111,10 @@ skx_cost_values(SkxCosting *c, const SkxCondition *condition)
 	return skx_cost_model_match(items, 2, c->ndocs, sets);
 }
 
-/* What ANALYZE knows of a column of the index; an invalid tuple: nothing. */
+/*
+ * Returns the statistics of ANALYZE for a column of the index, which the
+ * caller releases; NULL if there are none.
+ */
 static HeapTuple
 skx_cost_statistics(PlannerInfo *root, const IndexOptInfo *index, int column)
 {
@@ -154,11 +158,12 @@ skx_cost_follows(PlannerInfo *root, const IndexOptInfo *index,
 }
 
 /*
- * How far rows of near values lie near each other: 1 wholly, 0 not at all.
- * ANALYZE takes rows of one value in the table's order.  So where they lie
- * anywhere, the correlation is the sum of the squares of the values' shares, and
- * where values descend, twice that of the cubes less 1: the result is the place
- * between.
+ * Returns how far rows of near values lie near each other: 1 wholly, 0 not at
+ * all.  ANALYZE takes rows of one value in the order of the table.  So if the
+ * rows of each value lie anywhere, the correlation is the sum of the squares
+ * of the values' shares.  If values descend, it is twice the sum of the cubes,
+ * less 1; if they ascend, it is 1.  The result tells how far the correlation
+ * is from the first of these towards one of the others.
  */
 static double
 skx_cost_clustered(HeapTuple statistics)
@@ -181,7 +186,7 @@ skx_cost_clustered(HeapTuple statistics)
 		}
 		free_attstatsslot(&slot);
 	}
-	/* one value */
+	/* Almost all rows have one value. */
 	if (squares > .999)
 		return 0;
 	return Min(correlation > squares ?
@@ -189,7 +194,7 @@ skx_cost_clustered(HeapTuple statistics)
 			   (squares - correlation) / (1 + squares - 2 * cubes), 1);
 }
 
-/* What the planner knows of conditions that the index cannot be asked about. */
+/* Returns how many documents the planner expects to meet conditions. */
 static double
 skx_cost_planned(const SkxCosting *c, List *quals)
 {
@@ -200,8 +205,9 @@ skx_cost_planned(const SkxCosting *c, List *quals)
 }
 
 /*
- * Documents among which so many lie that meet a condition on a column: of one
- * whose rows lie near those of near values these, of others all.
+ * Returns among how many documents the `docs` documents lie that meet a
+ * condition on a column.  If rows of near values lie near each other, these
+ * are only `docs`; if they lie anywhere, all documents.
  */
 static double
 skx_cost_span(const SkxCosting *c, int column, double docs)
@@ -219,7 +225,10 @@ skx_cost_span(const SkxCosting *c, int column, double docs)
 	return follows * docs + (1 - follows) * c->ndocs;
 }
 
-/* Only those groups of keys have to be looked at that lie where the range does. */
+/*
+ * Returns the documents in a range of a column.  Only groups of keys among
+ * which these documents lie have to be read.
+ */
 static SkxCostSet
 skx_cost_keys(SkxCosting *c, const SkxCostRange *range)
 {
@@ -247,7 +256,7 @@ skx_cost_near(const SkxCosting *c)
 	}
 	for (i = 1; i < info->nkeycolumns; i++)
 	{
-		/* arrays with an element are next to each other in no order */
+		/* Arrays with one element in common are in no order. */
 		if (quals[i] != NIL && info->opcintype[i] != ANYARRAYOID)
 			near = Min(near, skx_cost_span(c, i, skx_cost_planned(c, quals[i])));
 		list_free(quals[i]);
@@ -256,7 +265,10 @@ skx_cost_near(const SkxCosting *c)
 	return near / c->ndocs;
 }
 
-/* What matches more conditions, if they are independent of each other. */
+/*
+ * Adds a condition to *all, which is independent of those before.  *any tells
+ * whether there was one before, and is set.
+ */
 static void
 skx_cost_join(SkxCosting *c, SkxCostSet *all, bool *any, SkxCostSet one)
 {
@@ -273,9 +285,10 @@ skx_cost_join(SkxCosting *c, SkxCostSet *all, bool *any, SkxCostSet one)
 }
 
 /*
- * Documents that match all conditions: of unknown ones as many as the planner
- * thinks, found in a list of that length.  Words of one column tend to be in the
- * same documents, values of others do not.
+ * Unknown conditions count as one list of as many documents as the planner
+ * expects.  Words of the text tend to be in the same documents, so `likely` of
+ * several filters is that of the model.  Values of other columns are taken to
+ * be independent.
  */
 SkxCostSet
 skx_cost_filters(SkxCosting *c)

@@ -1,17 +1,17 @@
 /*
  * cost_scan.c
- *	  What an index scan costs.
+ *	  Estimates what an index scan costs.
  *
- * Where the planner knows the queries, the document frequencies of their words
- * are looked up in the largest segment, which costs no more than the scan will
- * spend on its first pages; what they make of the work, and of the number of
- * rows that match, is cost_model.c's.  What is not known there stays what ANALYZE
- * makes of it.
+ * If the planner knows the queries, the document frequencies of their words
+ * are looked up in the largest segment.  That costs no more than the scan will
+ * spend on its first pages.  cost_model.c computes the work and the number of
+ * rows that match from them.  For queries that are not known, the estimate
+ * follows from the statistics of ANALYZE.
  *
- * A ranked scan searches for as many of the best as the LIMIT wants before it
- * hands out a row: that is its startup cost.  Its total cost is that of all
- * rows in order, so that the planner, which goes from the one to the other in a
- * straight line, comes close for what is between.
+ * A ranked scan searches for as many of the best rows as the LIMIT wants
+ * before it hands out a row.  This search is its startup cost.  Its total cost
+ * is that of all rows in order.  The planner interpolates between both
+ * linearly, which comes close for the rows in between.
  */
 #include "postgres.h"
 
@@ -24,15 +24,19 @@
 #include "utils/selfuncs.h"
 #include "utils/spccache.h"
 
-/* Pages that are read before a word is looked up, and for each word. */
+/*
+ * Pages that are read in each segment before words are looked up, and for each
+ * word.
+ */
 #define SKX_COST_PAGES_OPEN	1
 #define SKX_COST_PAGES_WORD	2
 
 /*
- * A query without any condition on the column needs no column either, and the
- * planner thinks of an index-only scan.  There is none: nothing pins what
- * VACUUM removes while we hand out its TID, so the visibility map cannot be
- * trusted.  Returns what reading the heap costs that the planner left out.
+ * Makes a path of an index-only scan one of a plain index scan.  The planner
+ * considers the former if a query needs no column of the table.  It is not
+ * possible: nothing pins what VACUUM removes while a TID is handed out, so the
+ * visibility map cannot be trusted.  Returns the cost of reading the heap that
+ * the planner left out.
  */
 static Cost
 skx_cost_refuse_index_only(IndexPath *path)
@@ -45,7 +49,7 @@ skx_cost_refuse_index_only(IndexPath *path)
 	return rel->pages * rel->allvisfrac * random_page_cost;
 }
 
-/* Pages of the lists of all words, as far as they are known. */
+/* Returns the pages of the lists of all words, as far as these are known. */
 static double
 skx_cost_listed(const SkxCosting *c)
 {
@@ -58,7 +62,8 @@ skx_cost_listed(const SkxCosting *c)
 }
 
 /*
- * What the scan does, by what can be known of its queries and of the index.
+ * Fills in what the scan does, from what can be known of its queries and of
+ * the index.
  */
 static void
 skx_cost_scan(SkxCosting *c, SkxCostScan *scan)
@@ -97,9 +102,10 @@ skx_cost_scan(SkxCosting *c, SkxCostScan *scan)
 }
 
 /*
- * The price of that: what is read to look words up, anywhere in the file; and
- * of lists, in turn, with gaps where the scan skips.  Returns the pages that are
- * read before the first row.
+ * Sets the costs of what the scan does.  Pages that are read to look words up
+ * lie anywhere in the file.  Pages of lists are read in order, with gaps where
+ * the scan skips.  Returns the number of pages that are read before the first
+ * row.
  */
 static double
 skx_cost_price(const SkxCosting *c, const SkxCostScan *scan,
@@ -150,11 +156,12 @@ skx_cost_price(const SkxCosting *c, const SkxCostScan *scan,
 }
 
 /*
- * Rows without a score come in heap order and cost what a bitmap scan's do;
- * rows with a score are scattered, both over the part of the table in which they
- * lie.  The planner interpolates between its two heap costs, of rows scattered
- * over all of the table and of rows next to each other, by correlation squared:
- * the result is the correlation that yields the cost computed here.
+ * Returns the correlation from which the planner derives the cost of fetching
+ * the rows that is computed here.  Rows without a score come in heap order and
+ * cost what those of a bitmap scan do.  Rows with a score are scattered.  Both
+ * lie in the share `near` of the table.  The planner has two heap costs, one
+ * for rows scattered over the whole table and one for rows next to each other.
+ * It interpolates between these by the square of the correlation.
  */
 static double
 skx_cost_correlation(const SkxCosting *c, const SkxCostScan *scan,
@@ -183,7 +190,7 @@ skx_cost_correlation(const SkxCosting *c, const SkxCostScan *scan,
 	return sqrt(Max(Min((most - fetched) / (most - least), 1), 0));
 }
 
-/* Nothing is known yet. */
+/* Initializes an estimate for which nothing is known yet. */
 static void
 skx_cost_clear(SkxCosting *c, PlannerInfo *root, const SkxCostIndex *index)
 {
@@ -192,7 +199,9 @@ skx_cost_clear(SkxCosting *c, PlannerInfo *root, const SkxCostIndex *index)
 	c->index = index;
 }
 
-/* Does it follow from what the planner expects? */
+/*
+ * Returns true if what the scan does depends on what the planner expects.
+ */
 static bool
 skx_cost_follows_planner(const SkxCosting *c)
 {
@@ -200,7 +209,10 @@ skx_cost_follows_planner(const SkxCosting *c)
 		c->path->indexorderbys != NIL;
 }
 
-/* What the scan of a path does, which is found once for equal ones. */
+/*
+ * Fills in what the scan of a path does, which is computed once for paths
+ * that are equal.
+ */
 static void
 skx_cost_path(SkxCosting *c, Selectivity selectivity, SkxCostScan *scan)
 {
@@ -243,7 +255,7 @@ skx_cost_estimate(PlannerInfo *root, IndexPath *path, double loop_count,
 									   get_quals_from_indexclauses(path->indexclauses));
 	skx_cost_clear(&c, root, index);
 	c.path = path;
-	/* what the server has of index tuples is those of one value of an array */
+	/* The server's number of index tuples is for one element of an array. */
 	c.rows = clamp_row_est(costs.indexSelectivity *
 						   path->indexinfo->rel->tuples);
 	c.ndocs = Max(path->indexinfo->tuples, 1);
@@ -268,7 +280,10 @@ skx_cost_estimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	skx_cost_planned_keep(root, path, estimate);
 }
 
-/* Takes what is asked about; false where it is not known. */
+/*
+ * Adds the condition or the ranking query that a clause is.  Returns false if
+ * it is not known.
+ */
 static bool
 skx_cost_take(SkxCosting *c, Node *clause, int column)
 {

@@ -1,6 +1,6 @@
 /*
  * cost_words.c
- *	  What the index knows of the queries' words: in its largest segment.
+ *	  Finds what the largest segment of the index knows of the queries' words.
  */
 #include "postgres.h"
 
@@ -12,10 +12,13 @@
 #include "sql/cost/cost_internal.h"
 #include "utils/snapmgr.h"
 
-/* Lexemes of a prefix that are counted; then all of them are guessed. */
+/* Lexemes of a prefix that are counted; the rest of them is extrapolated. */
 #define SKX_COST_PREFIX		64
 
-/* Leaves of the dictionary on which all are. */
+/*
+ * If its lexemes are on no more leaves of the dictionary than these, all of
+ * them are counted.
+ */
 #define SKX_COST_LEAVES		4
 
 bool
@@ -26,7 +29,10 @@ skx_cost_readable(const IndexOptInfo *info)
 		!ReindexIsProcessingIndex(info->indexoid);
 }
 
-/* How many documents the index has; *length: words of one, on average. */
+/*
+ * Returns how many documents the index has, at least 1.  Sets *length to their
+ * average number of words.
+ */
 static double
 skx_cost_sizes(const SkxPlannedSizes *sizes, double *length)
 {
@@ -53,7 +59,7 @@ skx_cost_length(PlannerInfo *root, Relation index)
 	return length;
 }
 
-/* The largest segment, which is open until the end. */
+/* Returns the largest segment, which stays open until skx_cost_end(). */
 static SkxSegment *
 skx_cost_segment(SkxCosting *c)
 {
@@ -69,7 +75,7 @@ skx_cost_segment(SkxCosting *c)
 	return c->source->segments[0];
 }
 
-/* The terms of the words, as far as there are any. */
+/* Fills in the terms of the words, which it looks up unless they were kept. */
 static void
 skx_cost_find(SkxCosting *c)
 {
@@ -86,7 +92,7 @@ skx_cost_find(SkxCosting *c)
 								c->terms);
 }
 
-/* Sizes of the index, and what its largest segment has of the words. */
+/* Sets the sizes of the index, and looks words up in its largest segment. */
 static void
 skx_cost_read(SkxCosting *c, Relation index)
 {
@@ -140,9 +146,10 @@ skx_cost_count_terms(SkxCosting *c, const SkxLexeme *lexeme, int most,
 }
 
 /*
- * What a prefix of many terms has, of which the first were counted: on a few
- * leaves, where others may have most of the postings, all of them are; else
- * postings are as many as the pages of their lists have on average.
+ * Estimates the terms and postings of a prefix of which only the first terms
+ * were counted.  If its terms are on a few leaves, all are counted, since the
+ * later ones may have most of the postings.  Else its lists are taken to have
+ * as many postings as their pages have on average.
  */
 static void
 skx_cost_extrapolate(SkxCosting *c, const SkxLexeme *lexeme,
@@ -167,9 +174,10 @@ skx_cost_extrapolate(SkxCosting *c, const SkxLexeme *lexeme,
 }
 
 /*
- * The lists of a prefix are gone through before the first row, whatever else is
- * asked.  What few have is charged as a word's.  In a phrase short lists are
- * gone through once more, for their places.
+ * Charges the lists of a prefix, which are traversed before the first row,
+ * whatever else the query has.  The postings of few lists are charged as those
+ * of a word instead.  In a phrase, short lists are traversed once more for
+ * their positions.
  */
 static void
 skx_cost_lists(SkxCosting *c, const SkxCostPrefix *prefix, bool many)
@@ -187,9 +195,9 @@ skx_cost_lists(SkxCosting *c, const SkxCostPrefix *prefix, bool many)
 }
 
 /*
- * Documents that have a lexeme with that prefix, as if each posting of its lists
- * were in any document; of more than SKX_COST_LOOKUPS prefixes as many as of
- * those that were looked up.
+ * Returns how many documents have a lexeme with that prefix, as if each
+ * posting of its lists were in any document.  Only SKX_COST_LOOKUPS prefixes
+ * are looked up; a further one has the average of these.
  */
 static double
 skx_cost_prefix(SkxCosting *c, const SkxLexeme *lexeme)
@@ -213,8 +221,8 @@ skx_cost_prefix(SkxCosting *c, const SkxLexeme *lexeme)
 }
 
 /*
- * The lexeme's term, and how many documents have it with one of the labels, as
- * far as that is known; NULL: not looked up.
+ * Returns the lexeme's term; NULL if it was not looked up.  Sets *df to how
+ * many documents have it with one of the labels, as far as that is known.
  */
 static const SkxTerm *
 skx_cost_lexeme(SkxCosting *c, const SkxLexeme *lexeme, uint8 labels,
@@ -247,7 +255,7 @@ skx_cost_value_df(SkxCosting *c, const SkxLexeme *value)
 	return df;
 }
 
-/* How many documents have one of those that are known. */
+/* Returns how many documents have a lexeme, which must be among `known`. */
 static double
 skx_cost_known(const SkxCostKnown *known, const SkxLexeme *lexeme)
 {

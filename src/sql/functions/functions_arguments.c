@@ -1,6 +1,6 @@
 /*
  * functions_arguments.c
- *	  Numbers that a function is called with, and what NULL means there.
+ *	  Reads arguments of SQL functions, and decides what NULL means there.
  */
 #include "postgres.h"
 

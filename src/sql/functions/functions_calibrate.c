@@ -1,12 +1,14 @@
 /*
  * functions_calibrate.c
- *	  skipidx_calibrate(): what reads cost on the device of a tablespace.
+ *	  skipidx_calibrate(): measures what reads cost on the device of a
+ *	  tablespace.
  *
- * A temporary file in the tablespace is read page by page, forward, backward,
- * at random and skipping, through the page cache and past it, one at a time
- * and with as many ahead as scans ask for.  Prices come from reads through the
- * page cache at the depth in force, since those are how scans read the rows of
- * a table; they stand for a mean over reads of which the caches answer a share.
+ * A temporary file in the tablespace is read page by page: forward, backward,
+ * at random and skipping, through the page cache and past it.  Pages are read
+ * one at a time, and with as many prefetched as scans prefetch.  Prices come
+ * from reads through the page cache at the depth in force, since scans read
+ * the rows of a table like that.  A price is a mean over reads of which the
+ * caches answer a share.
  */
 #include "postgres.h"
 
@@ -33,7 +35,10 @@ PG_FUNCTION_INFO_V1(skipidx_calibrate);
 
 #define SKX_CALIBRATE_MB_MOST	65536
 
-/* Written at once, and synced: a cancel waits no longer. */
+/*
+ * Bytes that are written and synced at a time.  A cancel waits for no more
+ * than that.
+ */
 #define SKX_CALIBRATE_CHUNK		(2 * 1024 * 1024)
 
 #define SKX_CALIBRATE_COLUMNS	6
@@ -53,12 +58,15 @@ typedef struct SkxCalibration
 	bool		named;			/* by the caller */
 	double		cached;			/* share of reads that caches answer */
 	SkxBlkMeasure what;
-	double		hit;			/* seconds of a read that they answer */
-	double		seconds[SKX_CALIBRATE_PATTERNS];	/* of others, as scans
-													 * read */
+	double		hit;			/* seconds of a read that caches answer */
+	double		seconds[SKX_CALIBRATE_PATTERNS];	/* of other reads, done as
+													 * scans do them */
 } SkxCalibration;
 
-/* A temporary file in the tablespace; later ones go where they would have. */
+/*
+ * Opens a temporary file in the tablespace.  Those of the server that follow
+ * go to their own tablespaces again.
+ */
 static File
 skx_calibrate_open(Oid tablespace)
 {
@@ -77,7 +85,7 @@ skx_calibrate_open(Oid tablespace)
 	return file;
 }
 
-/* Bytes that no device can make less of. */
+/* Fills in bytes that no device can compress. */
 static void
 skx_calibrate_fill(uint64 *words, Size n, uint64 seed)
 {
@@ -108,12 +116,12 @@ skx_calibrate_write(File file, const SkxBlkMeasure *what)
 		if (FileWrite(file, chunk, SKX_CALIBRATE_CHUNK, at,
 					  WAIT_EVENT_BUFFILE_WRITE) != SKX_CALIBRATE_CHUNK)
 		{
-			/* a short write is want of space */
+			/* A short write without an error means that there is no space. */
 			if (errno == 0)
 				errno = ENOSPC;
 			break;
 		}
-		/* what is not on the device the page cache cannot be told to drop */
+		/* The page cache drops only pages that are on the device. */
 		if (fdatasync(fd) != 0)
 			break;
 	}
@@ -125,7 +133,10 @@ skx_calibrate_write(File file, const SkxBlkMeasure *what)
 	pfree(chunk);
 }
 
-/* Rows that set prices have them, and what installs them. */
+/*
+ * Adds a row to the result.  A price below 0, or no command that sets it, is
+ * shown as NULL.
+ */
 static void
 skx_calibrate_put(SkxCalibration *c, const char *pattern, const char *io,
 				  double seconds, double price, const char *command)
@@ -136,7 +147,7 @@ skx_calibrate_put(SkxCalibration *c, const char *pattern, const char *io,
 	values[0] = CStringGetTextDatum(pattern);
 	values[1] = CStringGetTextDatum(io);
 	values[2] = Int32GetDatum(c->what.depth);
-	/* the clock is no finer than tens of nanoseconds */
+	/* The clock has a resolution of tens of nanoseconds. */
 	values[3] = Float8GetDatum(rint(seconds * 1e8) / 100);
 	nulls[4] = price < 0;
 	values[4] = Float8GetDatum(price);
@@ -146,7 +157,10 @@ skx_calibrate_put(SkxCalibration *c, const char *pattern, const char *io,
 						 nulls);
 }
 
-/* Of all patterns, those that this machine has. */
+/*
+ * Measures all patterns.  With `priced` it keeps the results in c->seconds;
+ * else it shows those that this machine has.
+ */
 static void
 skx_calibrate_patterns_of(SkxCalibration *c, bool direct, int depth, bool priced)
 {
@@ -169,7 +183,10 @@ skx_calibrate_patterns_of(SkxCalibration *c, bool direct, int depth, bool priced
 	}
 }
 
-/* Two digits of a ratio are more than a device repeats. */
+/*
+ * Returns the price of a pattern, with two digits after the point, which are
+ * more than measurements of a device repeat.
+ */
 static double
 skx_calibrate_price(const SkxCalibration *c, SkxBlkPattern pattern,
 					double forward)
@@ -182,7 +199,11 @@ skx_calibrate_price(const SkxCalibration *c, SkxBlkPattern pattern,
 	return rint(forward * Max(mean / first, 1) * 100) / 100;
 }
 
-/* A setting of its own each, or one for a tablespace that has a name. */
+/*
+ * Returns the command that sets the price, or NULL.  Each pattern has a
+ * setting of its own.  For a named tablespace, one setting has the prices of
+ * all patterns, and the last of them shows it.
+ */
 static char *
 skx_calibrate_command(const SkxCalibration *c, SkxBlkPattern pattern,
 					  const SkxCostPrices *prices, double price)
@@ -241,7 +262,7 @@ skx_calibrate(SkxCalibration *c)
 		skx_calibrate_patterns_of(c, true, skx_blkio_io_depth, false);
 }
 
-/* A number in its bounds, which the message tells. */
+/* Returns the value, or raises an error that tells its bounds. */
 static double
 skx_calibrate_argument(const char *name, double value, double least,
 					   double most)

@@ -1,6 +1,6 @@
 /*
  * functions_count.c
- *	  skipidx_count(): how many rows match a query.
+ *	  skipidx_count(): counts the rows that match a query.
  */
 #include "postgres.h"
 

@@ -1,6 +1,6 @@
 /*
  * functions_disjoint.c
- *	  Arrays without a common element.
+ *	  Operator of arrays that have no common element.
  */
 #include "postgres.h"
 
@@ -9,7 +9,7 @@
 
 PG_FUNCTION_INFO_V1(skipidx_disjoint);
 
-/* NOT (a && b), by the same call. */
+/* Returns NOT (a && b), with the arguments of the same call. */
 Datum
 skipidx_disjoint(PG_FUNCTION_ARGS)
 {

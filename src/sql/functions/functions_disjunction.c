@@ -1,9 +1,10 @@
 /*
  * functions_disjunction.c
- *	  Values by which an index is asked for a disjunction of conditions.
+ *	  Values of type skipidx_disjunction, which are scan keys for a disjunction
+ *	  of conditions.
  *
- * The planner makes them (plan_disjunction.c).  As users cannot, what is in
- * one is what the planner has checked.
+ * The planner makes them (plan_disjunction.c).  Users cannot make any, so the
+ * planner has checked what is in one.
  */
 #include "postgres.h"
 
@@ -42,8 +43,9 @@ skipidx_disjunction_recv(PG_FUNCTION_ARGS)
 }
 
 /*
- * A text does not tell of the columns beside it.  Where rows have to be looked
- * at, the condition that the disjunction was made of is tested as well.
+ * The result is always true, since the text alone does not tell what is in the
+ * other columns.  If rows have to be rechecked, the plan also tests the
+ * condition that the disjunction was made of.
  */
 Datum
 skipidx_meets(PG_FUNCTION_ARGS)
@@ -53,7 +55,10 @@ skipidx_meets(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(true);
 }
 
-/* `open`: how many values before it are not known. */
+/*
+ * Appends the value of a condition.  `open` is the number of values before it
+ * that are known at execution only.
+ */
 static void
 skx_functions_show_value(StringInfo out, const SkxPackedCondition *packed,
 						 int open)
@@ -74,7 +79,7 @@ skx_functions_show_value(StringInfo out, const SkxPackedCondition *packed,
 	}
 }
 
-/* column 2 = 5 */
+/* Appends a condition, as in: column 2 = 5 */
 static void
 skx_functions_show_packed(StringInfo out, const SkxPackedCondition *packed,
 						  int open)
@@ -100,7 +105,10 @@ skx_functions_show_packed(StringInfo out, const SkxPackedCondition *packed,
 	skx_functions_show_value(out, packed, open);
 }
 
-/* For EXPLAIN: column 2 = 5 or column 3 @> {a} and column 4 is null */
+/*
+ * Output for EXPLAIN, as in: column 2 = 5 or column 3 @> {a} and column 4 is
+ * null
+ */
 Datum
 skipidx_disjunction_out(PG_FUNCTION_ARGS)
 {
@@ -126,7 +134,11 @@ skipidx_disjunction_out(PG_FUNCTION_ARGS)
 	PG_RETURN_CSTRING(out.data);
 }
 
-/* With the value that is argument `arg`; without a gate that is open. */
+/*
+ * Adds a condition with the value of argument `arg`.  A gate is a condition
+ * without a column: it is left out if its value is true, and never met
+ * otherwise.
+ */
 static void
 skx_functions_bind(FunctionCallInfo fcinfo, SkxPackedCondition packed, int arg,
 				   StringInfo out)
@@ -143,7 +155,10 @@ skx_functions_bind(FunctionCallInfo fcinfo, SkxPackedCondition packed, int arg,
 	skx_condition_pack(out, packed, PG_GETARG_DATUM(arg));
 }
 
-/* The same disjunction with the values that were not known. */
+/*
+ * Returns the disjunction with the values that were not known at planning,
+ * which are the arguments after it.
+ */
 Datum
 skipidx_bind_values(PG_FUNCTION_ARGS)
 {

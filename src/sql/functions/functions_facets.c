@@ -1,7 +1,7 @@
 /*
  * functions_facets.c
- *	  skipidx_facets(): the commonest values of columns beside the text among
- *	  the rows that match.
+ *	  skipidx_facets(): returns the commonest values of columns other than the
+ *	  text, among the rows that match.
  */
 #include "postgres.h"
 
@@ -26,7 +26,7 @@
 
 PG_FUNCTION_INFO_V1(skipidx_facets);
 
-/* What is sorted: the values of a column. */
+/* Columns of the rows that are sorted, one row for each value. */
 enum
 {
 	SKX_VALUE_COUNT,
@@ -35,10 +35,13 @@ enum
 	SKX_VALUE_NCOLUMNS
 };
 
-/* Bits of a row in a place of several parts; those above tell the part. */
+/*
+ * With several parts, the lower bits of a place are the TID of a row, and the
+ * bits above these are the number of the part.
+ */
 #define SKX_PLACE_BITS	48
 
-/* What shows the values of a part. */
+/* State for showing the values of a part. */
 typedef struct SkxFacetPart
 {
 	SkxFacetsRequest request;
@@ -51,9 +54,9 @@ typedef struct SkxFacetCall
 	SkxParts	parts;
 	bool		has_names;		/* of columns, in the result */
 	int64		most;			/* values of a column; -1: all */
-	SkxFacetPart *shown;		/* of each part */
-	SkxFacets  *facets;			/* of the only part, */
-	SkxFacetSums *sums;			/* or of all of them */
+	SkxFacetPart *shown;		/* one for each part */
+	SkxFacets  *facets;			/* of the current part; NULL: no matches */
+	SkxFacetSums *sums;			/* of several parts; NULL: there is one */
 	Tuplesortstate *sort;		/* of `column`; NULL: none was begun */
 	int			column;
 	TupleTableSlot *slot;
@@ -61,7 +64,10 @@ typedef struct SkxFacetCall
 
 /* ---- columns ---- */
 
-/* Of the table, if it is a column of it, or else what the index calls it. */
+/*
+ * Returns the name of a column of the index.  It is the name in the table, or
+ * for an expression the name in the index.
+ */
 static const char *
 skx_functions_column_name(Relation heap, Relation index, int column)
 {
@@ -71,7 +77,7 @@ skx_functions_column_name(Relation heap, Relation index, int column)
 	return NameStr(TupleDescAttr(desc, attno > 0 ? attno - 1 : column)->attname);
 }
 
-/* Says why there is none of that name beside the text, and what to do. */
+/* Raises an error: the index has no such column other than the text. */
 SKX_NORETURN static void
 skx_functions_no_column(Relation heap, Relation index, const char *wanted)
 {
@@ -111,7 +117,10 @@ skx_functions_find_column(Relation heap, Relation index, Datum name)
 	skx_functions_no_column(heap, index, wanted);
 }
 
-/* Columns that are named, ascending, each once; returns how many. */
+/*
+ * Fills in the columns that are named, ascending and each once, and returns
+ * how many.
+ */
 static int
 skx_functions_facet_columns(const SkxFacetCall *call, Datum names,
 							int *columns)
@@ -182,7 +191,7 @@ skx_functions_take_value(SkxFacetCall *call, const SkxFacet *facet)
 	pfree(lexeme);
 }
 
-/* The part of a place, and the row in it. */
+/* Returns the part of a place, and sets *tid to the row in it. */
 static SkxFacetPart *
 skx_functions_find_row(SkxFacetCall *call, uint64 place, ItemPointer tid)
 {
@@ -200,7 +209,7 @@ skx_functions_find_row(SkxFacetCall *call, uint64 place, ItemPointer tid)
 	return part;
 }
 
-/* As its type writes it; NULL: that is the value. */
+/* Returns the value as its type writes it; NULL if the value is NULL. */
 static text *
 skx_functions_value_text(SkxFacetCall *call, const SkxLexeme *lexeme,
 						 uint64 place)
@@ -252,7 +261,7 @@ skx_functions_put_value(SkxFacetCall *call)
 		pfree(DatumGetPointer(row[0]));
 }
 
-/* Puts the values of the column into the result. */
+/* Puts the sorted values of the column into the result. */
 static void
 skx_functions_end_values(SkxFacetCall *call)
 {
@@ -311,7 +320,10 @@ skx_functions_values(SkxFacetCall *call)
 
 /* ---- parts ---- */
 
-/* Has the values of part i given, or put with those of the others. */
+/*
+ * Puts the values of part i into the result if it is the only part, else into
+ * the sums of all parts.
+ */
 static void
 skx_functions_facets_part(SkxFacetCall *call, TSQuery query, int i)
 {

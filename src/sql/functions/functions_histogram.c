@@ -1,7 +1,7 @@
 /*
  * functions_histogram.c
- *	  skipidx_histogram(): how many of the rows that match have values between
- *	  bounds.
+ *	  skipidx_histogram(): counts the rows that match by the bounds between
+ *	  which their values lie.
  */
 #include "postgres.h"
 
@@ -24,10 +24,10 @@
 
 PG_FUNCTION_INFO_V1(skipidx_histogram);
 
-/* Bounds of one call: each takes some 100 bytes. */
+/* Most bounds of one call.  Each takes some 100 bytes. */
 #define SKX_HISTOGRAM_BOUNDS	(1000 * 1000)
 
-/* Bounds between which values lie. */
+/* Bounds, as values and as lexemes of the column. */
 typedef struct SkxBounds
 {
 	int			n;
@@ -46,8 +46,10 @@ skx_functions_no_order(Relation index, const char *name)
 }
 
 /*
- * A column with an order, that can be compared with the type: one of its family,
- * a domain of such, or one with the same bytes (regclass, of oid).
+ * Returns the function for the canonical form of bounds of a type.  Raises an
+ * error if the column has no order, or cannot be compared with the type.  The
+ * type may be one of its operator family, a domain over one, or a type with
+ * the same bytes, as regclass has those of oid.
  */
 static Oid
 skx_functions_ordered_column(Relation index, int column, const char *name,
@@ -138,7 +140,7 @@ skx_functions_no_counts(const SkxBounds *bounds)
 						   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 }
 
-/* Adds the rows of a table. */
+/* Adds the rows of a part to the sums. */
 static void
 skx_functions_add_ranges(const SkxPart *part, TSQuery query, int column,
 						 const SkxBounds *bounds, uint64 *sums)

@@ -49,8 +49,9 @@ skx_functions_maint_check(Oid index, Oid heap)
 }
 
 /*
- * Opens index and table as an insert does, the table first; others wait for such
- * a lock, so without the right to it none is asked for.
+ * Opens index and table as an insert does, the table first.  Rights are
+ * checked before, too, since even a request for such a lock makes other
+ * processes wait.
  */
 static void
 skx_functions_maint_open(SkxMaintained *m, Oid oid, const char *name)

@@ -1,6 +1,6 @@
 /*
  * functions_open.c
- *	  Opens an index for functions that read through it, with the right to.
+ *	  Opens an index for functions that read through it, and checks rights.
  */
 #include "postgres.h"
 
@@ -27,8 +27,9 @@ skx_functions_open(Oid oid, bool parts, Relation *heap, Relation *index)
 }
 
 /*
- * Was the snapshot taken before the index was made?  In a transaction that has
- * one snapshot for all it does, what that transaction itself makes is younger.
+ * Returns true if the snapshot was taken before the index was made.  If a
+ * transaction has one snapshot for all of its statements, an index that it has
+ * made itself is younger.
  */
 static bool
 skx_functions_is_younger(Relation index, Snapshot snapshot)
@@ -43,9 +44,10 @@ skx_functions_is_younger(Relation index, Snapshot snapshot)
 }
 
 /*
- * The planner leaves such an index out.  An update that changed nothing which
- * was indexed then left a chain (HOT) of which the index has the last row only;
- * a snapshot for which the index is there sees no row before that.
+ * The planner does not use such an index either.  An update that changed no
+ * column that was indexed at the time has left a HOT chain.  The index has
+ * only the last row of that chain.  A snapshot that is not older than the
+ * index sees no earlier row of it.
  */
 void
 skx_functions_check_age(Relation index)

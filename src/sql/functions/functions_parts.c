@@ -1,10 +1,10 @@
 /*
  * functions_parts.c
- *	  The tables of an index with their indexes: one, or the partitions of a
- *	  partitioned one.
+ *	  Opens the tables of an index with their indexes: one table, or all
+ *	  partitions of a partitioned one.
  *
- * Partitions are found as a plan on the table finds them, so one that is being
- * detached is gone for a snapshot that sees it go.
+ * Partitions are found as a plan on the table finds them.  So a partition that
+ * is being detached is left out for a snapshot that sees the detachment.
  */
 #include "postgres.h"
 
@@ -19,7 +19,10 @@
 #include "utils/rel.h"
 #include "write/maint/maint.h"
 
-/* The table's index that is a partition of the index; InvalidOid: none. */
+/*
+ * Returns the table's index that is a partition of `index`; InvalidOid if
+ * there is none.
+ */
 static Oid
 skx_functions_part_index(Relation heap, Oid index)
 {
@@ -56,8 +59,10 @@ skx_functions_no_part(Relation heap, Relation index)
 }
 
 /*
- * REINDEX CONCURRENTLY may put another in the place of what was found before
- * that is open.
+ * Opens the table's index that is a partition of `index`.  REINDEX
+ * CONCURRENTLY may replace the index that was found before it is open.  So if
+ * it cannot be used, the search is repeated.  Raises an error if there is no
+ * index, or if the search finds the same one again.
  */
 static Relation
 skx_functions_open_part_index(Relation heap, Relation index)
@@ -81,7 +86,7 @@ skx_functions_open_part_index(Relation heap, Relation index)
 	}
 }
 
-/* Adds the partition, if it has rows itself. */
+/* Adds a partition with its index, unless it is partitioned itself. */
 static void
 skx_functions_add_part(SkxParts *parts, Oid table)
 {

@@ -2,9 +2,9 @@
  * functions_prewarm.c
  *	  skipidx_prewarm(): reads the segments of an index into memory.
  *
- * Everything that queries read through the block cache is read, in the order
- * of the file.  What goes through shared buffers (the pages of inserted
- * documents, deletes) is not.
+ * It reads all pages that queries read through the block cache, in the order
+ * of the file.  It does not read those in shared buffers, which are the pages
+ * of pending documents and of deleted bits.
  */
 #include "postgres.h"
 

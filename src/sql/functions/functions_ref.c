@@ -2,12 +2,13 @@
  * functions_ref.c
  *	  References: a ranking query together with the index that ranks.
  *
- * The planner makes them, or skipidx_query().  Users cannot forge one, so the
- * plan's own check of privileges is enough for references made by the planner,
- * which no expression of a user ever gets.  Those made by skipidx_query() are
- * values that outlive a privilege, so they give none: each use of one is
- * checked as that call was.  The score of a row by a reference is the
- * same in every plan, by the statistics that are pinned for the snapshot.
+ * The planner and skipidx_query() make them.  Users cannot forge one, and no
+ * expression of a user ever gets a reference that the planner has made.  So
+ * the plan's own check of privileges is enough for these.  Those made by
+ * skipidx_query() are values that may outlive a privilege, so they give none:
+ * each use of one is checked as that call was.  The score of a row by a
+ * reference is the same in every plan, since it goes by the frozen statistics
+ * of the snapshot.
  */
 #include "postgres.h"
 
@@ -67,7 +68,7 @@ skx_functions_show_index(StringInfo out, const char *before, Oid index)
 														 ObjectIdGetDatum(index))));
 }
 
-/* For EXPLAIN: 'cat' & 'dog' by docs_idx, notes_idx */
+/* Output for EXPLAIN, as in: 'cat' & 'dog' by docs_idx, notes_idx */
 Datum
 skipidx_ref_out(PG_FUNCTION_ARGS)
 {
@@ -87,7 +88,7 @@ skipidx_ref_out(PG_FUNCTION_ARGS)
 	PG_RETURN_CSTRING(out.data);
 }
 
-/* Another query by the index of a reference. */
+/* Returns a reference with another query and the index of a reference. */
 Datum
 skipidx_bind(PG_FUNCTION_ARGS)
 {
@@ -114,12 +115,12 @@ skipidx_query(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(ref);
 }
 
-/* A scorer, for calls with the same reference under the same snapshot. */
+/* A scorer for calls with the same reference under the same snapshot. */
 typedef struct SkxDistance
 {
 	bool		constant;		/* all calls have the same reference */
-	Oid			user;			/* whose right was checked, if it was */
-	MemoryContext context;		/* of the next two */
+	Oid			user;			/* role whose right was checked, if any was */
+	MemoryContext context;		/* of the next two members */
 	SkxRef	   *ref;
 	SkxScorer  *scorer;
 } SkxDistance;
@@ -146,8 +147,9 @@ skx_functions_open_scorer(SkxDistance *d, const SkxRef *ref, Snapshot snapshot)
 }
 
 /*
- * A reference that is a parameter may be another one in the next call, even
- * where the server calls it stable: PL/pgSQL keeps expressions.
+ * Returns true if all calls have the same reference.  One that is a parameter
+ * may differ in the next call, even if the server says that it is stable,
+ * because PL/pgSQL keeps expressions.
  */
 static bool
 skx_functions_is_constant(const FmgrInfo *flinfo)
@@ -158,7 +160,7 @@ skx_functions_is_constant(const FmgrInfo *flinfo)
 		IsA(lsecond(((OpExpr *) call)->args), Const);
 }
 
-/* Of fn_extra, with a scorer for the call. */
+/* Returns what is kept in fn_extra, with a scorer for this call. */
 static SkxDistance *
 skx_functions_distance(FmgrInfo *flinfo, const SkxRef *ref)
 {

@@ -1,10 +1,11 @@
 /*
  * functions_score.c
- *	  SQL functions that tell the score of a document, and its parts.
+ *	  SQL functions that return the score of a document, and the contributions
+ *	  to it.
  *
  * They score as the index named in the call does, under the snapshot of the
- * calling query.  Statistics count rows that the caller may not see, so
- * callers need the right to read all rows of the indexed columns.
+ * calling query.  Statistics count all rows, so callers need the right to read
+ * all rows of the indexed columns.
  */
 #include "postgres.h"
 
@@ -26,7 +27,7 @@ PG_FUNCTION_INFO_V1(skipidx_bm25);
 PG_FUNCTION_INFO_V1(skipidx_proximity);
 PG_FUNCTION_INFO_V1(skipidx_explain_score);
 
-/* What calls of a query have in common, in fn_extra. */
+/* State that the calls in a query share, in fn_extra. */
 typedef struct SkxRankCall
 {
 	MemoryContext context;		/* of all but this struct */
@@ -36,9 +37,9 @@ typedef struct SkxRankCall
 	SkxScorer  *scorer;
 } SkxRankCall;
 
-/* ---- parts of a score ---- */
+/* ---- contributions to a score ---- */
 
-/* The scorer of this call, in fn_extra. */
+/* Returns what is kept in fn_extra, with a scorer for this call. */
 static SkxRankCall *
 skx_functions_call(FunctionCallInfo fcinfo)
 {
@@ -107,8 +108,8 @@ skipidx_proximity(PG_FUNCTION_ARGS)
 /* ---- one row explained ---- */
 
 /*
- * What the index has, or would have, of the row; NULL when that is NULL.  It
- * is in the current memory context.
+ * Returns the document that the index has, or would have, for a row; NULL if
+ * that is NULL.  It is allocated in the current memory context.
  */
 static TSVector
 skx_functions_document(Relation heap, Relation index, ItemPointer tid)
@@ -132,7 +133,10 @@ skx_functions_document(Relation heap, Relation index, ItemPointer tid)
 	return document;
 }
 
-/* A row of the answer; `word` and `score` are always given or NULL. */
+/*
+ * A row of the result.  A `word` of NULL, and members whose has_ flag is
+ * false, are shown as NULL.
+ */
 typedef struct SkxRankRow
 {
 	const char *part;
@@ -171,7 +175,7 @@ skx_functions_put(ReturnSetInfo *result, const SkxRankRow *row)
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
-/* As it is written in a tsquery, without quotes. */
+/* Returns the word as it is written in a tsquery, but without quotes. */
 static char *
 skx_functions_word(const SkxScoreTerm *term)
 {
@@ -192,7 +196,7 @@ skx_functions_word(const SkxScoreTerm *term)
 	return text.data;
 }
 
-/* The same, and how often it counts. */
+/* Returns the same, and how often the word counts. */
 static char *
 skx_functions_counted_word(const SkxScoreTerm *term)
 {

@@ -1,6 +1,7 @@
 /*
  * functions_scroll.c
- *	  skipidx_scroll(): all rows that match, by place, in slices and pages.
+ *	  skipidx_scroll(): returns all rows that match, in the order of their
+ *	  tables and TIDs, in slices and pages.
  */
 #include "postgres.h"
 
@@ -23,7 +24,7 @@ typedef struct SkxScrollCall
 {
 	ReturnSetInfo *result;
 	SkxParts	parts;
-	Oid			table;			/* whose rows come */
+	Oid			table;			/* of the rows being returned */
 	SkxScrollToken token;
 	SkxScrollPlace from;
 } SkxScrollCall;
@@ -45,7 +46,7 @@ skx_functions_scroll_row(const ItemPointerData *place, TupleTableSlot *row,
 	pfree(token);
 }
 
-/* Checks numbers that the caller has given. */
+/* Checks the numeric arguments and puts them into the request. */
 static void
 skx_functions_scroll_check(FunctionCallInfo fcinfo, SkxScrollRequest *request)
 {
@@ -67,7 +68,7 @@ skx_functions_scroll_check(FunctionCallInfo fcinfo, SkxScrollRequest *request)
 	request->size = skx_functions_rows(fcinfo, 5, "max_rows");
 }
 
-/* Takes of `size` the rows of the part. */
+/* Returns rows of a part, and subtracts their number from request->size. */
 static void
 skx_functions_scroll_part(SkxScrollCall *call, const SkxPart *part,
 						  TSQuery query, SkxScrollRequest *request)
@@ -97,7 +98,7 @@ skx_functions_compare_parts(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* By their OIDs, as tokens go on. */
+/* Goes through the parts by their OIDs, an order that tokens rely on. */
 static void
 skx_functions_scroll(SkxScrollCall *call, TSQuery query,
 					 SkxScrollRequest *request)

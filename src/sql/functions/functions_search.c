@@ -1,6 +1,6 @@
 /*
  * functions_search.c
- *	  skipidx_search(): the best rows of an index by a query.
+ *	  skipidx_search(): returns the best rows of an index for a query.
  */
 #include "postgres.h"
 
@@ -50,7 +50,7 @@ skx_functions_scan(Relation heap, Relation index, TSQuery query,
 	return scan;
 }
 
-/* What is asked for, and where the answer goes. */
+/* The arguments of a call, and where its result goes. */
 typedef struct SkxSearchCall
 {
 	ReturnSetInfo *result;

@@ -1,11 +1,13 @@
 /*
  * functions_slices.c
- *	  skipidx_slices(): bounds between which a column has about as many rows.
+ *	  skipidx_slices(): returns bounds between which a column has about equal
+ *	  numbers of rows.
  *
- * The bounds are quantiles of the column's keys, of all segments and of pending
- * documents.  How many rows are below one is what each of these says of it, so
- * segments count by their documents.  For more slices than the quantiles that
- * segments keep suffice for, they are those of a sample of all keys.
+ * The bounds are quantiles of the column's keys in all segments and in pending
+ * documents.  The number of rows below a bound is a sum over all segments and
+ * the pending documents, so a segment counts by its documents.  The quantiles
+ * that segments keep suffice for a limited number of slices.  For more, bounds
+ * are quantiles of a sample of all keys.
  */
 #include "postgres.h"
 
@@ -26,8 +28,9 @@ PG_FUNCTION_INFO_V1(skipidx_slices);
 #define SKX_SLICES_MOST		10000
 
 /*
- * Slices that the quantiles of one segment suffice for; else so many keys are
- * sampled for each, which makes it 1 / sqrt(200), or 7 %, larger or smaller.
+ * Largest number of slices for which the quantiles of one segment suffice.
+ * For more, SKX_SLICES_SAMPLE keys are sampled for each slice, so that its
+ * size has an error of 1 / sqrt(200), or 7 %.
  */
 #define SKX_SLICES_KEPT		((SKX_KEY_QUANTILES - 1) / 2)
 #define SKX_SLICES_SAMPLE	200
@@ -37,18 +40,18 @@ typedef struct SkxSlices
 {
 	const char *name;			/* of the column */
 	SkxKeyColumns columns;		/* all that have keys */
-	int			at;				/* which of these it is */
+	int			at;				/* number of the column among these */
 	int			nreaders;
 	int			room;
-	SkxKeyReader **readers;		/* of segments, and how many documents */
+	SkxKeyReader **readers;		/* of segments; `ndocs`: their documents */
 	uint32	   *ndocs;
 	uint64		npending;		/* keys of pending documents */
 	uint64		pending_room;
 	uint64	   *pending;
 	double		weight;			/* rows that a key of `pending` stands for */
-	bool		sampled;		/* and there is nothing else */
+	bool		sampled;		/* `pending` has a sample of all keys */
 	double		nulls;
-	int			ncandidates;	/* for bounds, ascending */
+	int			ncandidates;	/* candidates for bounds, ascending */
 	uint64	   *candidates;
 } SkxSlices;
 
@@ -62,7 +65,7 @@ skx_functions_compare_keys(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* ---- what there is ---- */
+/* ---- keys ---- */
 
 static void
 skx_functions_add_key(SkxSlices *s, uint64 key)
@@ -125,7 +128,7 @@ skx_functions_slice_source(SkxSlices *s, Relation index)
 	return source;
 }
 
-/* Every step-th key of a segment. */
+/* Adds every step-th key of a segment. */
 static void
 skx_functions_sample_segment(SkxSlices *s, int segment, uint64 step)
 {
@@ -148,7 +151,7 @@ skx_functions_sample_segment(SkxSlices *s, int segment, uint64 step)
 	}
 }
 
-/* A sample takes the place of what there is. */
+/* Replaces the keys of pending documents by a sample of all keys. */
 static void
 skx_functions_sample(SkxSlices *s, double rows, int n)
 {
@@ -168,7 +171,7 @@ skx_functions_sample(SkxSlices *s, double rows, int n)
 
 /* ---- bounds ---- */
 
-/* How many rows have a key up to this one, about. */
+/* Returns about how many rows have a key up to this one. */
 static double
 skx_functions_rows_to(const SkxSlices *s, uint64 last)
 {
@@ -199,7 +202,10 @@ skx_functions_rows_below(const SkxSlices *s, uint64 key)
 	return key == 0 ? 0 : skx_functions_rows_to(s, key - 1);
 }
 
-/* The quantiles of all; returns how many. */
+/*
+ * Sets the candidates to the quantiles of all segments and of the pending
+ * documents, in order, and returns how many they are.
+ */
 static uint64
 skx_functions_gather_quantiles(SkxSlices *s)
 {
@@ -218,7 +224,7 @@ skx_functions_gather_quantiles(SkxSlices *s)
 	return n;
 }
 
-/* The quantiles of all, or all of a sample, each once. */
+/* Sets the candidates to the quantiles, or to the sample, each key once. */
 static void
 skx_functions_find_candidates(SkxSlices *s)
 {
@@ -240,7 +246,10 @@ skx_functions_find_candidates(SkxSlices *s)
 			s->candidates[s->ncandidates++] = s->candidates[i];
 }
 
-/* Which of the candidates from `first` on has most nearly so many rows below? */
+/*
+ * Returns which candidate, from `first` on, has a number of rows below it that
+ * is nearest to `rows`.
+ */
 static int
 skx_functions_nearest(SkxSlices *s, int first, double rows)
 {
@@ -266,13 +275,14 @@ skx_functions_nearest(SkxSlices *s, int first, double rows)
 }
 
 /*
- * Puts n - 1 of the candidates first, or as many as there are: those that have
- * the number of rows below them that comes nearest to a bound's.
+ * Moves n - 1 of the candidates to the front, or as many as there are, and
+ * returns how many.  For each bound, it is the candidate whose number of rows
+ * below it is nearest to the wanted one.
  */
 static int
 skx_functions_choose_bounds(SkxSlices *s, double rows, int n)
 {
-	int			next = 1;		/* the least has no row below it */
+	int			next = 1;		/* no row is below the smallest one */
 	int			chosen = 0;
 	int			i;
 
@@ -286,7 +296,7 @@ skx_functions_choose_bounds(SkxSlices *s, double rows, int n)
 
 /* ---- the result ---- */
 
-/* A row; a bound of NULL: there is none. */
+/* Adds a row to the result.  A bound of NULL means that there is none. */
 static void
 skx_functions_put_slice(ReturnSetInfo *result, int slice, text * lower,
 						text * upper, double rows)

@@ -1,10 +1,10 @@
 /*
  * functions_terms.c
- *	  skipidx_terms(): the commonest terms of an index.
+ *	  skipidx_terms(): returns the commonest terms of an index.
  *
- * Dictionaries are gone through side by side, in the order of their lexemes,
- * and the lexemes of pending documents with them, so that a term is counted
- * whole before it is compared with the commonest so far.
+ * The dictionaries of all segments and the lexemes of pending documents are
+ * read together, in the order of lexemes.  So all counts of a term are known
+ * before it is compared with the commonest terms so far.
  */
 #include "postgres.h"
 
@@ -26,41 +26,44 @@
 
 PG_FUNCTION_INFO_V1(skipidx_terms);
 
-/* A term, counted in one place or in all. */
+/* A term with its counts, in one input or in all of them. */
 typedef struct SkxTermCount
 {
-	SkxLexeme	lexeme;			/* first: the key among pending ones */
+	SkxLexeme	lexeme;			/* key of the hash table, so it is first */
 	uint64		df;
 	uint64		tf;				/* without those of `bare` */
 	bool		bare;			/* some posting of a segment may have no
 								 * positions, which counts as one occurrence */
 } SkxTermCount;
 
-/* Where the terms of a segment, or of all pending documents, have come. */
+/*
+ * An input, which is a segment or all pending documents, and the position that
+ * has been reached in its terms.
+ */
 typedef struct SkxTermInput
 {
-	SkxTermWalk *walk;			/* NULL: pending ones */
-	SkxTermCount *counts;		/* pending, ascending */
+	SkxTermWalk *walk;			/* NULL: the input is pending documents */
+	SkxTermCount *counts;		/* of pending documents, ascending */
 	int			n;
 	int			i;
 	SkxTermCount now;
 } SkxTermInput;
 
-/* What is asked for, and the commonest so far. */
+/* The state of a call, with the commonest terms so far. */
 typedef struct SkxTermSearch
 {
 	SkxLexeme	prefix;
-	int			nsources;		/* one a part */
+	int			nsources;		/* one for each part */
 	SkxSource **sources;
 	HTAB	   *pending;
-	MemoryContext context;		/* of what stays */
-	SkxTermInput *inputs;		/* pending ones, then segments */
+	MemoryContext context;		/* of terms that are kept */
+	SkxTermInput *inputs;		/* pending documents, then segments */
 	int			ninputs;
-	binaryheap *heap;			/* of them, by lexeme */
+	binaryheap *heap;			/* of the inputs, by lexeme */
 	int			most;
 	int			n;
 	int			room;
-	SkxTermCount *best;			/* a heap: below each two that are commoner */
+	SkxTermCount *best;			/* a heap with the least common term first */
 } SkxTermSearch;
 
 static int
@@ -164,7 +167,7 @@ skx_functions_begin_pending(SkxTermSearch *s)
 							 HASH_CONTEXT);
 }
 
-/* Ends the counting of pending documents. */
+/* Fills in the input with the terms of pending documents, sorted. */
 static void
 skx_functions_sort_pending(SkxTermSearch *s, SkxTermInput *in)
 {
@@ -182,9 +185,12 @@ skx_functions_sort_pending(SkxTermSearch *s, SkxTermInput *in)
 		  skx_functions_compare_counts);
 }
 
-/* ---- all terms, in their order ---- */
+/* ---- all terms, in the order of lexemes ---- */
 
-/* To the next term of the prefix; false: there is none. */
+/*
+ * Moves an input to its next term with the prefix.  Returns false if there is
+ * none.
+ */
 static bool
 skx_functions_next_term(const SkxTermSearch *s, SkxTermInput *in)
 {
@@ -203,7 +209,7 @@ skx_functions_next_term(const SkxTermSearch *s, SkxTermInput *in)
 		return false;
 	if (skx_column_is_value(in->now.lexeme.bytes, in->now.lexeme.len))
 	{
-		/* values stand together, and are not gone through */
+		/* Values of other columns are next to each other, and are skipped. */
 		skx_segment_walk_range(in->walk, words);
 		if (!skx_segment_walk_next(in->walk, &term, &in->now.lexeme.bytes,
 								   &in->now.lexeme.len))
@@ -216,7 +222,7 @@ skx_functions_next_term(const SkxTermSearch *s, SkxTermInput *in)
 									in->now.lexeme.len);
 }
 
-/* The least is the first. */
+/* Orders the heap so that the input with the lowest lexeme is first. */
 static int
 skx_functions_compare_inputs(Datum a, Datum b, void *arg)
 {
@@ -227,8 +233,8 @@ skx_functions_compare_inputs(Datum a, Datum b, void *arg)
 }
 
 /*
- * The segments of the index, and the terms of its pending documents: dead ones
- * are counted, too, as statistics count them.
+ * Opens all segments of the index, and counts the terms of its pending
+ * documents.  Deleted documents count as well, as they do in statistics.
  */
 static SkxSource *
 skx_functions_open_source(SkxTermSearch *s, Relation index)
@@ -290,8 +296,9 @@ skx_functions_begin_terms(SkxTermSearch *s, const SkxParts *parts)
 }
 
 /*
- * The next term with what all inputs have of it; its lexeme is valid until the
- * call after this one, which moves the inputs on.
+ * Sets *sum to the next term, with its counts in all inputs, and moves these
+ * on.  `bytes` is memory for its lexeme, which is valid until the next call.
+ * Returns false at the end.
  */
 static bool
 skx_functions_gather_term(SkxTermSearch *s, SkxTermCount *sum, char *bytes)
@@ -325,9 +332,9 @@ skx_functions_gather_term(SkxTermSearch *s, SkxTermCount *sum, char *bytes)
 	return true;
 }
 
-/* ---- the commonest ---- */
+/* ---- the commonest terms ---- */
 
-/* Does the first come before the second in the answer? */
+/* Returns true if the first term comes before the second in the result. */
 static bool
 skx_functions_is_before(const SkxTermCount *a, const SkxTermCount *b)
 {
@@ -349,7 +356,10 @@ skx_functions_sift_up(SkxTermCount *best, int i)
 	}
 }
 
-/* Puts the first one, the last of the answer, below those after it. */
+/*
+ * Moves the first element down the heap, below all that come after it in the
+ * result.
+ */
 static void
 skx_functions_sift_down(SkxTermCount *best, int n)
 {
@@ -408,7 +418,7 @@ skx_functions_compare_answer(const void *a, const void *b)
 	return skx_functions_is_before(a, b) ? -1 : 1;
 }
 
-/* Postings without positions, that the segment has of a term. */
+/* Returns how many postings of a term in the segment have no positions. */
 static uint64
 skx_functions_segment_bare(SkxSegment *seg, const SkxLexeme *lexeme)
 {
@@ -509,7 +519,7 @@ skipidx_terms(PG_FUNCTION_ARGS)
 	prefix = PG_GETARG_TEXT_PP(1);
 	s.prefix.bytes = VARDATA_ANY(prefix);
 	s.prefix.len = VARSIZE_ANY_EXHDR(prefix);
-	/* no more are looked at than a number of this type can be asked for */
+	/* An int4 argument can ask for no more terms than this. */
 	s.most = (int) Min(skx_functions_rows(fcinfo, 2, "max_rows"), PG_INT32_MAX);
 	skx_functions_open_parts(PG_GETARG_OID(0), &parts);
 	s.context = CurrentMemoryContext;

@@ -1,6 +1,6 @@
 /*
  * functions_text.c
- *	  SQL functions that make a query of a text.
+ *	  SQL functions that make a tsquery from a text.
  */
 #include "postgres.h"
 
@@ -17,10 +17,10 @@ PG_FUNCTION_INFO_V1(skipidx_any);
 PG_FUNCTION_INFO_V1(skipidx_any_default);
 PG_FUNCTION_INFO_V1(skipidx_tsquery);
 
-/* Words in a row of an operator, at most. */
+/* Most words in a row of operators, along which the server recurses. */
 #define SKX_ANY_ROW		1000
 
-/* An occurrence of a word in a text, and where it stands. */
+/* An occurrence of a word in a text, and its position. */
 typedef struct SkxRankWord
 {
 	const WordEntry *entry;
@@ -39,7 +39,7 @@ skx_functions_compare_words(const void *a, const void *b)
 	return x->entry < y->entry ? -1 : x->entry > y->entry;
 }
 
-/* Occurrences of the word, at least one and at most so many. */
+/* Returns the number of occurrences of a word, from 1 to `most`. */
 static int
 skx_functions_occurrences(TSVector text, const WordEntry *entry, int most)
 {
@@ -47,8 +47,8 @@ skx_functions_occurrences(TSVector text, const WordEntry *entry, int most)
 }
 
 /*
- * How often a word may be repeated, so that the query is not too long: the whole
- * text if it is short.
+ * Returns how often a word may be repeated, so that the query does not become
+ * too long.
  */
 static int
 skx_functions_repeats(TSVector text)
@@ -73,7 +73,10 @@ skx_functions_repeats(TSVector text)
 	return most;
 }
 
-/* The words in the order of the text, in which neighbours are neighbours. */
+/*
+ * Returns the words in the order of the text, so that neighbours in the text
+ * are neighbours in the query, too.
+ */
 static SkxRankWord *
 skx_functions_text_words(TSVector text, int *n)
 {
@@ -124,7 +127,7 @@ skx_functions_put_operand(QueryItem *item, char *operands, const char *lexeme,
 	*distance += len + 1;
 }
 
-/* What a query is made of, and how much of it there is already. */
+/* A query that is being made, and what it is made from. */
 typedef struct SkxRankAny
 {
 	TSVector	text;
@@ -147,9 +150,10 @@ skx_functions_put_word(SkxRankAny *any, int i)
 }
 
 /*
- * Words [from, to) as a | b | c, each operator before its right operand and
- * that before its left one: as the parser builds it, in a row to the left.
- * Much of the server recurses along such a row, so a long one is made of two.
+ * Puts words [from, to) into the query as a | b | c.  Each operator is before
+ * its right operand, and that before its left one.  The parser builds a
+ * disjunction as a row of left operands.  Much of the server recurses along
+ * such a row, so a long one is split into two.
  */
 static void
 skx_functions_put_words(SkxRankAny *any, int from, int to)
@@ -219,7 +223,10 @@ skipidx_any_default(PG_FUNCTION_ARGS)
 
 /* ---- a query written as a string ---- */
 
-/* While an error is reported; the usual one is words without operators. */
+/*
+ * Error context callback: adds a hint to a syntax error, since most of these
+ * are words without operators between them.
+ */
 static void
 skx_functions_tsquery_hint(void *arg)
 {

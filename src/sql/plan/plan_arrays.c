@@ -1,10 +1,10 @@
 /*
  * plan_arrays.c
- *	  Conditions on columns of arrays that name one element, or forbid some.
+ *	  Conditions on columns of arrays that require one element or forbid some.
  *
- * `value = ANY (column)` is `column @> ARRAY[value]`.  What a column must not
- * have is asked for by `!&&`, an operator of the extension, since the server has
- * none for NOT.
+ * `value = ANY (column)` is matched as `column @> ARRAY[value]`.  A condition
+ * that forbids elements is matched as `column !&& array`.  The extension
+ * defines the operator `!&&`, since the server has none for the negation.
  */
 #include "postgres.h"
 
@@ -19,7 +19,10 @@
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 
-/* An array whose elements are taken for another type, of the same bytes. */
+/*
+ * Returns the operand of a coercion that gives elements another type but keeps
+ * their bytes.  Returns any other array as it is.
+ */
 static Node *
 skx_plan_uncoerced(Node *array)
 {
@@ -32,7 +35,7 @@ skx_plan_uncoerced(Node *array)
 	return IsA(element->arg, CaseTestExpr) ? (Node *) coerced->arg : array;
 }
 
-/* ARRAY[value], of the type of `column`. */
+/* Returns ARRAY[value] with the type of `column`. */
 static Node *
 skx_plan_one_element(PlannerInfo *root, Node *value, Node *column)
 {
@@ -46,7 +49,11 @@ skx_plan_one_element(PlannerInfo *root, Node *value, Node *column)
 						  exprCollation(column));
 }
 
-/* column `strategy` array */
+/*
+ * Returns the condition that compares the column with the array by the
+ * operator of the strategy.  Returns NULL if the operator family has no such
+ * operator.
+ */
 static RestrictInfo *
 skx_plan_arrays(const SkxIndexColumn *key, Node *column, int strategy,
 				Node *array, Oid collation)
@@ -65,8 +72,8 @@ skx_plan_arrays(const SkxIndexColumn *key, Node *column, int strategy,
 }
 
 /*
- * If the operator is one of the operator class of the elements.  Of ALL, rows
- * are to be tested: an array with a NULL may not meet it.
+ * Both element types must have the same default operator class, and the
+ * operator must be `=` or `<>` of that class.
  */
 RestrictInfo *
 skx_plan_match_element(const SkxIndexColumn *key, ScalarArrayOpExpr *op,
@@ -96,7 +103,7 @@ skx_plan_match_element(const SkxIndexColumn *key, ScalarArrayOpExpr *op,
 						   op->inputcollid);
 }
 
-/* Is it a constant array of one element? */
+/* Returns true if it is a constant array of one element that is not NULL. */
 static bool
 skx_plan_is_single(Node *array)
 {
@@ -110,7 +117,10 @@ skx_plan_is_single(Node *array)
 		!array_contains_nulls(value);
 }
 
-/* What `NOT (column && array)` asks for, or the same with @> and one element. */
+/*
+ * Returns `column !&& array` for the operand of a NOT: `column && array`, or
+ * `column @> array` of one element.  Returns NULL for other operands.
+ */
 static RestrictInfo *
 skx_plan_not_arrays(const SkxIndexColumn *key, const OpExpr *op)
 {

@@ -1,16 +1,16 @@
 /*
  * plan_bind.c
- *	  `tsvector <@> tsquery` becomes `tsvector <@> skipidx_ref`.
+ *	  Replaces `tsvector <@> tsquery` by `tsvector <@> skipidx_ref`.
  *
- * A score needs the statistics of an index, so while the planner simplifies
- * an expression, the support function of the unbound operator looks for the
- * index of its left operand and returns the operator that has it on its
- * right.  It is that operator that the operator class has for ORDER BY.
+ * A score needs the statistics of an index.  While the planner simplifies an
+ * expression, the support function of the unbound operator looks for the index
+ * of its left operand.  It returns the operator that the index's operator
+ * class has for ORDER BY, with a reference to the index as right operand.
  *
- * `tsvector <@> skipidx_query(query, 'name')` becomes the same, if the planner
- * could have chosen the index of that name itself.  What is bound here needs no
+ * `tsvector <@> skipidx_query(query, 'name')` becomes the same if the planner
+ * could have chosen the named index itself.  What is bound here needs no
  * rights but those that the plan checks: in a view, those of its owner.  All
- * other calls of skipidx_query() ask for the caller's rights at run time.
+ * other calls of skipidx_query() check the caller's rights at run time.
  */
 #include "postgres.h"
 
@@ -29,7 +29,7 @@
 PG_FUNCTION_INFO_V1(skipidx_distance);
 PG_FUNCTION_INFO_V1(skipidx_distance_support);
 
-/* Not bound: there was no index to be found. */
+/* Raises an error: the operator was not bound, because no index was found. */
 Datum
 skipidx_distance(PG_FUNCTION_ARGS)
 {
@@ -41,7 +41,10 @@ skipidx_distance(PG_FUNCTION_ARGS)
 	PG_RETURN_NULL();
 }
 
-/* A function of the extension, whose first argument is a query. */
+/*
+ * Returns the function with this name and the arguments (tsquery, `second`) in
+ * the schema; InvalidOid if there is none.
+ */
 static Oid
 skx_plan_function(Oid namespace, const char *name, Oid second)
 {
@@ -61,8 +64,9 @@ skx_plan_const_ref(Oid type, SkxRef *ref)
 }
 
 /*
- * The right operand: of a constant query a constant, else a call that binds
- * what the query turns out to be.
+ * Returns the right operand of the bound operator.  For a constant query it is
+ * a constant, else a call of skx_bind(), which makes the reference at run
+ * time.  Returns NULL if that function does not exist.
  */
 static Node *
 skx_plan_bound_query(const SkxBinding *binding, Oid namespace, Node *query)
@@ -90,8 +94,9 @@ skx_plan_bound_query(const SkxBinding *binding, Oid namespace, Node *query)
 }
 
 /*
- * The query that is to be ranked by, from the right operand; NULL: what to do
- * about that is known at run time.  Sets the name of an index that is given.
+ * Returns the query to rank by, taken from the right operand, and sets
+ * binding->name if an index is named.  Returns NULL if the operand is bound
+ * already, or if the named index is known at run time only.
  */
 static Node *
 skx_plan_query(SkxBinding *binding, Oid namespace, Node *right)
@@ -143,19 +148,24 @@ skx_plan_bind(PlannerInfo *root, FuncExpr *call)
 								  (Expr *) document, (Expr *) ref,
 								  InvalidOid, call->inputcollid);
 	op->opfuncid = get_opcode(op->opno);
-	/* a plan that is kept is made anew when the name is another's, */
+
+	/*
+	 * A cached plan must be made again if the name comes to mean another
+	 * index,
+	 */
 	if (binding.name != NIL)
 		root->glob->relationOids = lappend_oid(root->glob->relationOids,
 											   binding.index);
-	/* and when indexes of arms become alike, or differ */
+	/* and if the options of the arms' indexes become equal, or differ. */
 	root->glob->relationOids = list_concat(root->glob->relationOids,
 										   binding.arms);
 	return (Node *) op;
 }
 
 /*
- * Binds, and tells costs.  Outside of a query (index expressions, constraints)
- * there is nothing that tells which table a column is of.
+ * Answers requests to simplify a call, by binding it, and requests for its
+ * cost.  Outside of a query (index expressions, constraints) calls are not
+ * bound, since nothing tells which table a column belongs to.
  */
 Datum
 skipidx_distance_support(PG_FUNCTION_ARGS)

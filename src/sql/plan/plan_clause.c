@@ -1,11 +1,11 @@
 /*
  * plan_clause.c
- *	  A condition of a table as one of an index.
+ *	  Matches conditions of a table with an index.
  *
- * The server matches most of them itself, but not all in every version or
- * beside an order: a boolean column as such (from 16 on), IN and ANY in the
- * order of a distance (from 17 on), and `value = ANY (column)`; nor what follows
- * from a condition (plan_derived.c).
+ * The server matches most of them itself, but not all in every version or with
+ * an order.  It does not match a boolean column as a condition (before 16), IN
+ * and ANY in the order of a distance (before 17), or `value = ANY (column)`.
+ * Nor does it match what a condition implies (plan_derived.c).
  */
 #include "postgres.h"
 
@@ -45,7 +45,10 @@ skx_plan_has_operator(const SkxIndexColumn *key, Oid operator, Oid collation)
 		op_in_opfamily(operator, key->index->opfamily[key->column]);
 }
 
-/* column operator value, or the other way round */
+/*
+ * Returns the condition as `column operator value`, with its operands
+ * exchanged if necessary.  Returns NULL if it is not of this form.
+ */
 static RestrictInfo *
 skx_plan_match_operator(const SkxIndexColumn *key, RestrictInfo *rinfo)
 {
@@ -65,7 +68,9 @@ skx_plan_match_operator(const SkxIndexColumn *key, RestrictInfo *rinfo)
 	return commute_restrictinfo(rinfo, commutator);
 }
 
-/* column = true or false */
+/*
+ * Returns the condition `column = value`; NULL if there is no operator for it.
+ */
 static RestrictInfo *
 skx_plan_equal_bool(const SkxIndexColumn *key, bool value)
 {
@@ -84,7 +89,6 @@ skx_plan_equal_bool(const SkxIndexColumn *key, bool value)
 												  InvalidOid, InvalidOid));
 }
 
-/* column IS [NOT] NULL */
 RestrictInfo *
 skx_plan_null_test(const SkxIndexColumn *key, NullTestType type)
 {
@@ -96,7 +100,10 @@ skx_plan_null_test(const SkxIndexColumn *key, NullTestType type)
 	return make_simple_restrictinfo(key->root, (Expr *) test);
 }
 
-/* A boolean column as a condition: itself, NOT, IS TRUE, FALSE or UNKNOWN. */
+/*
+ * Matches a boolean column as a condition: the column itself, NOT, IS TRUE, IS
+ * FALSE, IS UNKNOWN or IS NOT UNKNOWN.
+ */
 static RestrictInfo *
 skx_plan_match_bool(const SkxIndexColumn *key, Node *clause)
 {
@@ -175,7 +182,10 @@ skx_plan_match_column(const SkxIndexColumn *key, RestrictInfo *rinfo)
 	return NULL;
 }
 
-/* What a condition asks of the column; *lossy: more rows have that. */
+/*
+ * Returns what a condition asks of the column key->column, or NIL.  *lossy
+ * becomes true if rows that meet the result may fail the condition.
+ */
 static List *
 skx_plan_quals(const SkxIndexColumn *key, RestrictInfo *rinfo, bool *lossy)
 {
@@ -215,8 +225,9 @@ skx_plan_column_expr(const IndexOptInfo *index, int column)
 }
 
 /*
- * The same of all columns, the first of which is filled in; of one key, a
- * disjunction's, by which rows cannot be tested.
+ * Does the same as skx_plan_first_quals(), and also matches a disjunction.
+ * That becomes one condition on the first column, which is lossy because it
+ * cannot test rows.
  */
 static List *
 skx_plan_all_quals(SkxIndexColumn *key, RestrictInfo *rinfo, bool *lossy)

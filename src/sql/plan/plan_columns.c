@@ -1,11 +1,11 @@
 /*
  * plan_columns.c
- *	  Paths that have rows of a table from its index alone, and their plans.
+ *	  Paths that return rows of a table from its index alone, and their plans.
  *
- * Where a statement needs no columns but those whose keys tell their values, and
- * the index answers all conditions exactly, no row is needed: only whether the
- * snapshot sees each one, as for a count (plan_count.c).  What is done with the
- * values is the server's: sums, groups, sorts, joins.
+ * A statement may need only columns whose keys tell their values, while the
+ * index answers all conditions exactly.  Then it needs no rows of the table,
+ * only which of them the snapshot sees, as for a count (plan_count.c).  The
+ * server does the rest with the values: sums, groups, sorts, joins.
  */
 #include "postgres.h"
 
@@ -25,8 +25,9 @@
 #include "utils/lsyscache.h"
 
 /*
- * Work of a row, and of a key and the value made of it, in units of
- * cpu_operator_cost where that is 25 ns; and keys that a page has, about.
+ * Costs of a row, and of a key with the value made of it, in units of
+ * cpu_operator_cost where that is 25 ns.  A page has about
+ * SKX_COLUMNS_PER_PAGE keys.
  */
 #define SKX_COLUMNS_PER_ROW		1.0
 #define SKX_COLUMNS_PER_KEY		0.8
@@ -41,7 +42,10 @@ static const CustomPathMethods skx_plan_columns_path_methods = {
 	.PlanCustomPath = skx_plan_plan_columns
 };
 
-/* Which column of the index, from 0, has keys that tell the expression; 0: none. */
+/*
+ * Returns the number (from 0) of the index's column that is the expression, if
+ * its keys tell its values.  Returns 0 if there is none; column 0 is the text.
+ */
 static int
 skx_plan_columns_find(const IndexOptInfo *index, const Node *expr)
 {
@@ -62,8 +66,8 @@ skx_plan_columns_find(const IndexOptInfo *index, const Node *expr)
 }
 
 /*
- * The columns of the index that are all that is needed of the table, ascending,
- * integers; NIL: others are, too, or none is.
+ * Returns the columns of the index that the query needs of the table, as
+ * ascending integers.  Returns NIL if it needs others as well, or none.
  */
 static List *
 skx_plan_columns_needed(const RelOptInfo *rel, const IndexOptInfo *index)
@@ -101,8 +105,8 @@ skx_plan_columns_have_keys(PlannerInfo *root, const IndexOptInfo *index,
 }
 
 /*
- * As a count, and keys are looked up; charged for what rows in memory would cost
- * less.
+ * Returns the cost of a count and of looking up the keys.  It includes the
+ * charge by skx_plan_unsaved(), as against fetching the rows.
  */
 static Cost
 skx_plan_cost_columns(PlannerInfo *root, RelOptInfo *rel, IndexPath *path,
@@ -122,7 +126,10 @@ skx_plan_cost_columns(PlannerInfo *root, RelOptInfo *rel, IndexPath *path,
 	return counted.cost + skx_plan_unsaved(rel, &counted, &fetched);
 }
 
-/* By several processes, each of which has some of the rows. */
+/*
+ * Adds a partial path for several processes, each of which returns some of the
+ * rows.
+ */
 static void
 skx_plan_add_shared_columns(RelOptInfo *rel, const CustomPath *whole)
 {

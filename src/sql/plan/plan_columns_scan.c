@@ -1,10 +1,11 @@
 /*
  * plan_columns_scan.c
- *	  The custom scan that has columns of rows from the index alone, at run time.
+ *	  The custom scan that returns columns of rows from the index alone, at run
+ *	  time.
  *
- * The Index Scan below it is never run: it has the scan keys, with what these
- * depend on.  By several processes, each returns the rows of the parts that it
- * takes.
+ * The Index Scan below it is never run: it holds the scan keys and what these
+ * depend on.  With several processes, each returns the rows of the parts that
+ * it takes.
  */
 #include "postgres.h"
 
@@ -24,11 +25,11 @@ typedef struct SkxColumnsState
 	IndexScanState *child;
 	SkxAsk		ask;
 	SkxColumnsRequest request;
-	Oid			types[INDEX_MAX_KEYS];	/* of the columns, base types */
-	SkxColumnsScan *scan;		/* NULL: not begun, or there are no rows */
-	int			n;				/* rows of a batch, */
-	int			next;			/* and which is next */
-	MemoryContext row;			/* values of the row that was returned last */
+	Oid			types[INDEX_MAX_KEYS];	/* base types of the columns */
+	SkxColumnsScan *scan;		/* NULL: not begun yet, or there are no rows */
+	int			n;				/* rows of the current batch */
+	int			next;			/* next row of the batch */
+	MemoryContext row;			/* values of the row returned last */
 	SkxCountWork work;			/* of all rescans */
 } SkxColumnsState;
 
@@ -49,7 +50,10 @@ skx_plan_begin_columns(SkxPlanNode *node)
 									   ALLOCSET_SMALL_SIZES);
 }
 
-/* The columns of the index that are asked for, as their keys are made now. */
+/*
+ * Fills in the columns that are asked for, with the way in which the index
+ * makes their keys.
+ */
 static void
 skx_plan_columns_keys(SkxColumnsState *state, Relation index)
 {
@@ -104,7 +108,10 @@ skx_plan_close_columns(SkxPlanNode *node)
 	state->scan = NULL;
 }
 
-/* The next batch; EXPLAIN has its rows at the Index Scan.  False: none. */
+/*
+ * Fetches the next batch.  Returns false if there is none.  The rows are
+ * counted for the Index Scan, where EXPLAIN shows them.
+ */
 static bool
 skx_plan_columns_batch(SkxColumnsState *state)
 {
@@ -183,7 +190,7 @@ skx_plan_columns_share_restart(SkxPlanNode *node)
 	skx_count_share_restart(node->share);
 }
 
-/* An answer under way has something of what goes away. */
+/* The scan is ended first, since it refers to the shared memory. */
 static void
 skx_plan_columns_share_leave(SkxPlanNode *node)
 {

@@ -1,20 +1,20 @@
 /*
  * plan_context.c
- *           The query that the columns of an expression belong to.
- *	  Whose columns are those of an expression?
+ *	  The query that the columns of an expression belong to.
  *
  * When the planner simplifies an expression it passes the PlannerInfo of the
  * query that the expression belongs to.  In two cases it passes that of
- * another query, which only this module depends on.
+ * another query, which matters to this module only.
  *
- * 1. Functions in FROM are simplified before the rest of a query; those of a
- * subquery that is being pulled up, with the subquery's PlannerInfo.  At that
- * time the queries around it cannot be followed.  A call that needs them is
- * marked as seen and left unbound: functions in FROM that may refer to other
- * tables are simplified a second time, with the rest of the query.
+ * 1.  Functions in FROM are simplified before the rest of a query.  Those of a
+ * subquery that is being pulled up are simplified with the subquery's
+ * PlannerInfo.  At that time the queries around it cannot be followed.  A call
+ * that needs them is marked as seen and left unbound.  Functions in FROM that
+ * may refer to other tables are simplified a second time, with the rest of the
+ * query.
  *
- * 2. The condition of an EXISTS is simplified with the PlannerInfo of the
- * query around it, to see whether it can be converted to an IN. If it can, it
+ * 2.  The condition of an EXISTS is simplified with the PlannerInfo of the
+ * query around it, to see whether it can be converted to an IN.  If it can, it
  * is simplified again.
  */
 #include "postgres.h"
@@ -27,7 +27,7 @@
 #include "sql/plan/plan_condition.h"
 #include "utils/lsyscache.h"
 
-/* In the place of where a call stands in the statement: it was seen. */
+/* The location of a call that was marked as seen. */
 #define SKX_CONTEXT_SEEN	(-2)
 
 Node *
@@ -50,8 +50,8 @@ skx_plan_is_open(Node *right)
 }
 
 /*
- * Operands of a call of that function, by its name or an operator's, that could
- * be bound; or NIL.
+ * Returns the operands of a call of `function`, as a function or as an
+ * operator, if it could be bound and was not seen; else NIL.
  */
 static List *
 skx_plan_operands(Node *node, Oid function)
@@ -75,7 +75,11 @@ skx_plan_unseen_walker(Node *node, void *context)
 		expression_tree_walker(node, skx_plan_unseen_walker, context);
 }
 
-/* Is there a call that was not seen?  Functions are inlined: they hide calls. */
+/*
+ * Returns true if a function in FROM has a call that was not seen.  The
+ * function is simplified first, since calls may be hidden in functions that
+ * are inlined.
+ */
 static bool
 skx_plan_has_unseen(const RangeTblEntry *rte, Oid function)
 {
@@ -120,14 +124,14 @@ typedef struct SkxExistsCall
 	PlannerInfo *root;
 	Oid			function;
 	Node	   *document;		/* its left operand */
-	const SkxBinding *binding;	/* by its columns being those of `root` */
-	Query	   *query;			/* the EXISTS that is looked at */
+	const SkxBinding *binding;	/* its index, if its columns belong to `root` */
+	Query	   *query;			/* subquery of the EXISTS that is searched */
 } SkxExistsCall;
 
 /*
- * Is it this very call, or one that cannot be told apart from it and would be
- * bound to another index?  What is read from the catalogs does not know where
- * in a statement it stands.
+ * Returns true at this very call, and at a call that cannot be told from it
+ * and would be bound to another index.  Calls are told apart by their location
+ * in the statement, which is missing in expressions from the catalogs.
  */
 static bool
 skx_plan_same_walker(Node *node, void *context)

@@ -2,11 +2,11 @@
  * plan_count.c
  *	  Paths that count the rows of a table by an index, and their plans.
  *
- * `SELECT count(*)` of one table, whose conditions an index answers all, needs
- * no row: only whether the snapshot sees each one, which the visibility map
- * knows of most.  The server's own index-only scan is not possible
- * (cost/README.md), so the aggregation as a whole is replaced by a custom scan
- * that has the index do the counting (plan_count_scan.c).
+ * `SELECT count(*)` of one table needs no rows if an index answers all of its
+ * conditions.  It only needs to know which of them the snapshot sees, and the
+ * visibility map tells that for most.  The server's own index-only scan is not
+ * possible (cost/README.md).  So a custom scan that has the index do the
+ * counting replaces the whole aggregation (plan_count_scan.c).
  */
 #include "postgres.h"
 
@@ -42,7 +42,10 @@ static const CustomPathMethods skx_plan_count_path_methods = {
 
 static create_upper_paths_hook_type skx_plan_next_upper_hook;
 
-/* Is it `count` of all rows of a group, or of all that are not NULL there? */
+/*
+ * Returns true if it is `count` of all rows of a group, or of those in which
+ * its argument is not NULL.
+ */
 static bool
 skx_plan_is_plain_count(const Aggref *count)
 {
@@ -65,7 +68,6 @@ skx_plan_counted_column(const RelOptInfo *rel, Node *expr)
 		what->varlevelsup == 0 && what->varattno > 0 ? what : NULL;
 }
 
-/* Is it `count` of something that no row of the table has NULL in? */
 bool
 skx_plan_counts_all(PlannerInfo *root, const RelOptInfo *rel, Node *expr)
 {
@@ -86,7 +88,7 @@ skx_plan_counts_all(PlannerInfo *root, const RelOptInfo *rel, Node *expr)
 		skx_compat_is_not_null(rel, rte->relid, column->varattno);
 }
 
-/* All that the output has of the table. */
+/* Returns the aggregates and the columns in the output. */
 static List *
 skx_plan_aggregates(const RelOptInfo *output)
 {
@@ -96,8 +98,8 @@ skx_plan_aggregates(const RelOptInfo *output)
 }
 
 /*
- * Do all aggregates count the same?  *column: the rows that have one in it;
- * NULL: all.
+ * Returns true if all aggregates count the same rows: those in which *column
+ * is not NULL, or all rows if it becomes NULL.
  */
 static bool
 skx_plan_same_counts(PlannerInfo *root, const RelOptInfo *input,
@@ -123,7 +125,10 @@ skx_plan_same_counts(PlannerInfo *root, const RelOptInfo *input,
 	return aggregates != NIL;
 }
 
-/* One table, one row of counts. */
+/*
+ * Returns true if the query returns one row with counts of one table.  Sets
+ * *column as skx_plan_same_counts() does.
+ */
 static bool
 skx_plan_is_count(PlannerInfo *root, const RelOptInfo *input,
 				  const RelOptInfo *output, const Var **column)
@@ -142,7 +147,11 @@ skx_plan_is_count(PlannerInfo *root, const RelOptInfo *input,
 								column);
 }
 
-/* It may if arrays are to be equal, or values below one of another type. */
+/*
+ * Rows may fail a condition on arrays that is `=`, or that has `@>` or `!&&`
+ * with ANY or ALL.  On other columns they may fail a range, if
+ * skx_condition_may_mix() is true for its types.
+ */
 bool
 skx_plan_may_recheck(const IndexOptInfo *index, int column,
 					 const Expr *qual)
@@ -189,10 +198,10 @@ skx_plan_is_exact(const IndexPath *index)
 }
 
 /*
- * The index is asked as for a scan or a bitmap, but hands no row out; of all rows
- * only for those that the map does not know.  Of what the rows then cost, the
- * share that it does not know is left: they are fetched in the order of the table
- * here, too.
+ * The index is asked as for a scan or a bitmap, but returns no rows.  Without
+ * conditions it only looks at rows that the visibility map does not cover.  Of
+ * the server's cost of fetching, the share of these rows is left, since they
+ * are fetched in the order of the table here, too.
  */
 Cost
 skx_plan_cost_count(PlannerInfo *root, RelOptInfo *rel, IndexPath *index)
@@ -212,7 +221,10 @@ skx_plan_cost_count(PlannerInfo *root, RelOptInfo *rel, IndexPath *index)
 	return find + fetch;
 }
 
-/* Is it a scan of the index by all of the conditions, and by nothing else? */
+/*
+ * Returns true if the path is a scan of the index by all of the conditions,
+ * and by nothing else.
+ */
 static bool
 skx_plan_is_by_all(Path *path, const IndexOptInfo *index)
 {
@@ -236,8 +248,9 @@ skx_plan_is_by_all(Path *path, const IndexOptInfo *index)
 }
 
 /*
- * All of the table's conditions as the index's; false: some are not.  No row is
- * tested by what the index answers alone.
+ * Fills in the IndexClauses of the table's conditions.  Returns false if the
+ * index does not answer all of them.  Those that it answers alone become
+ * exact, so that no row is tested.
  */
 static bool
 skx_plan_all_clauses(PlannerInfo *root, IndexOptInfo *index,
@@ -258,8 +271,8 @@ skx_plan_all_clauses(PlannerInfo *root, IndexOptInfo *index,
 }
 
 /*
- * A scan by all of the conditions; NULL: the index does not answer them all.  To
- * cost it reads the index: one that the planner has kept is taken.
+ * To cost a new scan reads the index, so one that the planner has kept is
+ * preferred.
  */
 IndexPath *
 skx_plan_by_all(PlannerInfo *root, const RelOptInfo *rel,
@@ -283,14 +296,17 @@ skx_plan_by_all(PlannerInfo *root, const RelOptInfo *rel,
 							 ForwardScanDirection, false, NULL, 1.0, false);
 }
 
-/* What the tables of a count are counted by. */
+/* The scans by which the tables of a count are counted. */
 typedef struct SkxCountPaths
 {
 	List	   *paths;			/* of IndexPath */
 	Cost		cost;
 } SkxCountPaths;
 
-/* `column IS NOT NULL`; NULL: the index does not have the column. */
+/*
+ * Returns the IndexClause `column IS NOT NULL`; NULL if the index does not
+ * have the column.
+ */
 static IndexClause *
 skx_plan_not_null(PlannerInfo *root, IndexOptInfo *index,
 				  const Var *column)
@@ -314,8 +330,8 @@ skx_plan_not_null(PlannerInfo *root, IndexOptInfo *index,
 }
 
 /*
- * A scan by all of the conditions, for the rows that have a value in the column,
- * if there is one; NULL: the index does not answer that, or nothing is asked.
+ * Returns a scan by all of the conditions and, if a column is given, by
+ * `column IS NOT NULL`.  Returns NULL if the index does not answer these.
  */
 static IndexPath *
 skx_plan_count_path(PlannerInfo *root, RelOptInfo *rel,
@@ -334,7 +350,7 @@ skx_plan_count_path(PlannerInfo *root, RelOptInfo *rel,
 							 ForwardScanDirection, false, NULL, 1.0, false);
 }
 
-/* Adds the cheapest scan of the table; false: there is none. */
+/* Adds the cheapest scan of the table.  Returns false if there is none. */
 static bool
 skx_plan_count_table(PlannerInfo *root, RelOptInfo *rel,
 					 const Var *column, SkxCountPaths *all)
@@ -367,7 +383,10 @@ skx_plan_count_table(PlannerInfo *root, RelOptInfo *rel,
 	return true;
 }
 
-/* Of a partitioned table, or one that others inherit from, those of all. */
+/*
+ * Adds the cheapest scan of the table, or of each member if the table has
+ * partitions or children.  Returns false if one of them has none.
+ */
 static bool
 skx_plan_count_tables(PlannerInfo *root, RelOptInfo *rel,
 					  const Var *column, SkxCountPaths *all)
@@ -401,8 +420,9 @@ skx_plan_count_tables(PlannerInfo *root, RelOptInfo *rel,
 }
 
 /*
- * Is the number known from the dictionary, if all rows are visible to all, as
- * far as VACUUM has told?
+ * Returns true if the dictionary tells the number.  That needs no condition or
+ * one plain word, and rows that are all visible to all as far as VACUUM has
+ * recorded.
  */
 static bool
 skx_plan_is_total(const IndexPath *path)
@@ -422,7 +442,10 @@ skx_plan_is_total(const IndexPath *path)
 		GETQUERY(query)->qoperand.weight == 0;
 }
 
-/* The count by several processes, below a Gather: one of them has the row. */
+/*
+ * Adds the count by several processes, below a Gather.  One of them returns
+ * the row.
+ */
 static void
 skx_plan_add_shared_count(PlannerInfo *root, RelOptInfo *input,
 						  RelOptInfo *output, const CustomPath *count,
@@ -481,8 +504,9 @@ skx_plan_add_count(PlannerInfo *root, RelOptInfo *input,
 }
 
 /*
- * Where one way to read an index is switched off another one is wanted, or none:
- * this one is not offered instead.
+ * Adds the paths of custom scans that replace an aggregation or DISTINCT, and
+ * those above a LIMIT.  Where one way to read an index is switched off, these
+ * are not offered instead.
  */
 static void
 skx_plan_upper_paths(PlannerInfo *root, UpperRelationKind stage,
@@ -496,7 +520,7 @@ skx_plan_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 		skx_plan_add_rivals(root, output);
 	if (stage == UPPERREL_FINAL && root->parent_root == NULL)
 		skx_cost_planned_close(root);
-	/* a set operation has no one input */
+	/* `input` is NULL for a set operation, so the stage is tested first */
 	if ((stage != UPPERREL_GROUP_AGG && stage != UPPERREL_DISTINCT) ||
 		!skx_plan_custom ||
 		!enable_indexscan || !enable_indexonlyscan || !enable_bitmapscan ||
@@ -513,8 +537,9 @@ skx_plan_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 }
 
 /*
- * The scan tuple has one column for each aggregate, as the very expression that
- * the output has, so that the server replaces the latter by a column.
+ * The scan tuple has one column for each aggregate.  That is the very
+ * expression of the output, so that the server replaces the latter by a
+ * column.
  */
 static Plan *
 skx_plan_plan_count(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,

@@ -1,14 +1,14 @@
 /*
  * plan_count_scan.c
- *	  The custom scan that counts rows by an Index Scan, at run time.
+ *	  The custom scan that counts rows by Index Scans, at run time.
  *
- * The Index Scans below it, one a table or partition, are never run: they have
- * the scan keys, with what these depend on, and the conditions that are to be
- * rechecked.
+ * The Index Scans below it, one for each table or partition, are never run.
+ * They hold the scan keys, with what these depend on, and the conditions that
+ * are to be rechecked.
  *
- * By several processes, this node runs in each of them.  All count what they
- * take of all tables, and the one that ends a table's count, when it was the
- * last of these, returns the row.
+ * With several processes, this node runs in each of them.  Each process counts
+ * its share of every table.  The process that completes the count of the last
+ * table returns the row.
  */
 #include "postgres.h"
 
@@ -23,10 +23,10 @@
 #include "support/compat/compat_planner.h"
 #include "utils/rel.h"
 
-/* What processes share. */
+/* The shared memory of all processes. */
 typedef struct SkxCountScanShare
 {
-	pg_atomic_uint32 counted;	/* tables */
+	pg_atomic_uint32 counted;	/* tables whose count is complete */
 	SkxCountShare tables[FLEXIBLE_ARRAY_MEMBER];
 } SkxCountScanShare;
 
@@ -36,7 +36,10 @@ typedef struct SkxCountScan
 	SkxCountWork work;			/* of all rescans */
 } SkxCountScan;
 
-/* Does a row meet the conditions that the index could not be sure of? */
+/*
+ * Returns true if a row meets the conditions that the index could not be sure
+ * of.
+ */
 static bool
 skx_plan_recheck_count(TupleTableSlot *row, void *arg)
 {
@@ -49,8 +52,8 @@ skx_plan_recheck_count(TupleTableSlot *row, void *arg)
 }
 
 /*
- * EXPLAIN has the rows that were counted at the Index Scan.  False: another
- * process knows how many there are.
+ * Counts the rows of a child.  Returns false if another process completes the
+ * count.  The rows are counted for the Index Scan, where EXPLAIN shows them.
  */
 static bool
 skx_plan_count(SkxCountScan *state, IndexScanState *child,
@@ -79,7 +82,10 @@ skx_plan_count(SkxCountScan *state, IndexScanState *child,
 	return known;
 }
 
-/* All tables; false: another process returns the row. */
+/*
+ * Counts the rows of all tables.  Returns false if another process returns the
+ * row.
+ */
 static bool
 skx_plan_count_all(SkxCountScan *state, uint64 *rows)
 {
@@ -108,7 +114,7 @@ skx_plan_count_all(SkxCountScan *state, uint64 *rows)
 	return last;
 }
 
-/* The one row. */
+/* Returns the only row. */
 static void
 skx_plan_fetch_count(SkxPlanNode *node, TupleTableSlot *slot)
 {

@@ -1,17 +1,17 @@
 /*
  * plan_derived.c
- *	  What a condition of a table implies for a column of an index.
+ *	  Conditions on a column of an index that a condition of a table implies.
  *
  * The next page of a list that is sorted by several columns is asked for by a
- * comparison of rows, or by a disjunction that spells it out:
- * `(sent, id) < (d, n)`, or `sent < d OR (sent = d AND id < n)`.  Both imply
- * `sent <= d`, which tells an index where to begin.  Rows are tested by the
- * condition itself, which says more.
+ * comparison of rows, or by a disjunction that spells it out: `(sent, id) <
+ * (d, n)`, or `sent < d OR (sent = d AND id < n)`.  Both imply `sent <= d`,
+ * which tells an index where to begin.  The condition itself is stricter, so
+ * rows are tested by it.
  *
  * `column NOT IN (...)` is a conjunction of `column <> value`.
  *
  * A disjunction of `column = value`, or of `document @@ query`, is the same as
- * = ANY, or @@ ANY, of an array.  The server makes that from 18 on.
+ * = ANY, or @@ ANY, of an array.  The server converts it from 18 on.
  */
 #include "postgres.h"
 
@@ -28,16 +28,20 @@
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 
-/* Elements of an array that each become a condition. */
+/* Maximum number of elements of an array that become conditions. */
 #define SKX_NONE_OF_MOST		1024
 
 /*
- * Arms of a disjunction that spells a comparison of rows out, and what an arm
- * compares: as many as columns of a sort.
+ * Maximum number of arms of a disjunction that spells out a comparison of
+ * rows, and of conditions in an arm.  Each column of the sort adds one of
+ * both.
  */
 #define SKX_ARMS_MOST			16
 
-/* `column operator value`, the operator being one of the column's family. */
+/*
+ * A comparison `column operator value`, whose operator is in the column's
+ * operator family.
+ */
 typedef struct SkxComparison
 {
 	Node	   *column;
@@ -45,13 +49,14 @@ typedef struct SkxComparison
 	Oid			operator;
 	Oid			collation;
 	int			strategy;
-	Oid			left;			/* types of the operator */
+	Oid			left;			/* types of its operands */
 	Oid			right;
 } SkxComparison;
 
 /*
- * Is `left operator right` one of the column with a value that is the same for
- * all rows, and may be computed once more?
+ * Returns true if `left operator right` compares the column with a value that
+ * is the same for all rows and may be computed once more.  The result has the
+ * column on the left.
  */
 static bool
 skx_plan_compares(const SkxIndexColumn *key, Node *left, Node *right,
@@ -92,9 +97,9 @@ skx_plan_is_comparison(const SkxIndexColumn *key, Node *clause,
 }
 
 /*
- * The bound with the value itself: `<=`, or `>=` where the column is above.
- * Its operator must not tell more of a row than the condition's own may, where
- * those of a security barrier come first.
+ * Returns the condition `column <= value`, or `column >= value` if `above` is
+ * true; NULL if it cannot be used.  Where conditions of a security barrier
+ * come first, its operator must be leakproof.
  */
 static RestrictInfo *
 skx_plan_bound(const SkxIndexColumn *key, const RestrictInfo *rinfo,
@@ -118,7 +123,10 @@ skx_plan_bound(const SkxIndexColumn *key, const RestrictInfo *rinfo,
 												  comparison->collation));
 }
 
-/* Of a comparison of rows, by the first column. */
+/*
+ * Returns the bound that a comparison of rows implies for its first column;
+ * NULL if there is none.
+ */
 static RestrictInfo *
 skx_plan_row_bound(const SkxIndexColumn *key, const RestrictInfo *rinfo)
 {
@@ -134,7 +142,7 @@ skx_plan_row_bound(const SkxIndexColumn *key, const RestrictInfo *rinfo)
 						   linitial_oid(rows->opnos),
 						   linitial_oid(rows->inputcollids), &first))
 		return NULL;
-	/* rows are compared as a btree's operator family does */
+	/* rows are compared by the operators of a btree operator family */
 	strategy = get_op_opfamily_strategy(first.operator, family);
 	if (strategy == BTLessStrategyNumber ||
 		strategy == BTLessEqualStrategyNumber)
@@ -152,7 +160,7 @@ skx_plan_row_bound(const SkxIndexColumn *key, const RestrictInfo *rinfo)
 	return bound;
 }
 
-/* What holds in an arm of a disjunction. */
+/* Returns the conditions that must all be true in an arm of a disjunction. */
 static List *
 skx_plan_parts(Node *arm)
 {
@@ -169,7 +177,10 @@ skx_plan_is_within(int strategy, bool above)
 		 strategy == SKX_STRATEGY_LESS_EQUAL);
 }
 
-/* Does the arm have the column on that side of the value, or at it? */
+/*
+ * Returns true if the arm implies that the column is equal to the value, or on
+ * the given side of it.
+ */
 static bool
 skx_plan_arm_within(const SkxIndexColumn *key, Node *arm,
 					const SkxComparison *like, bool above)
@@ -206,7 +217,10 @@ skx_plan_all_within(const SkxIndexColumn *key, List *arms,
 	return true;
 }
 
-/* Of a disjunction, all arms of which compare with one value. */
+/*
+ * Returns the bound that a disjunction implies if all of its arms compare the
+ * column with one value; else NULL.
+ */
 static RestrictInfo *
 skx_plan_or_bound(const SkxIndexColumn *key, const RestrictInfo *rinfo)
 {
@@ -231,7 +245,10 @@ skx_plan_or_bound(const SkxIndexColumn *key, const RestrictInfo *rinfo)
 	return NULL;
 }
 
-/* Is the comparison one that the index answers of all elements of an array? */
+/*
+ * Returns true if the index answers the comparison for all elements of an
+ * array at once.
+ */
 static bool
 skx_plan_is_equality(const SkxIndexColumn *key, const SkxComparison *one)
 {
@@ -243,9 +260,9 @@ skx_plan_is_equality(const SkxIndexColumn *key, const SkxComparison *one)
 }
 
 /*
- * The values that all arms compare the column with, by one operator and of one
- * type, which is the operator's; NIL: they do something else.  *first: the
- * first arm.
+ * Returns the values that all arms compare the column with, by one operator
+ * and of one type, which is the operator's.  Returns NIL if an arm is anything
+ * else.  *first becomes the comparison of the first arm.
  */
 static List *
 skx_plan_alternatives(const SkxIndexColumn *key, List *arms,
@@ -275,7 +292,10 @@ skx_plan_alternatives(const SkxIndexColumn *key, List *arms,
 	return values;
 }
 
-/* A disjunction of equalities, as one with any element of an array. */
+/*
+ * Returns `column operator ANY array` for a disjunction of equalities; NULL
+ * for other disjunctions.
+ */
 static RestrictInfo *
 skx_plan_any_of(const SkxIndexColumn *key, const RestrictInfo *rinfo)
 {
@@ -301,7 +321,10 @@ skx_plan_any_of(const SkxIndexColumn *key, const RestrictInfo *rinfo)
 	return make_simple_restrictinfo(key->root, (Expr *) any);
 }
 
-/* The elements of a constant array; NIL: there are none, or one is NULL. */
+/*
+ * Returns the elements of a constant array; NIL if there are none or too many,
+ * or if one is NULL.
+ */
 static List *
 skx_plan_constants(const Const *array)
 {
@@ -333,7 +356,7 @@ skx_plan_constants(const Const *array)
 	return constants;
 }
 
-/* The elements of an array, if it is known which these are. */
+/* Returns the elements of an array; NIL if they are not known, or too many. */
 static List *
 skx_plan_elements(const SkxIndexColumn *key, Node *array)
 {
@@ -355,8 +378,8 @@ skx_plan_elements(const SkxIndexColumn *key, Node *array)
 }
 
 /*
- * Of `column <> ALL array`.  Without elements it is true even for NULL, and with
- * a constant that is NULL never: both are left to the rows.
+ * Without elements the condition is true even for NULL, and with a NULL
+ * constant it is never true.  In both cases rows are tested.
  */
 List *
 skx_plan_none_of(const SkxIndexColumn *key, const RestrictInfo *rinfo)

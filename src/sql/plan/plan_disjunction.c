@@ -1,14 +1,14 @@
 /*
  * plan_disjunction.c
- *	  A disjunction of conditions on several columns as one of the index.
+ *	  A disjunction of conditions on several columns as one key of the index.
  *
- * `owner = 5 OR shared @> '{5}'` is met by rows that meet one of its arms, each a
- * condition on a column of the index or a conjunction of such.  The server makes
- * bitmaps of arms, which have no order.  An index is asked for all of them by
- * one key, `text @@| disjunction`, so that its searches, orders and counts have
- * it, too.  The first column stands there for the index as a whole.  A row
- * cannot be tested by the key, as EvalPlanQual does: where there are rows, they
- * are tested by the condition itself.
+ * In `owner = 5 OR shared @> '{5}'` each arm is a condition on a column of the
+ * index, or a conjunction of such.  The server combines bitmaps of the arms,
+ * which have no order.  Here the index is asked for all of them by one key,
+ * `text @@| disjunction`, so that its searches, orders and counts have it,
+ * too.  The first column stands there for the index as a whole.  A row cannot
+ * be tested by the key, as EvalPlanQual would: rows are tested by the
+ * condition itself.
  */
 #include "postgres.h"
 
@@ -34,21 +34,27 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
-/* What the arms ask of an index, so far. */
+/*
+ * What the arms ask of an index, as collected so far.  A gate is a condition
+ * of an arm that has one value for all rows.
+ */
 typedef struct SkxArms
 {
 	SkxIndexColumn key;
-	int			arm;			/* the one at hand */
-	int			n;				/* conditions */
+	int			arm;			/* number of the current arm */
+	int			n;				/* number of conditions */
 	StringInfoData packed;
 	List	   *open;			/* values that are no constants */
-	List	   *gates;			/* of the arm at hand */
-	List	   *met;			/* arms of gates alone, before this one */
-	bool		exact;			/* without a look at rows */
-	Cost		gather;			/* of bits */
+	List	   *gates;			/* gates of the current arm */
+	List	   *met;			/* earlier arms that have only gates */
+	bool		exact;			/* no row must be tested */
+	Cost		gather;			/* cost of gathering bits */
 } SkxArms;
 
-/* What is on the right of a condition on a column; NULL: nothing. */
+/*
+ * Returns the right operand of a condition on a column; NULL if it has none.
+ * Fills in operator and flags.
+ */
 static Node *
 skx_plan_right(const Expr *qual, SkxPackedCondition *packed)
 {
@@ -70,8 +76,9 @@ skx_plan_right(const Expr *qual, SkxPackedCondition *packed)
 }
 
 /*
- * Adds a condition on a column of the index; false: it is none to be added, as
- * the key itself, which a user may write, is not.
+ * Adds a condition on a column of the index.  Returns false if it cannot be
+ * added.  An example is the operator of the key itself, which a user may
+ * write.
  */
 static bool
 skx_plan_add_qual(SkxArms *arms, const Expr *qual)
@@ -105,8 +112,8 @@ skx_plan_add_qual(SkxArms *arms, const Expr *qual)
 }
 
 /*
- * What it costs to gather bits for a condition: as much as a scan that has none
- * but that; 0: none are gathered.
+ * Returns the cost of gathering bits for a condition, which is that of a scan
+ * by this condition alone.  Returns 0 if none are gathered.
  */
 static Cost
 skx_plan_gather_cost(SkxArms *arms, RestrictInfo *qual)
@@ -126,7 +133,10 @@ skx_plan_gather_cost(SkxArms *arms, RestrictInfo *qual)
 	return path->indextotalcost;
 }
 
-/* What an arm, or a part of one, asks of a column. */
+/*
+ * Adds a condition of an arm.  Returns false if the index has no equivalent
+ * for it.
+ */
 static bool
 skx_plan_add_part(SkxArms *arms, Node *part)
 {
@@ -158,7 +168,7 @@ skx_plan_is_gate(SkxArms *arms, Node *part)
 		!contain_subplans(part);
 }
 
-/* No document meets the arm unless the value is true. */
+/* Adds a gate: no document meets the arm unless its value is true. */
 static bool
 skx_plan_add_gate(SkxArms *arms, Node *gate)
 {
@@ -172,7 +182,10 @@ skx_plan_add_gate(SkxArms *arms, Node *gate)
 	return arms->n++ < SKX_DISJUNCTION_MOST;
 }
 
-/* An arm, and no other condition of it than `more`, or NULL; gates first. */
+/*
+ * Adds an arm with the conditions `parts`, and `more` unless that is NULL.
+ * Gates come first, since they guard the values of the others.
+ */
 static bool
 skx_plan_add_parts(SkxArms *arms, List *parts, Node *more)
 {
@@ -198,7 +211,10 @@ skx_plan_add_parts(SkxArms *arms, List *parts, Node *more)
 	return true;
 }
 
-/* One of gates alone is met by all documents: by those without a text, and others. */
+/*
+ * Adds an arm.  All documents meet one that has only gates, so it becomes two
+ * arms: one for a text that is NULL, and one for a text that is not.
+ */
 static bool
 skx_plan_add_arm(SkxArms *arms, Node *arm)
 {
@@ -221,7 +237,10 @@ skx_plan_add_arm(SkxArms *arms, Node *arm)
 	return true;
 }
 
-/* The operator of the index's family, and the type on its right. */
+/*
+ * Returns the operator `@@|` of the index's operator family, and sets *type to
+ * the type of its right operand.  Returns InvalidOid if there is none.
+ */
 static Oid
 skx_plan_meets_operator(const IndexOptInfo *index, Oid *type)
 {
@@ -246,7 +265,10 @@ skx_plan_meets_operator(const IndexOptInfo *index, Oid *type)
 	return operator;
 }
 
-/* The function that puts values into one, in the schema of the type. */
+/*
+ * Returns the function that puts values into a disjunction, from the schema of
+ * its type; InvalidOid if there is none.
+ */
 static Oid
 skx_plan_bind_function(Oid type)
 {
@@ -264,7 +286,10 @@ skx_plan_bind_function(Oid type)
 						   ObjectIdGetDatum(namespace));
 }
 
-/* A constant, or a call that makes one of what is open in it; NULL: it cannot. */
+/*
+ * Returns the disjunction as a constant, or as a call that fills in its open
+ * values.  Returns NULL if there is no function for that.
+ */
 static Expr *
 skx_plan_disjunction_value(SkxArms *arms, Oid type)
 {
@@ -286,7 +311,7 @@ skx_plan_disjunction_value(SkxArms *arms, Oid type)
 								 COERCE_EXPLICIT_CALL);
 }
 
-/* text @@| disjunction */
+/* Returns the condition `text @@| disjunction`; NULL if it cannot be made. */
 static RestrictInfo *
 skx_plan_meets(SkxArms *arms)
 {
@@ -322,7 +347,7 @@ skx_plan_disjunction(PlannerInfo *root, IndexOptInfo *index,
 			return NULL;
 	}
 	qual = skx_plan_meets(&arms);
-	/* an operator's own estimate does not know the arms */
+	/* the operator's own estimate does not know the arms */
 	if (qual != NULL && bms_membership(rinfo->clause_relids) == BMS_SINGLETON)
 		qual->norm_selec = clause_selectivity(root, (Node *) rinfo, 0,
 											  JOIN_INNER, NULL);
@@ -337,7 +362,11 @@ skx_plan_is_answered(const IndexOptInfo *index, const IndexClause *clause)
 	return asked == NULL ? !clause->lossy : asked->exact != 0;
 }
 
-/* But for disjunctions with a query, or for those that bits are gathered for. */
+/*
+ * Returns the IndexClauses without the disjunctions that bits are gathered
+ * for, if `gathered` is true; else without those that have a condition on the
+ * text.
+ */
 static List *
 skx_plan_others(const IndexOptInfo *index, List *clauses, bool gathered)
 {

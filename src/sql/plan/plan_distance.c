@@ -1,10 +1,11 @@
 /*
  * plan_distance.c
- *	  What it costs to compute a distance from a row.
+ *	  The cost of computing a distance from a row.
  *
- * That goes through all of the tsvector, since a score needs the number of words
- * of the document, and looks up each word of the query.  Paths that sort rows by
- * their distances pay it for each of them; a search of the index does not.
+ * It takes reading all of the tsvector, since a score needs the number of
+ * words of the document, and looking up each word of the query.  Paths that
+ * sort rows by their distances pay it for each row; a search of the index does
+ * not.
  */
 #include "postgres.h"
 
@@ -18,12 +19,15 @@
 #include "tsearch/ts_type.h"
 
 /*
- * In units of cpu_operator_cost (of 6.5 ns): statistics, once, where they are known
- * to the session; and of each row what is the same for all, a word of the query, a
- * byte in the row, and one that is kept elsewhere and compressed.  Of 15,000 rows
- * in memory, with tsvectors of 71 bytes a row took .2 us with one word and .4 with
- * three; with 664 bytes 1.2 and 1.5, and 3.6 with 27 words; with 2,125 and 5,570
- * bytes that are kept elsewhere 6 to 8 and 13.
+ * Costs in units of cpu_operator_cost (of 6.5 ns).  SKX_DISTANCE_BEGIN is paid
+ * once, for statistics that the session has already.  The others are paid for
+ * each row: a fixed amount, and amounts for a word of the query, a byte in the
+ * row, and a compressed byte in TOAST.
+ *
+ * Times are of 15,000 rows in memory.  With tsvectors of 71 bytes a row took
+ * .2 us with one word and .4 us with three.  With 664 bytes it took 1.2 and
+ * 1.5 us, and 3.6 us with 27 words.  With 2,125 and 5,570 bytes in TOAST it
+ * took 6 to 8 us and 13 us.
  */
 #define SKX_DISTANCE_BEGIN		1000.0
 #define SKX_DISTANCE_ROW		20.0
@@ -31,7 +35,10 @@
 #define SKX_DISTANCE_BYTE		0.18
 #define SKX_DISTANCE_BYTE_AWAY	0.45
 
-/* The index of ours whose first column the operand is; NULL: there is none. */
+/*
+ * Returns the skipidx index whose first column is the operand; NULL if there
+ * is none.
+ */
 static IndexOptInfo *
 skx_plan_index_of(PlannerInfo *root, Node *operand)
 {
@@ -56,7 +63,10 @@ skx_plan_index_of(PlannerInfo *root, Node *operand)
 	return NULL;
 }
 
-/* Words of the query, as far as it is known; it may be one that no index ranks. */
+/*
+ * Returns the number of words of the query; 1 if it is not known.  The operand
+ * may also be an unbound tsquery.
+ */
 static double
 skx_plan_distance_words(Node *right)
 {

@@ -1,10 +1,11 @@
 /*
  * plan_divided.c
- *	  Scans by several processes, of which each gives rows.
+ *	  Scans by several processes, each of which returns rows.
  *
- * The server offers them where the scan reads enough pages of the index, of
- * which ours reads few, and divides the work on rows, but not the reading of
- * the table's pages.  Processes wait for these, or copy them, at the same time.
+ * The server offers them where the scan reads enough pages of the index, but a
+ * scan of a skipidx index reads few.  The server divides the work on rows, but
+ * not the reading of the table's pages.  Processes wait for these, or copy
+ * them, at the same time.
  */
 #include "postgres.h"
 
@@ -17,26 +18,31 @@
 #include "sql/plan/plan_internal.h"
 
 /*
- * Times parallel_setup_cost.  A millisecond of one process did what costs 850,
- * where the table's pages are to be read, to 3,600.
+ * Cost from which scans are divided, as a multiple of parallel_setup_cost.  A
+ * millisecond of one process did work that costs 850, where the table's pages
+ * must be read, to 3,600.
  */
 #define SKX_PLANNER_WORTH_ROWS	100
 
 /*
- * What it takes all of them together, by what it takes one: each maps the shared
- * buffers that it looks at, and unmaps them at its end, where these are not huge
- * pages.  Two took .79 of the time of one.
+ * Work of all processes together, as a multiple of the work of one.  Each
+ * process maps the shared buffers that it reads, and unmaps them at its end,
+ * where these are not huge pages.  Two processes took .79 of the time of one.
  */
 #define SKX_PLANNER_DIVIDED		1.25
 
 /*
- * And where rows are in order: what merges them waits for each process in turn.
- * Of ten million rows, two took .66 of the time of one to find the 20 of 558,020
- * that a condition leaves, and for all of them 1.2 times what it takes to sort.
+ * The same where rows are in order: the merge waits for each process in turn.
+ * With ten million rows, two processes took .66 of the time of one to find the
+ * 20 of 558,020 that a condition leaves.  For all of these rows they took 1.2
+ * times as long as a sort.
  */
 #define SKX_PLANNER_MERGED		1.45
 
-/* Is what is fetched of a path, `share` of its rows, worth several processes? */
+/*
+ * Returns true if fetching `share` (0 to 1) of a path's rows is worth several
+ * processes.
+ */
 static bool
 skx_plan_is_divisible(const Path *path, double share,
 					  const IndexPath *index)
@@ -50,8 +56,9 @@ skx_plan_is_divisible(const Path *path, double share,
 }
 
 /*
- * The path, of `size` bytes, for each of several processes, which together take
- * `times` what it takes one; NULL: for none.
+ * Returns a copy of the path, whose struct has `size` bytes, for each of
+ * several processes.  Together they take `times` the work of one.  Returns
+ * NULL if there are no workers for it.
  */
 static Path *
 skx_plan_divide(RelOptInfo *rel, const Path *whole, Size size,
@@ -89,9 +96,9 @@ skx_plan_has_exec_param(Node *node, void *context)
 }
 
 /*
- * Values of parameters of other plans are not known to workers, or are those of
- * the first scan: the server, too, tells them once how many rows a LIMIT above
- * them wants.
+ * Workers do not know parameters that other plans set, or know only their
+ * values for the first scan.  The server, too, tells them only once how many
+ * rows a LIMIT above them wants.
  */
 bool
 skx_plan_shares_limit(PlannerInfo *root)
@@ -145,7 +152,7 @@ skx_plan_add_divided(PlannerInfo *root, RelOptInfo *rel)
 	}
 }
 
-/* Does a ranked scan cost less than to start other processes does? */
+/* Returns true if a ranked scan costs less than starting workers. */
 static bool
 skx_plan_is_quick(const RelOptInfo *rel)
 {
@@ -165,9 +172,9 @@ skx_plan_is_quick(const RelOptInfo *rel)
 }
 
 /*
- * Where rows are ranked by a distance that workers do not compute, the server
- * gathers the partial paths of each partition, since nothing above it is
- * parallel; which it tries for all sort keys, of all partitions each.
+ * Where workers cannot compute the distance that ranks rows, nothing above a
+ * partition is parallel.  The server then gathers the partial paths of each
+ * partition, and tries that for every sort key.
  */
 void
 skx_plan_drop_divided(PlannerInfo *root, RelOptInfo *rel)

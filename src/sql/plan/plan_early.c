@@ -3,7 +3,7 @@
  *	  Scans that end before all rows were returned.
  *
  * A ranked scan whose filter is `document @@ query` with its own ranking query
- * can end after the last row with a score; one with a filter that bounds the
+ * can end after the last row with a score.  One with a filter that bounds the
  * distance can end at that bound. plan_scan.c ends it at run time, when the
  * query is known.  This file recognises such conditions at planning, and
  * estimates how much of the index will be read.
@@ -19,7 +19,6 @@
 #include "tsearch/ts_utils.h"
 #include "utils/lsyscache.h"
 
-/* Is it a value that can be computed at any time, without a row? */
 bool
 skx_plan_is_simple(Node *expr)
 {
@@ -79,9 +78,9 @@ skx_plan_is_ranking(Node *query, Node *ref)
 }
 
 /*
- * A clause that is met by all rows with a score: any of the words will do.
- * Words that are negated have none, but cannot be left out; then it is the
- * clause itself, which is met by fewer.
+ * Returns a clause that all rows with a score meet, since each has one of the
+ * words.  Negated words give no score, but cannot be left out of the query.  A
+ * clause that has them is returned as it is; fewer rows meet it.
  */
 static Node *
 skx_plan_any_word(Node *clause, Node *query)
@@ -114,7 +113,10 @@ skx_plan_any_word(Node *clause, Node *query)
 	return (Node *) any;
 }
 
-/* Share of the rows that have a score, if those without can be left out. */
+/*
+ * Returns the share of the rows that have a score, if a condition excludes the
+ * others; else 1.
+ */
 static double
 skx_plan_scored_share(PlannerInfo *root, RelOptInfo *rel, IndexPath *path)
 {
@@ -137,7 +139,7 @@ skx_plan_scored_share(PlannerInfo *root, RelOptInfo *rel, IndexPath *path)
 			!skx_plan_is_ranking(query, lsecond(distance->args)))
 			continue;
 		any = skx_plan_any_word(clause, query);
-		/* in itself it knows its selectivity already */
+		/* the RestrictInfo of the clause itself has its selectivity cached */
 		return clause_selectivity(root, any == clause ? lfirst(lc) : any,
 								  rel->relid, JOIN_INNER, NULL);
 	}

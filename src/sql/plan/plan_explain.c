@@ -1,10 +1,10 @@
 /*
  * plan_explain.c
- *	  What EXPLAIN (VERBOSE) tells of scans of our indexes.
+ *	  What EXPLAIN (VERBOSE) shows of scans of skipidx indexes.
  *
- * What a scan has read is told by the custom scan above, of all processes; from
- * 18 on of the server's own scans, too, of the leader: before, no extension is
- * asked about these.
+ * A custom scan shows what the Index Scans below it have read, in all
+ * processes.  From 18 on the server's own scans are shown, too, with the reads
+ * of the leader.  Earlier versions have no hook for these.
  */
 #include "postgres.h"
 
@@ -20,7 +20,7 @@
 #include "support/compat/compat_planner.h"
 #include "utils/rel.h"
 
-/* How blocks are read: the settings in force. */
+/* Shows the settings in force that determine how blocks are read. */
 static void
 skx_plan_explain_settings(ExplainState *es)
 {
@@ -142,7 +142,9 @@ skx_plan_reads_take(SkxSharedReads *shared, SkxScanReads *sum)
 
 /* ---- the server's own scans ---- */
 
-/* Does the node above, a custom scan of ours, tell it? */
+/*
+ * Returns true if the node above is a custom scan that shows the reads itself.
+ */
 static bool
 skx_plan_is_told(const Node *parent)
 {
@@ -150,7 +152,7 @@ skx_plan_is_told(const Node *parent)
 		skx_plan_node_reads(((const CustomScan *) parent)->methods);
 }
 
-/* A scan of one of our indexes, as the server has it. */
+/* Shows the reads of one of the server's own scans of a skipidx index. */
 static void
 skx_plan_explain_node(PlanState *node, const Node *parent,
 					  ExplainState *es)

@@ -3,13 +3,12 @@
  *	  Paths that count the rows of a table by the values of a column, by an
  *	  index, and their plans.
  *
- * `SELECT category, count(*) ... GROUP BY category` of one table, whose
- * conditions an index answers all and which has the column, needs no rows, as a
- * count needs none (plan_count.c): values are counted where the index has
- * them.  What comes after the grouping (HAVING, ORDER BY, LIMIT) is the
- * server's.  Those of several tables, partitions or heirs, come one table after
- * the other and are added up by a hash aggregation, as are those of several
- * processes.
+ * `SELECT category, count(*) ... GROUP BY category` of one table needs no rows
+ * if an index has the column and answers all conditions, as for a count
+ * (plan_count.c).  Values are counted where the index has them.  What comes
+ * after the grouping (HAVING, ORDER BY, LIMIT) is left to the server.  The
+ * values of several tables, partitions or children, come one table after the
+ * other.  A hash aggregation adds them up, as it does for several processes.
  */
 #include "postgres.h"
 
@@ -36,9 +35,9 @@
 #include "utils/selfuncs.h"
 
 /*
- * Work of a posting, of a list and of a key, in units of cpu_operator_cost: 3
- * ns, 300 ns (also of a value that keys tell) and 100 ns where that is 25 ns;
- * and postings or keys that a page has, about.
+ * Costs of a posting, of a list and of a key, in units of cpu_operator_cost.
+ * They are 3 ns, 300 ns (also for a value that keys tell) and 100 ns where
+ * that is 25 ns.  A page has about SKX_FACETS_PER_PAGE postings or keys.
  */
 #define SKX_FACETS_PER_POSTING	0.12
 #define SKX_FACETS_PER_LIST		12.0
@@ -56,7 +55,7 @@ static const CustomPathMethods skx_plan_facets_path_methods = {
 
 /* ---- what is asked for ---- */
 
-/* All that is left of the table behind the grouping. */
+/* Returns the aggregates and the columns in the output and in HAVING. */
 static List *
 skx_plan_outputs(PlannerInfo *root, const RelOptInfo *output)
 {
@@ -68,7 +67,10 @@ skx_plan_outputs(PlannerInfo *root, const RelOptInfo *output)
 					   pull_var_clause(root->parse->havingQual, flags));
 }
 
-/* What an expression is, beside the grouping by `column`; -1: something else. */
+/*
+ * Returns the SkxFacetOutput that an expression is when grouped by `column`;
+ * -1 if it is anything else.
+ */
 static int
 skx_plan_facet_output(PlannerInfo *root, const RelOptInfo *rel,
 					  const Var *column, Node *expr)
@@ -83,8 +85,8 @@ skx_plan_facet_output(PlannerInfo *root, const RelOptInfo *rel,
 }
 
 /*
- * The column of the table that is the only one of `groups`, and *group as it is
- * told apart there; NULL: there is none.
+ * Returns the column of the table that is the only one of `groups`, and sets
+ * *group to its clause.  Returns NULL if there is none.
  */
 static const Var *
 skx_plan_only_column(PlannerInfo *root, const RelOptInfo *input,
@@ -108,8 +110,8 @@ skx_plan_only_column(PlannerInfo *root, const RelOptInfo *input,
 }
 
 /*
- * The column that a query groups by; NULL if it does not, or by more, or asks
- * for something else than counts.
+ * Returns the column that a query groups by.  Returns NULL if it groups by
+ * none or several, or asks for anything but counts.
  */
 static const Var *
 skx_plan_group_column(PlannerInfo *root, const RelOptInfo *input,
@@ -132,7 +134,7 @@ skx_plan_group_column(PlannerInfo *root, const RelOptInfo *input,
 	return column;
 }
 
-/* The column of SELECT DISTINCT, if it has no other. */
+/* Returns the column of SELECT DISTINCT if that has no other; else NULL. */
 static const Var *
 skx_plan_distinct_column(PlannerInfo *root, const RelOptInfo *input,
 						 const PathTarget *target,
@@ -150,10 +152,11 @@ skx_plan_distinct_column(PlannerInfo *root, const RelOptInfo *input,
 }
 
 /*
- * Which column of the index it is, if that tells values apart as the grouping
- * does; 0: none.  The index's collation may be another one than the column's,
- * by which it is grouped: what is equal by bytes is all that is equal only where
- * that is deterministic.
+ * Returns the number (from 0) of the index's column that is `column`, if it
+ * tells values apart as the grouping does; 0 if there is none.  The index may
+ * have another collation than the column that is grouped.  With a
+ * deterministic collation, values are equal only if their bytes are, which
+ * does not depend on the collation.
  */
 static int
 skx_plan_facet_column(const IndexOptInfo *index, const Var *column,
@@ -178,9 +181,10 @@ skx_plan_facet_column(const IndexOptInfo *index, const Var *column,
 /* ---- the path ---- */
 
 /*
- * Lists are gone through, or keys looked up, or rows fetched, where they are
- * few; charged for what rows in memory would cost less.  column: of the index,
- * from 0.
+ * Returns the cost of counting the rows of a path by the values of a column
+ * (from 0) of the index.  It assumes the cheapest source of values: the lists
+ * of the column, the keys of the rows, or the rows themselves.  It includes
+ * the charge by skx_plan_unsaved(), as against fetching the rows.
  */
 static Cost
 skx_plan_cost_facets(PlannerInfo *root, RelOptInfo *rel, IndexPath *path,
@@ -205,17 +209,17 @@ skx_plan_cost_facets(PlannerInfo *root, RelOptInfo *rel, IndexPath *path,
 	return counted.cost + skx_plan_unsaved(rel, &counted, &fetched);
 }
 
-/* What the tables of a grouping are counted by. */
+/* The scans by which the tables of a grouping are counted. */
 typedef struct SkxFacetTables
 {
 	List	   *paths;			/* of IndexPath */
-	List	   *columns;		/* of the index of each, integers */
+	List	   *columns;		/* integers: the column of each path's index */
 	Cost		cost;
-	double		rows;			/* groups of all */
+	double		rows;			/* sum of the groups of each table */
 	double		pages;
 } SkxFacetTables;
 
-/* Adds the cheapest scan of the table; false: there is none. */
+/* Adds the cheapest scan of the table.  Returns false if there is none. */
 static bool
 skx_plan_facet_table(PlannerInfo *root, RelOptInfo *rel, const Var *var,
 					 const SortGroupClause *group, SkxFacetTables *all)
@@ -260,7 +264,10 @@ skx_plan_facet_table(PlannerInfo *root, RelOptInfo *rel, const Var *var,
 	return true;
 }
 
-/* Of a partitioned table, or one that others inherit from, those of all. */
+/*
+ * Adds the cheapest scan of the table, or of each member if the table has
+ * partitions or children.  Returns false if one of them has none.
+ */
 static bool
 skx_plan_facet_tables(PlannerInfo *root, RelOptInfo *rel, const Var *var,
 					  const SortGroupClause *group, SkxFacetTables *all)
@@ -292,7 +299,10 @@ skx_plan_facet_tables(PlannerInfo *root, RelOptInfo *rel, const Var *var,
 
 /* ---- of several tables, or by several processes ---- */
 
-/* What is added up: the column, and counts of a table's rows, or a process's. */
+/*
+ * Returns the target that is added up: the column, and the counts of one table
+ * or process.
+ */
 static PathTarget *
 skx_plan_partial_target(PlannerInfo *root, const RelOptInfo *output)
 {
@@ -305,7 +315,7 @@ skx_plan_partial_target(PlannerInfo *root, const RelOptInfo *output)
 		Index		group = get_pathtarget_sortgroupref(whole,
 														foreach_current_index(lc));
 
-		/* others are refs of ORDER BY, to expressions of these columns */
+		/* other references belong to ORDER BY: expressions of these columns */
 		if (get_sortgroupref_clause_noerr(group,
 										  root->parse->groupClause) != NULL)
 			add_column_to_pathtarget(target, lfirst(lc), group);
@@ -322,7 +332,7 @@ skx_plan_partial_target(PlannerInfo *root, const RelOptInfo *output)
 	return set_pathtarget_cost_width(root, target);
 }
 
-/* Groups of all tables and processes, with their counts added up. */
+/* Adds a path that adds up the groups of all tables and processes. */
 static void
 skx_plan_add_final(PlannerInfo *root, RelOptInfo *output, Path *partial,
 				   double groups)
@@ -338,7 +348,9 @@ skx_plan_add_final(PlannerInfo *root, RelOptInfo *output, Path *partial,
 							 groups));
 }
 
-/* May several processes do it, and is it worth them? */
+/*
+ * Returns true if several processes may do the count, and if it is worth them.
+ */
 static bool
 skx_plan_shares_facets(PlannerInfo *root, const RelOptInfo *input,
 					   const RelOptInfo *output, const SkxFacetTables *all)
@@ -349,7 +361,7 @@ skx_plan_shares_facets(PlannerInfo *root, const RelOptInfo *input,
 		is_parallel_safe(root, root->parse->havingQual);
 }
 
-/* Values of all processes are gathered. */
+/* Adds a path that gathers and adds up the values of all processes. */
 static void
 skx_plan_add_shared_facet(PlannerInfo *root, RelOptInfo *input,
 						  RelOptInfo *output, const CustomPath *facets,
@@ -369,8 +381,9 @@ skx_plan_add_shared_facet(PlannerInfo *root, RelOptInfo *input,
 }
 
 /*
- * A path of the tables; var: of the table that is named.  partial: its groups are
- * to be added up, or nothing but their values is asked for.
+ * Returns a path of the tables; `var` is the column of the table that the
+ * query names.  `partial` means that its groups are to be added up, or that
+ * only their values are asked for.
  */
 static CustomPath *
 skx_plan_facet_path(RelOptInfo *output, PathTarget *target,
@@ -395,7 +408,10 @@ skx_plan_facet_path(RelOptInfo *output, PathTarget *target,
 	return custom;
 }
 
-/* Of one table, by one process: HAVING is the scan's. */
+/*
+ * Adds a path of one table by one process, in which the scan itself tests
+ * HAVING.
+ */
 static void
 skx_plan_add_facet(PlannerInfo *root, RelOptInfo *output,
 				   const SkxFacetTables *all, const Var *var)
@@ -485,8 +501,8 @@ skx_plan_add_distinct(PlannerInfo *root, RelOptInfo *input,
 /* ---- the plan ---- */
 
 /*
- * The scan tuple has one column for each of the outputs, as the very expression
- * that these have, so that the server replaces the latter by a column.
+ * The scan tuple has one column for each output.  That is the very expression
+ * of the output, so that the server replaces the latter by a column.
  */
 static Plan *
 skx_plan_plan_facets(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,

@@ -2,9 +2,9 @@
  * plan_facets_scan.c
  *	  The custom scan that counts rows by the values of a column, at run time.
  *
- * The Index Scans below it, one a table or partition, are never run: they have
- * the scan keys, with what these depend on.  The values of one come after those
- * of the other.
+ * The Index Scans below it, one for each table or partition, are never run.
+ * They hold the scan keys, with what these depend on.  The values of one table
+ * come after those of another.
  */
 #include "postgres.h"
 
@@ -26,16 +26,17 @@ typedef struct SkxFacetsScan
 	SkxPlanNode node;			/* first; its share: SkxCountShare of each
 								 * table */
 	int			ntables;
-	int		   *columns;		/* of the index of each, from 0 */
-	List	   *outputs;		/* SkxFacetOutput, of each column of the row */
-	int			at;				/* the table that was begun last, or -1 */
-	MemoryContext context;		/* of what values take; the child's scan is
-								 * none of it, and stays */
+	int		   *columns;		/* column of each table's index, from 0 */
+	List	   *outputs;		/* integers: SkxFacetOutput of each column of
+								 * the result */
+	int			at;				/* table that was begun last; -1: none */
+	MemoryContext context;		/* for reading values; the child's scan is not
+								 * in it, and outlives it */
 	SkxFacetsRequest request;
-	SkxFacets  *facets;			/* NULL: not begun, or there is no row left */
+	SkxFacets  *facets;			/* NULL: not begun, or no row is left */
 	SkxFacetValues *values;
-	SkxCountWork rows;			/* of all rescans, */
-	SkxFacetsWork work;			/* likewise */
+	SkxCountWork rows;			/* of all rescans */
+	SkxFacetsWork work;			/* of all rescans */
 } SkxFacetsScan;
 
 static void
@@ -57,7 +58,7 @@ skx_plan_begin_facets(SkxPlanNode *node)
 										   ALLOCSET_DEFAULT_SIZES);
 }
 
-/* What processes share of table i; NULL: there are no others. */
+/* Returns what processes share of table i; NULL if there are no others. */
 static SkxCountShare *
 skx_plan_facets_share(const SkxFacetsScan *state, int i)
 {
@@ -66,7 +67,7 @@ skx_plan_facets_share(const SkxFacetsScan *state, int i)
 	return tables == NULL ? NULL : &tables[i];
 }
 
-/* Finds the rows of table `at`; if there are some, there are facets. */
+/* Finds the rows of table `at`. state->facets stays NULL if there are none. */
 static void
 skx_plan_begin_table(SkxFacetsScan *state, IndexScanDesc scan)
 {
@@ -84,7 +85,10 @@ skx_plan_begin_table(SkxFacetsScan *state, IndexScanDesc scan)
 	skx_am_ask_end(&ask);
 }
 
-/* Table `at`; EXPLAIN has what finding the rows took at the Index Scan. */
+/*
+ * Begins table `at`.  The rows and the time to find them are counted for the
+ * Index Scan, where EXPLAIN shows them.
+ */
 static void
 skx_plan_open_facets(SkxFacetsScan *state)
 {
@@ -120,7 +124,10 @@ skx_plan_close_facets(SkxFacetsScan *state)
 	MemoryContextReset(state->context);
 }
 
-/* The next value of the table that was begun; false: there is none. */
+/*
+ * Reads the next value of the table that was begun.  Returns false if there is
+ * none.
+ */
 static bool
 skx_plan_read_table(SkxFacetsScan *state, SkxFacet *facet, Datum *value)
 {
@@ -146,7 +153,7 @@ skx_plan_read_table(SkxFacetsScan *state, SkxFacet *facet, Datum *value)
 	return found;
 }
 
-/* The next value; false: there is none. */
+/* Reads the next value of all tables.  Returns false if there is none. */
 static bool
 skx_plan_read_facet(SkxFacetsScan *state, SkxFacet *facet, Datum *value)
 {

@@ -1,15 +1,15 @@
 /*
  * plan_filter.c
- *	  What it costs to test `@@` on rows.
+ *	  The cost of testing `@@` on rows.
  *
- * The server takes a function to cost cpu_operator_cost, whatever it looks at.
- * `@@` goes through a tsvector, mostly the largest value of the row, which
- * comes from memory only then, or from the TOAST table.  So scans that find
- * their rows otherwise and have it as a filter seem to be much cheaper than they
- * are: by as much they are charged here, each for the rows that it tests.
+ * The server takes a function to cost cpu_operator_cost, whatever it reads.
+ * `@@` reads a whole tsvector, mostly the largest value of the row, which may
+ * have to come from the TOAST table.  So scans that find their rows by other
+ * conditions and have `@@` as a filter seem to be much cheaper than they are.
+ * They are charged for it here, each for the rows that it tests.
  *
- * When the server made its paths this was not known.  What an index would have
- * found was dropped where it seemed to cost more, and is offered once more.
+ * The server does not know these costs when it makes its paths.  It drops
+ * scans of an index that seem to cost more.  Those are offered again.
  */
 #include "postgres.h"
 
@@ -32,28 +32,28 @@
 #include "utils/lsyscache.h"
 
 /*
- * Work for a byte, in units of cpu_operator_cost (of 6.5 ns): of a tsvector in
- * the row, and of one that is kept elsewhere and compressed.  Tables of 50,000,
- * 10,000 and 4,000 rows in memory: values of 900 bytes took 320 to 550 ns of a
- * single word, of 44 bytes 20 to 100; kept elsewhere 5.0 us where they have
- * 2,800 bytes, 9.5 where they have 7,100.
+ * Cost of a byte, in units of cpu_operator_cost (of 6.5 ns): of a tsvector in
+ * the row, and of a compressed one in TOAST.  Measured with tables of 50,000,
+ * 10,000 and 4,000 rows in memory.  For a single word, values of 900 bytes
+ * took 320 to 550 ns, and values of 44 bytes 20 to 100 ns.  In TOAST, values
+ * of 2,800 bytes took 5.0 us, and values of 7,100 bytes 9.5 us.
  */
 #define SKX_FILTER_BYTE			0.07
 #define SKX_FILTER_BYTE_AWAY	0.22
 
 /*
- * The same for a word that is looked for beside the first: of 20,000 values of 60
- * words, each of 30 or 300 words of a disjunction took 40 to 80 ns.
+ * The same for a word that is looked for after the first.  With 20,000 values
+ * of 60 words, each of 30 or 300 words of a disjunction took 40 to 80 ns.
  */
 #define SKX_FILTER_WORD			6.0
 
 /* Bytes of a tsvector for each of its words, repeated ones included. */
 #define SKX_FILTER_WORD_BYTES	10
 
-/* What is kept elsewhere leaves less than this part in the row. */
+/* A value in TOAST leaves less than this share of its bytes in the row. */
 #define SKX_FILTER_LEFT			(1.0 / 3)
 
-/* A condition with `@@`, and what testing that on one row is charged. */
+/* A condition with `@@`, and the charge for testing it on one row. */
 typedef struct SkxFilterClause
 {
 	RestrictInfo *clause;
@@ -64,14 +64,14 @@ typedef struct SkxFilters
 {
 	PlannerInfo *root;
 	RelOptInfo *rel;
-	Cost		cost;			/* of what was walked through */
+	Cost		cost;			/* of the conditions found so far */
 } SkxFilters;
 
 /* ---- one row ---- */
 
 /*
- * The average width of a value in the table, as ANALYZE knows it; 0: it does
- * not, or the value is computed.
+ * Returns the average width of a value in the table, as ANALYZE knows it.
+ * Returns 0 if it does not, or if the value is computed.
  */
 static double
 skx_plan_key_width(PlannerInfo *root, const IndexOptInfo *index)
@@ -95,7 +95,10 @@ skx_plan_value_cost(PlannerInfo *root, const IndexOptInfo *index,
 	return (width * byte + away * byte_away) * cpu_operator_cost;
 }
 
-/* Words that a query asks for one by one: of a disjunction all, else 1. */
+/*
+ * Returns the number of words that are looked for one by one: all of a
+ * disjunction, else 1.
+ */
 static double
 skx_plan_words(TSQuery query)
 {
@@ -131,9 +134,9 @@ skx_plan_words_of_all(Datum queries)
 }
 
 /*
- * To look for the words of a query, beside the first: each of a disjunction, or
- * of an array, if it is known; of others, which mostly end at the first that is
- * missing, none.
+ * Returns the cost of looking for the words of a query after the first: each
+ * word of a disjunction, or of an array, if it is known.  Other queries mostly
+ * end at the first word that is missing, so they cost nothing more.
  */
 static Cost
 skx_plan_words_cost(List *args)
@@ -208,8 +211,8 @@ skx_plan_filter_walker(Node *node, void *context)
 }
 
 /*
- * Conditions with `@@`, of SkxFilterClause.  Not those that wait for others, as under
- * row security: no index answers these.
+ * Returns the conditions with `@@`, as SkxFilterClauses.  Those that wait for
+ * others, as under row security, are left out: no index answers these.
  */
 static List *
 skx_plan_filters(PlannerInfo *root, RelOptInfo *rel, List *clauses)
@@ -240,8 +243,9 @@ skx_plan_filters(PlannerInfo *root, RelOptInfo *rel, List *clauses)
 /* ---- a path ---- */
 
 /*
- * Does the bitmap answer the condition?  One of all rows of a disjunction, if
- * it is that disjunction, or each of its parts does.
+ * Returns true if the bitmap answers the condition.  A BitmapOr is taken to
+ * answer a disjunction; it answers another condition if each of its parts
+ * does.
  */
 static bool
 skx_plan_bitmap_answers(Path *bitmap, RestrictInfo *clause)
@@ -266,7 +270,7 @@ skx_plan_bitmap_answers(Path *bitmap, RestrictInfo *clause)
 	return all;
 }
 
-/* Does the scan find only rows that meet the condition? */
+/* Returns true if the scan finds only rows that meet the condition. */
 static bool
 skx_plan_answers(Path *path, RestrictInfo *clause)
 {
@@ -280,8 +284,9 @@ skx_plan_answers(Path *path, RestrictInfo *clause)
 }
 
 /*
- * Rows of pages that a bitmap knows no rows of, as many as the server expects:
- * it keeps half of its entries for others.
+ * Returns the number of rows on pages that a bitmap keeps without their rows.
+ * As the server estimates it, a bitmap that is too large keeps rows in half of
+ * its entries.
  */
 static double
 skx_plan_lossy(PlannerInfo *root, RelOptInfo *rel, Path *bitmap)
@@ -297,7 +302,10 @@ skx_plan_lossy(PlannerInfo *root, RelOptInfo *rel, Path *bitmap)
 	return Min((pages - most / 2) / Max(rel->pages, 1), 1) * rel->tuples;
 }
 
-/* Rows that the scan looks at; *lossy: those that are not known to be found. */
+/*
+ * Returns the number of rows that the scan looks at.  *lossy is the number of
+ * those that come only because of their page.
+ */
 static double
 skx_plan_found(PlannerInfo *root, RelOptInfo *rel, Path *path,
 			   double *lossy)
@@ -319,16 +327,19 @@ skx_plan_found(PlannerInfo *root, RelOptInfo *rel, Path *path,
 	return share * (rel->tuples - *lossy) + *lossy;
 }
 
-/* A condition on rows, and what it is as a filter. */
+/* A condition that is tested on rows. */
 typedef struct SkxTested
 {
 	RestrictInfo *clause;
-	const SkxFilterClause *filter;	/* NULL: it is none */
+	const SkxFilterClause *filter;	/* NULL: it has no `@@` */
 	Cost		cost;
-	int			at;				/* as listed */
+	int			at;				/* number in the list */
 } SkxTested;
 
-/* The server's order: cheaper ones first, equally dear ones as listed. */
+/*
+ * Compares in the server's order: cheaper conditions come first, equally
+ * expensive ones as listed.
+ */
 static int
 skx_plan_compare_tested(const void *a, const void *b)
 {
@@ -341,8 +352,8 @@ skx_plan_compare_tested(const void *a, const void *b)
 }
 
 /*
- * Conditions in the order in which they are tested; filters are some of them, in
- * their order.
+ * Returns the conditions in the order in which they are tested.  `filters` has
+ * some of them, in the same order.
  */
 static SkxTested *
 skx_plan_tested(PlannerInfo *root, const List *clauses,
@@ -374,7 +385,10 @@ skx_plan_tested(PlannerInfo *root, const List *clauses,
 	return tested;
 }
 
-/* Each condition is tested on the rows that are left by those before it. */
+/*
+ * Returns the charge for a path.  Each condition is tested on the rows that
+ * those before it leave.
+ */
 static Cost
 skx_plan_charge(PlannerInfo *root, RelOptInfo *rel, List *filters,
 				Path *path)
@@ -427,14 +441,17 @@ skx_plan_filter_cost(PlannerInfo *root, RelOptInfo *rel, Path *path)
 
 /* ---- all paths ---- */
 
-/* Least costs, before they were charged, of paths that are and of others. */
+/* The least costs, before charges, of paths that are charged and of others. */
 typedef struct SkxCharged
 {
 	Cost		charged;
 	Cost		others;
 } SkxCharged;
 
-/* Of a bitmap on the inner side of a join, the scan that needs no outer row. */
+/*
+ * Returns the scan that needs no outer row in a bitmap on the inner side of a
+ * join; NULL if there is none.
+ */
 static IndexPath *
 skx_plan_once(const RelOptInfo *rel, const Path *path)
 {
@@ -444,8 +461,9 @@ skx_plan_once(const RelOptInfo *rel, const Path *path)
 }
 
 /*
- * Charges all of them.  Scans that a bitmap of several conditions begins with may
- * be better than that now, and were dropped: they are added to `apart`.
+ * Charges all paths.  An index scan in a bitmap of several conditions may cost
+ * less than the charged bitmap.  If it was dropped for the bitmap, it is added
+ * to `apart`.
  */
 static void
 skx_plan_charge_all(PlannerInfo *root, RelOptInfo *rel, List *filters,
@@ -477,12 +495,16 @@ skx_plan_charge_all(PlannerInfo *root, RelOptInfo *rel, List *filters,
 }
 
 /*
- * As against the scan that a bitmap of several conditions begins with, and for
- * the inner side of a join one scan for all outer rows, which a hash table joins
- * with these.  A scan of the inner side is compared with joins that fetch rows of
- * all outer ones at once, whose pages are charged as the server charges them; and
- * a bitmap of several processes costs a part of what one process pays.  There it
- * is the bitmap that costs more.
+ * Charges a bitmap of several conditions for pages that it does not save.  It
+ * is compared with the scan in it that finds the fewest rows.  On the inner
+ * side of a join it is also compared with one scan for all outer rows, which a
+ * hash table joins with these.
+ *
+ * On the inner side of a join, or by several processes, the bitmap itself
+ * costs more.  The former is compared with joins that fetch the rows of all
+ * outer rows at once, for which the server charges pages in full.  The latter
+ * costs a part of what one process pays.  In other cases the scan becomes as
+ * cheap as the bitmap instead.
  */
 static void
 skx_plan_prefer_scan(PlannerInfo *root, RelOptInfo *rel, List *filters,
@@ -518,7 +540,10 @@ skx_plan_prefer_scan(PlannerInfo *root, RelOptInfo *rel, List *filters,
 									  fewest->path.startup_cost);
 }
 
-/* Paths have been charged, and so have the scans that bitmaps begin with. */
+/*
+ * Does so for all paths.  They have been charged, and so have the scans in
+ * bitmaps.
+ */
 static void
 skx_plan_prefer_scans(PlannerInfo *root, RelOptInfo *rel, List *filters,
 					  List *paths)
@@ -549,7 +574,7 @@ skx_plan_charge_filters(PlannerInfo *root, RelOptInfo *rel, List *filters)
 	skx_plan_charge_all(root, rel, filters, paths, &least, &apart);
 	skx_plan_charge_all(root, rel, filters, apart, &least, NULL);
 	skx_plan_charge_all(root, rel, filters, partial, &least, NULL);
-	/* before these scans cost less for the sake of other bitmaps */
+	/* before scans become cheaper for the sake of other bitmaps */
 	skx_plan_prefer_scans(root, rel, filters, partial);
 	skx_plan_prefer_scans(root, rel, filters, paths);
 	skx_plan_offer_paths(rel, list_concat(paths, apart), partial);

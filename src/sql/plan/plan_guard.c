@@ -2,11 +2,11 @@
  * plan_guard.c
  *	  Values that are computed only where the condition would compute them.
  *
- * `$1 = '' OR n = $1::int` raises no error for '': OR and AND end with the first
- * operand that decides, CASE and coalesce with the first that applies.  A scan
- * computes all values that it is asked for when it begins.  So a value that may
- * raise an error, or runs a subquery, becomes NULL where other operands without
- * columns decide: a CASE around it.
+ * `$1 = '' OR n = $1::int` raises no error for '': OR and AND end with the
+ * first operand that decides, CASE and coalesce with the first that applies.
+ * A scan computes all of its values when it begins.  So a CASE is put around a
+ * value that may raise an error, or runs a subquery.  It makes the value NULL
+ * where other operands without columns decide.
  */
 #include "postgres.h"
 
@@ -21,7 +21,10 @@ skx_plan_is_leaky(Oid function, void *context)
 	return !get_func_leakproof(function);
 }
 
-/* By itself, whatever its arguments do. */
+/*
+ * Returns true if the node itself may raise an error or run a subquery,
+ * whatever its arguments do.
+ */
 static bool
 skx_plan_fails(Node *node)
 {

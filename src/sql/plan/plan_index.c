@@ -1,17 +1,18 @@
 /*
  * plan_index.c
- *	  Which index ranks a column.
+ *	  The index that ranks a column.
  *
- * The choice determines scores, hence it depends only on the query and on the
- * existing indexes, not on the plan: only valid indexes count; an index of all
- * rows is preferred to a partial one; a partial one needs a WHERE of the
- * query's own that implies its predicate; of several, the oldest is taken.  A
- * condition with a parameter implies nothing here, so that the plan for one
+ * The choice determines scores, so it depends only on the query and on the
+ * existing indexes, not on the plan.  Only valid indexes count.  An index of
+ * all rows is preferred to a partial one.  A partial one needs a WHERE of the
+ * query itself that implies its predicate.  Of several, the oldest is taken.
+ * A condition with a parameter implies nothing here, so that the plan for one
  * value of it ranks as the plan for any value.
  *
- * A name given with skipidx_query() chooses among those that may be chosen.
- * It is no way to the statistics of another one: what is compared may have come
- * through a view, whose reader knows the rows and columns that it shows only.
+ * A name given with skipidx_query() chooses among the indexes that may be
+ * chosen without it.  It gives no access to the statistics of another index.
+ * The ranked column may have come through a view, whose reader knows only the
+ * rows and columns that the view shows.
  */
 #include "postgres.h"
 
@@ -52,9 +53,9 @@ skx_plan_plain_mutator(Node *node, void *context)
 }
 
 /*
- * Adds a condition to an implicit AND.  One that was not preprocessed yet is
- * an expression, else it is a list.  Without a planner's root nothing is bound
- * again, and parameters stay what they are.
+ * Adds a condition to an implicit AND.  One that was not preprocessed is an
+ * expression, else it is a list.  It is simplified without a planner's root,
+ * so that nothing is bound again and parameters stay as they are.
  */
 static List *
 skx_plan_add_condition(List *clauses, Node *condition)
@@ -73,8 +74,8 @@ skx_plan_add_condition(List *clauses, Node *condition)
 }
 
 /*
- * Conditions that every row of the query's result meets: those of WHERE and
- * of inner joins.
+ * Adds the conditions that every row of the query's result meets: those of
+ * WHERE and of inner joins.
  */
 static List *
 skx_plan_where(List *clauses, Node *from)
@@ -103,7 +104,10 @@ skx_plan_where(List *clauses, Node *from)
 	return clauses;
 }
 
-/* Do all rows of the table that the query sees have an entry in the index? */
+/*
+ * Returns true if all rows of the table that the query sees have an entry in
+ * the index.
+ */
 static bool
 skx_plan_implied(Relation index, Query *query, int varno)
 {
@@ -123,7 +127,10 @@ skx_plan_implied(Relation index, Query *query, int varno)
 	return predicate_implied_by(predicate, clauses, false);
 }
 
-/* Is this expression, of range table entry `varno`, the index's key? */
+/*
+ * Returns true if the expression, of range table entry `varno`, is the first
+ * key of the index.
+ */
 static bool
 skx_plan_is_key(Relation index, Node *expr, int varno)
 {
@@ -141,9 +148,9 @@ skx_plan_is_key(Relation index, Node *expr, int varno)
 }
 
 /*
- * Is it the index of that name?  One without a schema is looked for in the
- * search path.  With a schema, its USAGE is not asked for: to read a view, none
- * is needed on what its tables are in.
+ * Returns true if the index has that name.  One without a schema is looked up
+ * in the search path.  USAGE of a given schema is not checked: to read a view,
+ * none is needed on the schemas of its tables.
  */
 static bool
 skx_plan_is_named(Relation index, List *name)
@@ -162,7 +169,7 @@ skx_plan_is_named(Relation index, List *name)
 				  get_namespace_name(RelationGetNamespace(index))) == 0;
 }
 
-/* Can the index rank at all?  Fills the operator. */
+/* Returns true if the index can rank at all, and fills in the operator. */
 static bool
 skx_plan_can_rank(Relation index, SkxBinding *binding)
 {

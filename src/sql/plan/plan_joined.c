@@ -2,11 +2,12 @@
  * plan_joined.c
  *	  Scans by conditions that join, for inner sides of nested loops.
  *
- * The server makes them of the conditions that it matches with an index itself.
- * Here are those with one more, which plan_clause.c knows: a value of
- * another table that is = ANY of an array column, or a boolean column beside
- * what joins.  One is made for each set of tables that a condition joins with,
- * and one for all of them.
+ * The server makes them of the conditions that it matches with an index
+ * itself.  This file makes those that have a further condition, which only
+ * plan_clause.c matches.  Examples are a value of another table that is = ANY
+ * of an array column, and a boolean column beside a condition that joins.
+ * There is one for each set of tables that a condition joins with, and one for
+ * all of them.
  */
 #include "postgres.h"
 
@@ -17,10 +18,10 @@
 #include "sql/plan/plan_internal.h"
 #include "support/compat/compat.h"
 
-/* More sets of tables are not looked at. */
+/* Maximum number of sets of tables that get a scan of their own. */
 #define SKX_PLANNER_JOINED	8
 
-/* Is a member of an equivalence class the column in *arg? */
+/* The column that members of equivalence classes are compared with. */
 typedef struct SkxJoinColumn
 {
 	IndexOptInfo *index;
@@ -38,7 +39,7 @@ skx_plan_is_member(PlannerInfo *root, RelOptInfo *rel,
 		match_index_to_operand((Node *) em->em_expr, key->column, key->index);
 }
 
-/* Conditions of the index that join, as IndexClauses. */
+/* Returns the conditions that join and match the index, as IndexClauses. */
 static List *
 skx_plan_joining(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
 {
@@ -61,7 +62,7 @@ skx_plan_joining(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
 	return skx_plan_matching_clauses(root, index, conditions);
 }
 
-/* The other tables of a condition. */
+/* Returns the other tables of a condition. */
 static Relids
 skx_plan_partners(const RelOptInfo *rel, const IndexClause *clause)
 {
@@ -69,8 +70,9 @@ skx_plan_partners(const RelOptInfo *rel, const IndexClause *clause)
 }
 
 /*
- * Of the table's own conditions, and of those that join with some tables: of
- * equal columns one, since the others follow.
+ * Returns the table's own conditions and those that join with some of the
+ * tables.  Only one condition of each equivalence class is taken, since the
+ * others follow.
  */
 static List *
 skx_plan_joined_with(const RelOptInfo *rel, List *own, List *joining,

@@ -1,11 +1,13 @@
 /*
  * plan_light.c
- *	  Conditions without what an index gathers bits of a whole segment for.
+ *	  Conditions without the parts for which an index gathers bits of a whole
+ *	  segment.
  *
- * Such is a prefix: its lists are gone through before the first row comes out.
- * Where few rows meet the other conditions, or rows are wanted in the order of a
- * column, testing it on rows takes less.  What else follows from the condition
- * is asked for all the same: `war` where it is `war & c:*`, or `war <-> c:*`.
+ * A prefix is such a part: its lists are read before the first row comes out.
+ * Testing it on rows costs less if few rows meet the other conditions, or if
+ * rows are wanted in the order of a column.  The index is still asked for what
+ * else follows from the condition: `war` for `war & c:*`, or for `war <->
+ * c:*`.
  */
 #include "postgres.h"
 
@@ -32,8 +34,9 @@ skx_plan_known_query(const RestrictInfo *qual)
 }
 
 /*
- * A search by `ranked` asks documents with its words nothing more if the
- * condition is that any of the same words is there.
+ * Returns true if the index gathers bits for the condition.  A search by
+ * `ranked` gathers none for a disjunction of the words that it ranks by, since
+ * its documents have one of them.
  */
 static bool
 skx_plan_gathers(const IndexOptInfo *index, const IndexClause *clause,
@@ -74,7 +77,10 @@ skx_plan_may_gather(const IndexOptInfo *index, const List *clauses,
 	return false;
 }
 
-/* With what is left of its query; NULL: nothing is. */
+/*
+ * Returns the condition with what skx_query_light() leaves of its query; NULL
+ * if it leaves nothing.
+ */
 static IndexClause *
 skx_plan_lighter(PlannerInfo *root, const IndexClause *whole)
 {

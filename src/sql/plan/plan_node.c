@@ -2,10 +2,10 @@
  * plan_node.c
  *	  Custom scans over Index Scans, at run time.
  *
- * A kind of scan gives rows; that they meet the quals and are projected, that
- * children begin anew with it, and what processes share, is here for all kinds.
- * The Index Scans below may never be run: then they have the scan keys, with
- * what these depend on.
+ * A kind of scan returns rows.  This file does what all kinds have in common:
+ * it tests the quals, projects, rescans the children and manages the shared
+ * memory.  The Index Scans below may never be run: then they hold the scan
+ * keys, with what these depend on.
  */
 #include "postgres.h"
 
@@ -17,7 +17,7 @@
 #include "sql/plan/plan_node.h"
 #include "support/compat/compat_planner.h"
 
-/* What processes share; the kind's part follows. */
+/* The shared memory of all processes; the kind's part follows. */
 struct SkxPlanShare
 {
 	SkxSharedReads reads;
@@ -52,7 +52,10 @@ skx_plan_node_private(const SkxPlanNode *node, int number)
 	return list_nth(skx_plan_node_plan(node)->custom_private, number);
 }
 
-/* An expression as an integer; false: there is none, or it is NULL. */
+/*
+ * Evaluates an expression as an integer.  Returns false if there is none, or
+ * if it is NULL.
+ */
 static bool
 skx_plan_number(ExprState *expr, ExprContext *econtext, int64 *number)
 {
@@ -108,7 +111,10 @@ skx_plan_open_child(IndexScanState *child)
 	}
 }
 
-/* As ExecScanFetch() tells it; of other tables there, rows are looked for. */
+/*
+ * The condition is that of ExecScanFetch().  Other tables are scanned under
+ * EvalPlanQual, too.
+ */
 bool
 skx_plan_is_rechecked(const IndexScanState *child)
 {
@@ -202,7 +208,7 @@ skx_plan_node_next(CustomScanState *css)
 	return ExecProject(projection);
 }
 
-/* A child is rescanned with its next fetch if what it depends on changed. */
+/* A child is rescanned by its next fetch if its parameters have changed. */
 static void
 skx_plan_node_rescan(CustomScanState *css)
 {
@@ -298,7 +304,7 @@ skx_plan_node_share_join(CustomScanState *css, shm_toc *toc, void *at)
 	skx_plan_node_shares((SkxPlanNode *) css, at);
 }
 
-/* What is shared goes away. */
+/* Called before the shared memory goes away. */
 static void
 skx_plan_node_share_end(CustomScanState *css)
 {

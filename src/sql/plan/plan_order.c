@@ -1,12 +1,11 @@
 /*
  * plan_order.c
- *           Expressions ordered like a distance, and conditions that bound it.
- *	  What has the order of a distance, and what bounds it.
+ *	  Expressions ordered like a distance, and conditions that bound it.
  *
  * A sort key may be the distance itself, or a monotone function of it, such as
  * the score: ORDER BY -(tsv <@> query) DESC.  A condition like tsv <@> query <
- * -8 is met by the first rows of a ranked scan and, once it is not, by none
- * after them.
+ * -8 is true for the first rows of a ranked scan.  Once it is not, it is true
+ * for none after them.
  */
 #include "postgres.h"
 
@@ -26,7 +25,7 @@
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
-/* The only argument of a function or prefix operator, else NULL. */
+/* Returns the only argument of a function or prefix operator, else NULL. */
 static Node *
 skx_plan_argument(Node *expr, Oid *function)
 {
@@ -46,8 +45,9 @@ skx_plan_argument(Node *expr, Oid *function)
 }
 
 /*
- * An expression without casts to double precision and changes of sign; *falls:
- * the whole falls where that rises.  All of these keep what differs apart.
+ * Returns an expression without its casts to double precision and changes of
+ * sign.  *falls becomes true if the expression falls where the result rises.
+ * Values that differ still differ after all of these.
  */
 static Node *
 skx_plan_without_sign(Node *expr, bool *falls)
@@ -68,7 +68,10 @@ skx_plan_without_sign(Node *expr, bool *falls)
 	return expr;
 }
 
-/* Is it `column <@> reference`, by an operator that sorts by that family? */
+/*
+ * Returns true if the expression is `column <@> reference`, by an operator
+ * that sorts by the family.
+ */
 static bool
 skx_plan_is_distance(const IndexOptInfo *index, Node *expr, Oid family)
 {
@@ -82,7 +85,10 @@ skx_plan_is_distance(const IndexOptInfo *index, Node *expr, Oid family)
 		!contain_volatile_functions(lsecond(op->args));
 }
 
-/* Is it not true where the document of the distance is NULL? */
+/*
+ * Returns true if the condition is not true where the document of the distance
+ * is NULL.
+ */
 static bool
 skx_plan_is_strict(const IndexOptInfo *index, Node *clause,
 				   const OpExpr *distance)
@@ -97,8 +103,8 @@ skx_plan_is_strict(const IndexOptInfo *index, Node *clause,
 }
 
 /*
- * Has every row a distance, unless none has?  So it is where the column is NOT
- * NULL, or in a condition that is not true for NULL.
+ * Returns true if every row has a distance, unless none has.  That is so if
+ * the column is NOT NULL, or if a condition is not true for NULL.
  */
 static bool
 skx_plan_is_never_null(PlannerInfo *root, const IndexOptInfo *index,
@@ -145,7 +151,10 @@ skx_plan_ordering(PlannerInfo *root, const IndexOptInfo *index,
 	return NULL;
 }
 
-/* btree's, of numbers; distances are sorted by it, too. */
+/*
+ * Returns the btree operator family of numbers, by which distances are sorted,
+ * too.
+ */
 static Oid
 skx_plan_float_family(void)
 {

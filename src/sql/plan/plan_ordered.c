@@ -3,9 +3,9 @@
  *	  Paths in the order of a column beside the text, and their plans.
  *
  * The server takes no order from an access method whose first column has none
- * (amcanorder).  So a path of the index gets the order here, in a custom scan
- * that asks the index for it (plan_ordered_scan.c).  It serves the first sort
- * key, in either direction, with NULLs at either end.
+ * (amcanorder).  So a path of the index gets the order in a custom scan that
+ * asks the index for it (plan_ordered_scan.c).  It serves the first sort key,
+ * in either direction, with NULLs at either end.
  */
 #include "postgres.h"
 
@@ -43,19 +43,23 @@ static const CustomPathMethods skx_plan_ordered_path_methods = {
 };
 
 /*
- * In units of cpu_operator_cost: what comparing a key costs, and beginning: the
- * tree of keys, its heap of stretches, the custom scan (40 us more than a scan
- * without order that finds as few rows).
+ * Costs in units of cpu_operator_cost: of comparing a key, and of beginning a
+ * scan.  The latter is for the tree of keys, its heap of ranges of documents,
+ * and the custom scan.  It is 40 us more than for a scan without order that
+ * finds as few rows.
  */
 #define SKX_ORDERED_COMPARE		2
 #define SKX_ORDERED_BEGIN		6000
 
-/* Documents that are looked at for a few, where the column follows them. */
+/*
+ * Number of documents that are read to find a few rows, if the column follows
+ * the order of documents.
+ */
 #define SKX_ORDERED_STRETCH		2048
 
 /*
- * Of a column that does not: a document that comes by its value, and to ask a
- * condition about it (50 and 120 ns).
+ * Costs if the column does not follow that order: 50 ns for a document that is
+ * found by its value, and 120 ns for testing a condition on it.
  */
 #define SKX_ORDERED_COST_FOUND		8
 #define SKX_ORDERED_COST_ASK			18
@@ -90,9 +94,9 @@ skx_plan_is_coarse(const IndexOptInfo *index, int column)
 }
 
 /*
- * Has the index the order of a column?  Keys of a numeric may be others in
- * segments that were made when it had another scale, even if that was rolled
- * back; coarse ones may be missing in those of an earlier version.
+ * Keys of a numeric column may differ in segments that were made when it had
+ * another scale, even if that was rolled back.  Coarse keys may be missing in
+ * segments of an earlier version.
  */
 bool
 skx_plan_has_order(PlannerInfo *root, const IndexOptInfo *info, int column,
@@ -115,8 +119,9 @@ skx_plan_has_order(PlannerInfo *root, const IndexOptInfo *info, int column,
 }
 
 /*
- * The column of the index (from 0) that a sort key is; 0: none.  The key must
- * sort as the type does by default, which is how keys ascend.
+ * Returns the column of the index (from 0) that a sort key is; 0 if there is
+ * none.  The key must sort as the type does by default, since keys are in that
+ * order.
  */
 static int
 skx_plan_key_column(PlannerInfo *root, const IndexOptInfo *index,
@@ -150,7 +155,10 @@ skx_plan_key_column(PlannerInfo *root, const IndexOptInfo *index,
 	return 0;
 }
 
-/* Rows that the first search will be for: those of a limit, or so many. */
+/*
+ * Returns the number of matches that the first search is for: those of a
+ * limit, or of SKX_ORDERED_ROWS rows.
+ */
 static double
 skx_plan_first_rows(PlannerInfo *root, const RelOptInfo *rel,
 					double matches)
@@ -161,7 +169,10 @@ skx_plan_first_rows(PlannerInfo *root, const RelOptInfo *rel,
 	return Min(rows * matches / Max(rel->rows, 1), matches);
 }
 
-/* How much of the table is in the range that the column is bound to. */
+/*
+ * Returns the share of the table in the range to which conditions bound the
+ * column.
+ */
 static double
 skx_plan_part(PlannerInfo *root, const IndexPath *index, int column)
 {
@@ -180,9 +191,10 @@ skx_plan_part(PlannerInfo *root, const IndexPath *index, int column)
 }
 
 /*
- * Reading the rows: where the column follows the table, each page of the part
- * that it is bound to comes once and in order, forward or backward, unless none
- * of its rows match; where it does not, anywhere.
+ * Returns the cost of reading the rows.  If the column follows the table, each
+ * page of the part that it is bound to comes once and in order, forward or
+ * backward, unless none of its rows match.  If it does not, pages come in any
+ * order.
  */
 static Cost
 skx_plan_cost_rows(PlannerInfo *root, const RelOptInfo *rel,
@@ -207,9 +219,10 @@ skx_plan_cost_rows(PlannerInfo *root, const RelOptInfo *rel,
 }
 
 /*
- * The first rows of a column that does not follow the order of the table: the
- * documents with the first values are asked whether they match, each on a page of
- * its own as long as there are any, or all matches are looked at.
+ * Returns the cost of finding the first rows of a column that does not follow
+ * the order of the table.  Either the documents with the first values are
+ * tested, each on a page of its own as long as there are any.  Or all matches
+ * are looked at.
  */
 static Cost
 skx_plan_cost_scattered(const RelOptInfo *rel, const IndexPath *index,
@@ -228,9 +241,9 @@ skx_plan_cost_scattered(const RelOptInfo *rel, const IndexPath *index,
 }
 
 /*
- * What a scan for the first rows is charged where it costs less to fetch all
- * rows that the index finds from memory, and to sort them; charged: what the
- * index's scan costs beyond the server's.
+ * Returns the charge for a scan for the first rows, if it costs less to fetch
+ * all rows that the index finds from memory, and to sort them.  `charged` is
+ * what was added to the server's cost of the index scan.
  */
 static Cost
 skx_plan_cost_unsorted(PlannerInfo *root, const RelOptInfo *rel,
@@ -247,11 +260,14 @@ skx_plan_cost_unsorted(PlannerInfo *root, const RelOptInfo *rel,
 }
 
 /*
- * A search looks at the documents of stretches that may have the first rows, a
- * few next to each other, where the column follows the order of the table.  There
- * is one for the first rows; for all, as many as it takes to come there by
- * growing.  Returns the share of the matches that the first one looks at; `pages`
- * are those of the index if all are looked at.
+ * Fills in the costs of an ordered path.  Returns the share of the matches
+ * that the first search looks at.  `pages` is the number of pages of the index
+ * that are read if all are looked at.
+ *
+ * If the column follows the order of the table, a search looks at a few
+ * neighbouring ranges of documents, which may have the first rows.  There is
+ * one search for the first rows.  For all rows there are as many as it takes
+ * to reach them, each for more rows than the one before.
  */
 static double
 skx_plan_cost_ordered(PlannerInfo *root, const RelOptInfo *rel,
@@ -298,12 +314,15 @@ skx_plan_cost_ordered(PlannerInfo *root, const RelOptInfo *rel,
 }
 
 /*
- * Of the rows' variance what the order of documents has to explain for several
- * processes: a part of the keys is looked for in all documents otherwise.
+ * Share of the variance of the rows that the order of documents must explain
+ * for several processes.  Otherwise each part of the keys is spread over all
+ * documents.
  */
 #define SKX_ORDERED_FOLLOWS		.9
 
-/* For several processes, as rows have to match. */
+/*
+ * Returns the number of parts for several processes, by the number of matches.
+ */
 static int
 skx_plan_parts(const RelOptInfo *rel, const IndexPath *index)
 {
@@ -314,8 +333,8 @@ skx_plan_parts(const RelOptInfo *rel, const IndexPath *index)
 }
 
 /*
- * The order is a path's by one process, and, where that is worth it, by several:
- * what gathers these merges their rows.
+ * Adds an ordered path for one process and, if that is worth it, one for
+ * several.  The node that gathers these merges their rows.
  */
 static void
 skx_plan_add_sorted(PlannerInfo *root, RelOptInfo *rel,
@@ -361,8 +380,8 @@ skx_plan_add_sorted(PlannerInfo *root, RelOptInfo *rel,
 }
 
 /*
- * With all conditions, and without those for which something is gathered before
- * the first row.
+ * Adds paths with all conditions, and paths without those for which bits are
+ * gathered before the first row.
  */
 static void
 skx_plan_add_column(PlannerInfo *root, RelOptInfo *rel,
@@ -403,7 +422,10 @@ skx_plan_add_by_columns(PlannerInfo *root, RelOptInfo *rel)
 
 /* ---- the order of other indexes ---- */
 
-/* The scan of one of our indexes that costs least, in no order; NULL: none. */
+/*
+ * Returns the cheapest scan of a skipidx index in no order; NULL if there is
+ * none.
+ */
 static IndexPath *
 skx_plan_unordered(const RelOptInfo *rel)
 {
@@ -462,8 +484,8 @@ skx_plan_charge_order(PlannerInfo *root, RelOptInfo *rel)
 /* ---- plans ---- */
 
 /*
- * Where keys are coarse the child returns the column, too, which may be an
- * expression; its number there, or 0.
+ * If keys are coarse, makes the child return the column, which may be an
+ * expression.  Returns its number in the child's output, else 0.
  */
 static int
 skx_plan_add_tied(IndexScan *child, const CustomPath *path)

@@ -27,7 +27,7 @@ typedef struct SkxOrderedScan
 	IndexScanState *child;
 	SkxScanOrder order;
 	SkxOrderedTies *ties;		/* NULL: keys tell their values */
-	SkxOrderedWork others;		/* what other processes have done */
+	SkxOrderedWork others;		/* work of other processes */
 } SkxOrderedScan;
 
 static int
@@ -68,7 +68,9 @@ skx_plan_prepare_ordered(SkxOrderedScan *state)
 	state->node.ready = true;
 }
 
-/* The child's next row and its place; NULL at the end. */
+/*
+ * Returns the child's next row, and sets *place to its tid; NULL at the end.
+ */
 static TupleTableSlot *
 skx_plan_row_ordered(SkxOrderedScan *state, ItemPointer place)
 {
@@ -99,7 +101,7 @@ skx_plan_fetch_ordered(SkxPlanNode *node, TupleTableSlot *slot)
 						   &place);
 }
 
-/* Before the child is scanned anew, or ends. */
+/* Called before the child is scanned again, or ends. */
 static void
 skx_plan_reset_ordered(SkxPlanNode *node)
 {
@@ -117,7 +119,7 @@ skx_plan_ordered_share_size(SkxPlanNode *node, int nprocesses)
 	return sizeof(SkxOrderedShare);
 }
 
-/* The leader knows what is asked for; it is divided once. */
+/* The leader's scan knows what is asked for, so it is divided here, once. */
 static void
 skx_plan_ordered_share_init(SkxPlanNode *node, int nprocesses)
 {

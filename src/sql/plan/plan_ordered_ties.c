@@ -2,11 +2,11 @@
  * plan_ordered_ties.c
  *	  Rows of an ordered scan that have one key, in the order of their values.
  *
- * The index gives rows by keys, which of some columns several values may have
- * (index/column/column_key_coarse.c).  Rows of such a key come one after the
- * other, and are few as a rule: they are sorted by the column itself, and so
- * one row behind them has to be fetched.  Keys that tell their value need none
- * of this.
+ * The index returns rows by keys, which several values may share in some
+ * columns (index/column/column_key_coarse.c).  Rows of such a key come one
+ * after the other, and are few as a rule.  They are sorted by the column
+ * itself, for which one row behind them must be fetched.  Keys that tell their
+ * value need none of this.
  */
 #include "postgres.h"
 
@@ -21,25 +21,25 @@
 #include "utils/tuplesort.h"
 #include "utils/typcache.h"
 
-/* Slots have the columns of the child, and the row's place. */
+/* Slots have the columns of the child, and the tid of the row. */
 struct SkxOrderedTies
 {
 	IndexScanState *child;
-	MemoryContext context;		/* of the statement */
-	TupleTableSlot *row;		/* the row that is given out, */
-	TupleTableSlot *next;		/* and the one behind it, */
-	bool		ahead;			/* if it has been fetched, */
-	bool		done;			/* or there is none */
-	bool		shared;			/* the row fetched last has a key that others
-								 * may have: */
+	MemoryContext context;		/* lives as long as the statement */
+	TupleTableSlot *row;		/* row that is returned */
+	TupleTableSlot *next;		/* row behind it */
+	bool		ahead;			/* the row behind it has been fetched */
+	bool		done;			/* the child has no more rows */
+	bool		shared;			/* other values may share the key of the row
+								 * fetched last */
 	uint64		key;
 	TupleTableSlot *sorted;
-	Tuplesortstate *sort;		/* rows of one key; NULL: none are sorted */
-	AttrNumber	column;			/* that they are sorted by */
+	Tuplesortstate *sort;		/* sorts rows of one key; NULL: none */
+	AttrNumber	column;			/* column of the child that rows are sorted by */
 	Oid			operator;
 };
 
-/* The child's columns, and a place. */
+/* Returns a descriptor of the child's columns and a tid. */
 static TupleDesc
 skx_plan_ties_desc(const IndexScanState *child)
 {
@@ -74,7 +74,7 @@ skx_plan_ties_begin(IndexScanState *child, int column, bool descending)
 	return ties;
 }
 
-/* Fetches the row behind the last one; false: there is none. */
+/* Fetches the row behind the last one.  Returns false if there is none. */
 static bool
 skx_plan_ties_fetch(SkxOrderedTies *ties)
 {
@@ -147,7 +147,10 @@ skx_plan_ties_sorted(SkxOrderedTies *ties)
 	ties->sort = NULL;
 }
 
-/* The next row that stands alone; NULL: there is none, or several are sorted. */
+/*
+ * Returns the next row that need not be sorted.  Returns NULL if there is
+ * none, or after sorting rows of one key.
+ */
 static TupleTableSlot *
 skx_plan_ties_alone(SkxOrderedTies *ties)
 {
@@ -166,7 +169,7 @@ skx_plan_ties_alone(SkxOrderedTies *ties)
 	return NULL;
 }
 
-/* One of those that were sorted; NULL: there is none left. */
+/* Returns the next of the sorted rows; NULL if none is left. */
 static TupleTableSlot *
 skx_plan_ties_take(SkxOrderedTies *ties)
 {

@@ -1,12 +1,12 @@
 /*
  * plan_origin.c
- *	  From an expression in some query to the table whose column it ranks.
+ *	  The way from an expression in a query to the table whose column it ranks.
  *
- * A column of a subquery that was not pulled up, of a CTE, of a UNION, of a
- * join or of the grouping step is replaced by what it stands for there, until
- * all columns left are those of one table.  Rows of a set operation may come
- * from each of its arms: the index of the first arm that has one ranks, together
- * with those of the others.
+ * A column may be one of a subquery that was not pulled up, of a CTE, of a
+ * UNION, of a join or of the grouping step.  It is replaced by what it stands
+ * for there, until all columns are those of one table.  Rows of a set
+ * operation may come from each of its arms.  The index of the first arm that
+ * has one ranks them, together with those of the others.
  */
 #include "postgres.h"
 
@@ -23,8 +23,9 @@
 #include "utils/memutils.h"
 
 /*
- * Parts of queries that one expression is followed to, some milliseconds in all,
- * and columns of the expression on its way, at most.
+ * Maximum number of parts of queries that one expression is followed to, which
+ * takes some milliseconds in all; and maximum number of columns of the
+ * expression on its way.
  */
 #define SKX_ORIGIN_STEPS	10000
 #define SKX_ORIGIN_COLUMNS	256
@@ -58,8 +59,8 @@ skx_plan_rte(SkxLevel *level, const Var *var)
 }
 
 /*
- * Columns of joins and of the grouping step become what they stand for, which
- * is of the same level; all columns become plain.
+ * Replaces columns of joins and of the grouping step by what they stand for,
+ * which is of the same level.  Makes all columns plain.
  */
 static Node *
 skx_plan_flatten_mutator(Node *node, void *context)
@@ -96,13 +97,13 @@ skx_plan_flatten_mutator(Node *node, void *context)
 	return skx_plan_flatten_mutator(alias, context);
 }
 
-/* The range table entry that all columns of an expression are of. */
+/* The range table entry to which all columns of an expression belong. */
 typedef struct SkxOriginEntry
 {
 	int			varno;			/* 0: none yet */
 	Index		levelsup;
 	int			columns;
-	bool		mixed;			/* or too many */
+	bool		mixed;			/* several entries, or too many columns */
 } SkxOriginEntry;
 
 static bool
@@ -128,9 +129,10 @@ skx_plan_source_walker(Node *node, void *context)
 }
 
 /*
- * Replaces columns of a subquery by what its target list, the context, has
- * for them; without one they become columns of their own level.  One that is
- * not there leads nowhere: the planner may name the wrong query.
+ * Replaces columns of a subquery by what its target list, the context, has for
+ * them.  Without a list they become columns of their own level.  A column that
+ * is not in the list becomes NULL, which leads nowhere: the planner may name
+ * the wrong query.
  */
 static Node *
 skx_plan_replace_mutator(Node *node, void *context)
@@ -171,9 +173,9 @@ skx_plan_add_arms(SkxBinding *binding, const SkxBinding *other)
 }
 
 /*
- * Columns of the arms of a set operation have the numbers of its own.  An arm
- * without an index is ranked by those of the others.  One that is named has to
- * be that of each arm.
+ * Looks for the index in each arm of a set operation, whose columns have the
+ * same numbers.  An arm without an index is ranked by those of the others.  A
+ * named index must be that of each arm.
  */
 static bool
 skx_plan_find_arms(SkxLevel *level, Node *arm, Node *expr,
@@ -206,7 +208,10 @@ skx_plan_find_arms(SkxLevel *level, Node *arm, Node *expr,
 	return left || right;
 }
 
-/* An expression of columns of `query`, which is part of the parent. */
+/*
+ * Looks for the index of an expression of columns of `query`, which is part of
+ * the parent.
+ */
 static bool
 skx_plan_find_part(SkxLevel *parent, Query *query, Node *expr,
 				   SkxBinding *binding)
@@ -226,7 +231,10 @@ skx_plan_find_part(SkxLevel *parent, Query *query, Node *expr,
 							binding);
 }
 
-/* Columns of a CTE; it knows the queries around the one that has it. */
+/*
+ * Looks for the index of an expression of columns of a CTE.  Its query may
+ * refer to queries around the one that has it.
+ */
 static bool
 skx_plan_find_cte(SkxLevel *level, RangeTblEntry *rte, Node *expr,
 				  SkxBinding *binding)
@@ -248,7 +256,10 @@ skx_plan_find_cte(SkxLevel *level, RangeTblEntry *rte, Node *expr,
 	return false;
 }
 
-/* The value of a subquery in the place of an expression. */
+/*
+ * Looks for the index of the value of a subquery that is used as an
+ * expression.
+ */
 static bool
 skx_plan_find_sublink(SkxLevel *parent, SubLink *link, SkxBinding *binding)
 {
@@ -294,8 +305,8 @@ skx_plan_find_in(SkxLevel *level, Node *expr, SkxBinding *binding)
 		case RTE_RELATION:
 
 			/*
-			 * As the expressions of an index are kept: a query that was not
-			 * planned yet has nothing simplified.
+			 * Expressions of an index are kept simplified, but those of a
+			 * query that was not planned yet are not.
 			 */
 			expr = skx_plan_replace_mutator(expr, NIL);
 			expr = skx_plan_simplified(expr);
@@ -310,7 +321,7 @@ skx_plan_find_in(SkxLevel *level, Node *expr, SkxBinding *binding)
 	}
 }
 
-/* The levels from a query up; alone: itself. */
+/* Returns the levels from a query upwards; only its own if `alone` is true. */
 static SkxLevel *
 skx_plan_levels(PlannerInfo *root, bool alone)
 {
@@ -326,7 +337,10 @@ skx_plan_levels(PlannerInfo *root, bool alone)
 	return first;
 }
 
-/* Expressions that it comes by are gone at the end. */
+/*
+ * Looks for the index in a memory context of its own, which frees the
+ * expressions that are made on the way.
+ */
 static bool
 skx_plan_find_from(SkxLevel *level, Node *expr, SkxBinding *binding)
 {

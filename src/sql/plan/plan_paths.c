@@ -1,17 +1,17 @@
 /*
  * plan_paths.c
- *	  What the planner is offered for a table with ranked index paths.
+ *	  The paths that the planner is offered for a table with skipidx indexes.
  *
- * Each of them is put into a custom path of the same cost, which hands the
- * distance over instead of computing it again (plan_scan.c), and may end
- * before all rows were returned (plan_early.c).
+ * Each ranked index path is put into a custom path of the same cost.  That
+ * returns the distance instead of computing it again (plan_scan.c), and may
+ * end before all rows were returned (plan_early.c).
  *
- * The planner makes no index path for monotone functions of the distance, and
- * up to version 16 none for ORDER BY distance, id, or for a distance beside IN;
- * nor any with conditions that plan_clause.c alone knows.  They are made
- * here.  For
- * several distances it makes a path that orders by all of them; it is replaced
- * by one that orders by the first and sorts rows of equal first distance.
+ * The planner makes no index path for monotone functions of the distance, nor
+ * any with conditions that only plan_clause.c matches.  Up to version 16 it
+ * makes none for ORDER BY distance, id, or for a distance beside IN.  These
+ * are made here.  For several distances it makes a path that orders by all of
+ * them.  That is replaced by one that orders by the first and sorts rows of
+ * equal first distance.
  */
 #include "postgres.h"
 
@@ -38,7 +38,7 @@ static set_rel_pathlist_hook_type skx_plan_next_hook;
 
 /* ---- paths in the order of the first sort key ---- */
 
-/* Is it a scan of one of our indexes by so many distances? */
+/* Returns true if the path is a scan of a skipidx index by `n` distances. */
 static bool
 skx_plan_orders_by(Path *path, int n)
 {
@@ -47,7 +47,10 @@ skx_plan_orders_by(Path *path, int n)
 		list_length(((IndexPath *) path)->indexorderbys) == n;
 }
 
-/* Does a path of the table take all of the clauses, in that order? */
+/*
+ * Returns true if the table has a scan of the index by `norders` distances
+ * that takes at least as many clauses.
+ */
 static bool
 skx_plan_has_path(RelOptInfo *rel, IndexOptInfo *index, List *clauses,
 				  int norders)
@@ -80,8 +83,9 @@ skx_plan_add_ranked(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index,
 }
 
 /*
- * Paths by the first key, unless the planner has made them: with all conditions,
- * and without disjunctions that bits would be gathered for.
+ * Adds paths by the first key.  One takes all conditions, unless the planner
+ * has made such a path.  Another one does without disjunctions that bits would
+ * be gathered for.
  */
 static void
 skx_plan_add_ordered(PlannerInfo *root, RelOptInfo *rel,
@@ -96,7 +100,10 @@ skx_plan_add_ordered(PlannerInfo *root, RelOptInfo *rel,
 		skx_plan_add_ranked(root, rel, index, ungathered, distance);
 }
 
-/* Paths but for those of our indexes by so many distances, or more. */
+/*
+ * Returns the paths without those of skipidx indexes by `norders` distances,
+ * or more.
+ */
 static List *
 skx_plan_without(List *paths, int norders)
 {
@@ -131,10 +138,10 @@ skx_plan_add_each(PlannerInfo *root, RelOptInfo *rel,
 }
 
 /*
- * What conditions find in no order.  The planner makes one index path for
- * conditions and order, so that it would charge bitmaps, also as parts of
- * others, and inner sides of joins for the ranking: here it makes all paths
- * once more as if nothing was to be sorted.
+ * Adds paths in no order.  The planner makes one index path for conditions and
+ * order.  So it would charge bitmaps, also as parts of others, and inner sides
+ * of joins for the ranking.  Here it makes all paths once more, as if nothing
+ * had to be sorted.
  */
 static void
 skx_plan_add_unordered(PlannerInfo *root, RelOptInfo *rel)
@@ -175,7 +182,7 @@ skx_plan_offer_paths(RelOptInfo *rel, List *paths, List *partial)
 	}
 }
 
-/* Is one of the conditions a disjunction? */
+/* Returns true if one of the conditions is a disjunction. */
 static bool
 skx_plan_has_or(const RelOptInfo *rel)
 {
@@ -190,8 +197,9 @@ skx_plan_has_or(const RelOptInfo *rel)
 }
 
 /*
- * What our indexes find in no order, as if there were no others: these would be
- * compared before they are charged.  Parts of a disjunction need them.
+ * Adds paths of skipidx indexes in no order, as if there were no others: their
+ * paths would be compared before they are charged.  If a condition is a
+ * disjunction, other indexes are left in, since its arms may need them.
  */
 static void
 skx_plan_add_ours(PlannerInfo *root, RelOptInfo *rel)
@@ -214,9 +222,10 @@ skx_plan_add_ours(PlannerInfo *root, RelOptInfo *rel)
 }
 
 /*
- * Charges paths for `@@` on rows.  Those of indexes that had seemed to cost more
- * were dropped, and are made once more: apart, as those that are there would not
- * be charged again, and those with many rows to test apart from others.
+ * Charges paths for `@@` on rows.  Scans of indexes that had seemed to cost
+ * more were dropped, and are made again.  They are made apart from existing
+ * paths, so that these are not charged again.  Those with many rows to test
+ * are made apart from others.
  */
 static void
 skx_plan_charge_paths(PlannerInfo *root, RelOptInfo *rel)
@@ -237,7 +246,10 @@ skx_plan_charge_paths(PlannerInfo *root, RelOptInfo *rel)
 	skx_plan_offer_paths(rel, paths, partial);
 }
 
-/* True: the query is sorted by a distance that an index of ours knows. */
+/*
+ * Adds ranked paths.  Returns true if the query is sorted by a distance that a
+ * skipidx index knows.
+ */
 static bool
 skx_plan_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {
@@ -246,7 +258,11 @@ skx_plan_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 
 	if (root->query_pathkeys == NIL)
 		return false;
-	/* before others are added: these cost no more and say that they do more */
+
+	/*
+	 * paths by several distances go first: they would win against those that
+	 * are added, as they cost no more and claim to sort by more
+	 */
 	rel->pathlist = skx_plan_without(rel->pathlist, 2);
 	foreach(lc, rel->indexlist)
 	{
@@ -273,8 +289,9 @@ skx_plan_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 /* ---- custom paths ---- */
 
 /*
- * What the planner adds to the path for computing the distance, which the scan
- * hands over.  Above a join it does so for rows that are joined, however many.
+ * Returns what the planner adds to the path for computing distances, which the
+ * scan returns instead.  In a query with joins that is 0: distances are
+ * computed for joined rows there, however many these are.
  */
 static QualCost
 skx_plan_distances(PlannerInfo *root, const Path *path)
@@ -289,8 +306,9 @@ skx_plan_distances(PlannerInfo *root, const Path *path)
 }
 
 /*
- * Not for workers: statistics are pinned in the leader.  The cost that a scan
- * saves by ending early is subtracted, and so is that of computing distances.
+ * Puts a ranked path into a custom path.  The cost that the scan saves by
+ * ending early is subtracted, and so is that of computing distances.  Workers
+ * cannot run it, since statistics are frozen in the leader.
  */
 static Path *
 skx_plan_wrap(PlannerInfo *root, RelOptInfo *rel, Path *path)
@@ -315,7 +333,7 @@ skx_plan_wrap(PlannerInfo *root, RelOptInfo *rel, Path *path)
 	return (Path *) custom;
 }
 
-/* As the server counts the leader, which also has to gather (costsize.c). */
+/* The formula is that of costsize.c: the leader also has to gather rows. */
 double
 skx_plan_processes(int workers)
 {
@@ -342,7 +360,7 @@ skx_plan_shared(RelOptInfo *rel, const CustomPath *whole, Cost divided,
 	{
 		const IndexPath *path = lfirst_node(IndexPath, lc);
 
-		/* each process would gather for itself */
+		/* each process would gather the bits for itself */
 		if (skx_plan_may_gather(path->indexinfo, path->indexclauses,
 								path->indexorderbys == NIL ? NULL :
 								linitial_node(OpExpr, path->indexorderbys)))
@@ -362,10 +380,10 @@ skx_plan_shared(RelOptInfo *rel, const CustomPath *whole, Cost divided,
 }
 
 /*
- * The same by several processes, whose search is divided, but not what it begins
- * with.  Rows are fetched by one of them.  Only where a limit is known, since
- * this is the first search's; and not by parameters of other plans, as what the
- * search goes by is made known to the others once.
+ * Adds a partial path for several processes.  They divide the search, but not
+ * what it begins with, and one of them fetches the rows.  A limit must be
+ * known, since the cost is that of the first search.  Parameters of other
+ * plans are excluded, since workers are told once what the search goes by.
  */
 static void
 skx_plan_add_shared(PlannerInfo *root, RelOptInfo *rel, CustomPath *ranked)
@@ -391,8 +409,9 @@ skx_plan_add_shared(PlannerInfo *root, RelOptInfo *rel, CustomPath *ranked)
 }
 
 /*
- * What it takes off is the share of all rows that do not come out; but those
- * that do have scores, and come from anywhere in the table.
+ * Returns the cost of reading the rows of a bounded scan.  A share of the cost
+ * for all rows is not enough: rows that have scores come from anywhere in the
+ * table.
  */
 static Cost
 skx_plan_bounded_run(PlannerInfo *root, RelOptInfo *rel, IndexPath *path)
@@ -408,9 +427,10 @@ skx_plan_bounded_run(PlannerInfo *root, RelOptInfo *rel, IndexPath *path)
 }
 
 /*
- * A scan by the distance that a condition bounds, where no order is asked for,
- * or another one.  Not if rows without a score meet the condition, since then
- * it ends nowhere.  The child is given a sort key, as its plan needs one.
+ * Adds a scan by the distance that a condition bounds, for no order or another
+ * one.  There is none if rows without a score meet the condition, since then
+ * it does not end early.  The child is given a sort key, as its plan needs
+ * one.
  */
 static void
 skx_plan_add_bounded(PlannerInfo *root, RelOptInfo *rel,
@@ -475,7 +495,10 @@ skx_plan_add_wrapped(PlannerInfo *root, RelOptInfo *rel, Path *path)
 	add_path(rel, wrapped);
 }
 
-/* Paths are compared once more: they may cost less now. */
+/*
+ * Puts all ranked paths into custom paths.  They are compared again, since
+ * that may make them cheaper.
+ */
 static void
 skx_plan_wrap_all(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -512,13 +535,13 @@ skx_plan_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 		return;
 	}
 
-	/* no index knows which rows are a sample's, though rel has indexes */
+	/* no index knows the rows of a sample, though rel has indexes */
 	if (rte->tablesample != NULL)
 		return;
 
 	/*
-	 * The server makes these without asking whether the distance may be
-	 * computed by workers, where statistics are not pinned.
+	 * The server makes ranked partial paths without asking whether workers
+	 * may compute the distance.  They have no frozen statistics.
 	 */
 	rel->partial_pathlist = skx_plan_without(rel->partial_pathlist, 1);
 	skx_plan_add_each(root, rel, skx_plan_add_plain);

@@ -1,10 +1,12 @@
 /*
  * plan_plain.c
- *	  Scans in no order by conditions that the server takes otherwise.
+ *	  Scans in no order by conditions that the server does not take, or not
+ *	  alone.
  *
- * The server makes scans of the conditions that it matches with an index, and of
- * all of them.  Here are those by conditions that plan_clause.c alone knows, and
- * those by fewer, where testing the rest on rows takes less.
+ * The server makes scans by all of the conditions that it matches with an
+ * index.  This file makes those by conditions that only plan_clause.c matches.
+ * It also makes those by fewer conditions, where testing the rest on rows
+ * costs less.
  */
 #include "postgres.h"
 
@@ -13,7 +15,7 @@
 #include "optimizer/paths.h"
 #include "sql/plan/plan_internal.h"
 
-/* The same by several processes. */
+/* Adds partial paths that take these conditions, by a bitmap, too. */
 static void
 skx_plan_add_plain_partial(PlannerInfo *root, RelOptInfo *rel,
 						   IndexOptInfo *index, List *clauses,
@@ -30,7 +32,7 @@ skx_plan_add_plain_partial(PlannerInfo *root, RelOptInfo *rel,
 	create_partial_bitmap_paths(root, rel, (Path *) path);
 }
 
-/* Paths in no order that take these conditions, by a bitmap, too. */
+/* Adds paths in no order that take these conditions, by a bitmap, too. */
 static void
 skx_plan_add_taking(PlannerInfo *root, RelOptInfo *rel,
 					IndexOptInfo *index, List *clauses)
@@ -65,7 +67,7 @@ skx_plan_add_light(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
 	List	   *untested = skx_plan_untested(index, clauses);
 	List	   *light;
 
-	/* bitmaps of arms, by the server, know rows that need no test */
+	/* the server's bitmaps of the arms know rows that need no test */
 	if (list_length(untested) < list_length(clauses) && untested != NIL &&
 		skx_plan_takes_more(index, untested))
 		skx_plan_add_taking(root, rel, index, untested);

@@ -1,11 +1,11 @@
 /*
  * plan_plan.c
- *	  The custom scan's plan.
+ *	  The plan of the custom scan of ranked rows.
  *
  * Its child is the Index Scan, reduced to plain columns.  The scan tuple is
- * these columns and the distance; as the distance stands in custom_scan_tlist
- * as the very expression that the query has, the server replaces the latter by
- * a column, wherever it is in the output.
+ * these columns and the distance.  The distance stands in custom_scan_tlist as
+ * the very expression that the query has.  So the server replaces that
+ * expression by a column, wherever it is in the output.
  */
 #include "postgres.h"
 
@@ -24,7 +24,7 @@
 #include "support/compat/compat_planner.h"
 #include "utils/lsyscache.h"
 
-/* Rows of which one is left by the filter, at most, in what is asked for. */
+/* The filter is taken to leave at least one of so many rows. */
 #define SKX_PLANNER_DISCARD_MAX	20
 
 static Plan *skx_plan_plan(PlannerInfo *root, RelOptInfo *rel,
@@ -37,8 +37,8 @@ const		CustomPathMethods skx_plan_path_methods = {
 };
 
 /*
- * The Index Scan.  Where there are conditions without columns it is below a
- * Result that evaluates them; the custom scan gets the same.
+ * If there are conditions without columns, the Index Scan is below a Result
+ * that evaluates them.  The custom scan gets the same conditions.
  */
 IndexScan *
 skx_plan_child(Plan *plan)
@@ -55,8 +55,9 @@ skx_plan_distance_of(const IndexScan *child)
 }
 
 /*
- * The condition whose query the scan is told: that by which it ranks, if one
- * does, since it can end then with the last row that has a score.
+ * Returns the condition whose query the scan is told; NULL if there is none.
+ * One with the ranking query is preferred, since the scan can then end with
+ * the last row that has a score.
  */
 static Node *
 skx_plan_told(List *quals, OpExpr *distance, Oid family)
@@ -81,10 +82,10 @@ skx_plan_told(List *quals, OpExpr *distance, Oid family)
 }
 
 /*
- * If the child has a condition `document @@ query`, which could not be one of
- * the index because of those that have to be tested before, or one that bounds
- * the distance, then all of its conditions, in their order, are left to the
- * custom scan.
+ * Moves all conditions of the child to the custom scan, in their order, if one
+ * of them can end it.  That is a condition that bounds the distance, or
+ * `document @@ query`.  The latter is left to rows if other conditions have to
+ * be tested before it.
  */
 static void
 skx_plan_take_quals(CustomScan *scan, IndexScan *child, Oid family,
@@ -113,7 +114,6 @@ skx_plan_take_quals(CustomScan *scan, IndexScan *child, Oid family,
 	child->scan.plan.qual = NIL;
 }
 
-/* Makes the child return the columns that the expressions need. */
 void
 skx_plan_reduce(IndexScan *child, List *exprs)
 {
@@ -140,9 +140,9 @@ skx_plan_reduce(IndexScan *child, List *exprs)
 }
 
 /*
- * Does LIMIT count the rows of this scan, or those of its siblings, which are
- * merged?  root->limit_tuples tells for constant limits only, and it is not
- * set in what is above.
+ * Returns true if LIMIT counts the rows of this scan, or of it and the
+ * siblings that it is merged with. root->limit_tuples does not tell that,
+ * since it is set for constant limits only.
  */
 static bool
 skx_plan_is_limited(PlannerInfo *root, RelOptInfo *rel, CustomPath *path)
@@ -162,7 +162,9 @@ skx_plan_is_limited(PlannerInfo *root, RelOptInfo *rel, CustomPath *path)
 		linitial(root->sort_pathkeys) == linitial(path->path.pathkeys);
 }
 
-/* Is it what EXISTS, IN or their negations look for a row in? */
+/*
+ * Returns true if EXISTS, IN or their negations look for one row in the table.
+ */
 static bool
 skx_plan_is_sought(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -181,7 +183,10 @@ skx_plan_is_sought(PlannerInfo *root, RelOptInfo *rel)
 	return false;
 }
 
-/* What the query is in the one around it; NULL: no part of FROM. */
+/*
+ * Returns the relation that the query is in the one around it; NULL if it is
+ * no part of FROM.
+ */
 static RelOptInfo *
 skx_plan_rel_of(PlannerInfo *root)
 {
@@ -196,11 +201,14 @@ skx_plan_rel_of(PlannerInfo *root)
 }
 
 /*
- * Does nothing tell that not all rows will be fetched?  What does is LIMIT, of
- * any query around, a cursor, a search for one row, and window functions,
- * which end when what they count is enough.  Sublinks are evaluated as a whole
- * if they want all rows; what reads a CTE is not known.  A query has as many
- * plans of CTEs as it has CTEs when these are all planned.
+ * Returns true if nothing tells that fewer than all rows will be fetched.
+ * Signs of that are LIMIT, of any query around, a cursor, a search for one
+ * row, and window functions, which may end when they have counted enough.
+ *
+ * Sublinks are evaluated as a whole if they want all rows.  The reader of a
+ * CTE is not known, so its result is false.  A query whose CTEs are all
+ * planned has as many plans of CTEs as CTEs; so the query in question is a
+ * sublink.
  */
 static bool
 skx_plan_is_unlimited(PlannerInfo *root, RelOptInfo *rel)
@@ -234,13 +242,16 @@ skx_plan_limit(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 		return;
 	planned->count = query->limitCount;
 	planned->offset = query->limitOffset;
-	/* to see that a tie has ended */
+	/* one more row shows that a tie has ended */
 	if (query->limitOption == LIMIT_OPTION_WITH_TIES ||
 		!pathkeys_contained_in(root->sort_pathkeys, path->path.pathkeys))
 		planned->extra = 1;
 }
 
-/* Conditions as the planner keeps them, with their selectivity, if it does. */
+/*
+ * Returns the conditions as RestrictInfos where the planner has these, since
+ * they keep their selectivity.
+ */
 static List *
 skx_plan_restrictions(const RelOptInfo *rel, List *clauses)
 {
@@ -262,7 +273,7 @@ skx_plan_restrictions(const RelOptInfo *rel, List *clauses)
 	return result;
 }
 
-/* What the scan itself looks at of conditions that discard rows. */
+/* Returns what the index tests of the conditions in `rest`. */
 static List *
 skx_plan_implied(const IndexPath *path, const List *rest)
 {
@@ -280,8 +291,8 @@ skx_plan_implied(const IndexPath *path, const List *rest)
 }
 
 /*
- * Those of the conditions on rows that discard some: a disjunction that the
- * index was asked by hardly does.
+ * Returns the conditions on rows that discard some.  A disjunction that the
+ * index was asked for hardly does.
  */
 static List *
 skx_plan_discarding(const IndexPath *path, List *conditions)
@@ -300,10 +311,9 @@ skx_plan_discarding(const IndexPath *path, List *conditions)
 }
 
 /*
- * Percent of the limit that have to be fetched until enough rows are left by
- * what discards some, with a margin.  An estimate that is far off makes the
- * search look for too many rows, while one that is too low has it search again
- * for 16 times as many: hence no more than SKX_PLANNER_DISCARD_MAX.
+ * The result has a margin of a quarter.  If it is far too high, the search
+ * looks for too many rows.  If it is too low, the search is repeated for 16
+ * times as many rows.  SKX_PLANNER_DISCARD_MAX bounds the former.
  */
 int
 skx_plan_percent(PlannerInfo *root, RelOptInfo *rel, const IndexPath *path,

@@ -1,16 +1,17 @@
 /*
  * plan_reading.c
- *	  What reading the table is charged for, where it is not read.
+ *	  Charges for pages of the table that a path does not read.
  *
  * The server has one price for a page of the table, whether it is in memory or
- * not.  So whatever saves pages seems to be worth much work: a bitmap of very
- * many rows, counting values in lists, sorting rows in place of a search that
- * knows their order.  A table that fits into memory is there, and pages save
- * little.  Such plans are charged for what they do not save.
+ * not.  So whatever saves pages seems to be worth much work.  Examples are a
+ * bitmap of very many rows, counting values in lists, and sorting rows in
+ * place of a search that knows their order.  A table that fits into memory is
+ * taken to be there, and pages save little.  Such plans are charged for what
+ * they do not save.
  *
- * The server also charges a tenth of an operator for a row that goes into a
- * bitmap, whose page is mostly one that the bitmap has not had: that is an entry
- * of a hash table, which grows, and is sorted in the end.
+ * The server also charges only a tenth of an operator for a row that goes into
+ * a bitmap.  Mostly the bitmap does not have its page yet.  Then it takes an
+ * entry of a hash table, which grows, and is sorted in the end.
  */
 #include "postgres.h"
 
@@ -25,20 +26,27 @@
 #include "utils/spccache.h"
 
 /*
- * In units of cpu_operator_cost (6.5 ns), of 100,000 rows on 10,000 pages in
- * memory: an entry for a page (40,319 rows on 10,321 pages took 1.72 ms, 9,979 on
- * 6,581 .58, 1,000 on 880 .08; 9,999 on 1,042 .24); what a page of the table
- * takes more than in a plain scan (1,835 pages .94 ms, 880 .39, where the same
- * rows took .48 and .23); and fetching a row from its page.
+ * Costs in units of cpu_operator_cost (6.5 ns), of 100,000 rows on 10,000
+ * pages in memory.
+ *
+ * SKX_BITMAP_ENTRY is an entry for a page.  40,319 rows on 10,321 pages took
+ * 1.72 ms, 9,979 on 6,581 .58 ms, 1,000 on 880 .08 ms, and 9,999 on 1,042 .24
+ * ms.
+ *
+ * SKX_BITMAP_PAGE is what a page of the table takes more than in a plain scan.
+ * 1,835 pages took .94 ms and 880 .39 ms, where the same rows took .48 and .23
+ * ms.
+ *
+ * SKX_BITMAP_FETCH is fetching a row from its page.
  */
 #define SKX_BITMAP_ENTRY	10
 #define SKX_BITMAP_PAGE		25
 #define SKX_BITMAP_FETCH	46
 
-/* Pages that are mostly in the processor's caches. */
+/* Number of pages that are mostly in the processor's caches. */
 #define SKX_BITMAP_CACHED	16384.0
 
-/* To enter rows of all parts of a bitmap. */
+/* Returns the number of entries that all parts of a bitmap make. */
 static double
 skx_plan_entries(PlannerInfo *root, const RelOptInfo *rel, Path *bitmap)
 {
@@ -110,8 +118,9 @@ skx_plan_fewest(const Path *path, Relids outer)
 }
 
 /*
- * Fetching a row from a page in memory.  What a processor's caches do not hold
- * takes longer: .3 us in a table of 10,000 pages, 1.3 in one of 128,000.
+ * Returns the cost of fetching a row from a page in memory.  Pages that a
+ * processor's caches do not hold take longer: .3 us in a table of 10,000
+ * pages, 1.3 us in one of 128,000.
  */
 static double
 skx_plan_fetching(const RelOptInfo *rel)
@@ -121,9 +130,9 @@ skx_plan_fetching(const RelOptInfo *rel)
 }
 
 /*
- * How much of the price of reading a page of the table is for what is not in
- * memory, where it should not be read: of a table that takes up to half of the
- * cache all that is more than fetching a row, and of larger ones the less.
+ * Returns the share (0 to 1) of the price of a page that is not due if the
+ * table is in memory.  It is all but the cost of fetching a row if the table
+ * takes up to half of the cache, and falls with larger tables.
  */
 static double
 skx_plan_not_read(const RelOptInfo *rel)

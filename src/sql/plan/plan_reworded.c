@@ -3,14 +3,18 @@
  *	  Conditions in other words, which an index knows.
  *
  * `flag IS NOT TRUE`, `coalesce(flag, false) = false` and `NOT coalesce(flag,
- * false)` all say `flag = false OR flag IS NULL`; `coalesce(n, 0) = 0` says `n =
- * 0 OR n IS NULL`.  An expression is asked for the values, of true, false and
- * NULL, that make the condition true; what it is made of is asked in turn.  The
- * answer is a disjunction of arms, of conditions that are to be met together. It
- * is true exactly where the condition is; elsewhere it may be false or NULL.
+ * false)` all mean `flag = false OR flag IS NULL`.  `coalesce(n, 0) = 0` means
+ * `n = 0 OR n IS NULL`.  For an expression, this file finds when it has
+ * certain values of true, false and NULL.  The answer follows from the same
+ * answers for its operands.  It is a disjunction of arms, each of which is a
+ * conjunction of conditions.  It is true exactly where the condition is;
+ * elsewhere it may be false or NULL.
  *
- * An arm may have an expression without columns of the table, a gate, as has
- * `n IS NOT DISTINCT FROM $1`: its second arm is `n IS NULL AND $1 IS NULL`.
+ * An arm may have a gate, an expression without columns of the table.  The
+ * second arm of `n IS NOT DISTINCT FROM $1` is `n IS NULL AND $1 IS NULL`.
+ *
+ * Arms are a list of lists of conditions.  Without arms the answer is false;
+ * an arm without conditions is always true.
  */
 #include "postgres.h"
 
@@ -31,23 +35,26 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
-/* Values of an expression, as sets. */
+/* Sets of values of an expression. */
 #define SKX_TRUE	1
 #define SKX_FALSE	2
 #define SKX_NULL	4
 #define SKX_ALL		7
 
-/* Expressions looked at: nested ones are asked more than once. */
+/*
+ * Maximum number of expressions that are looked at; nested ones are looked at
+ * more than once.
+ */
 #define SKX_REWORDED_MOST		4096
 
 typedef struct SkxWording
 {
 	SkxIndexColumn key;
 	int			steps;
-	bool		failed;			/* answers are of no use */
+	bool		failed;			/* the answers must not be used */
 } SkxWording;
 
-/* A value of an expression, and when it has that. */
+/* A value of an expression, and when it has that value. */
 typedef struct SkxCase
 {
 	List	   *when;			/* arms */
@@ -112,7 +119,10 @@ skx_plan_either(SkxWording *w, List *a, List *b)
 	return skx_plan_limited(w, a);
 }
 
-/* What is not NULL where the condition is true; NULL: that is not known. */
+/*
+ * Returns an expression that is not NULL where the condition is true; NULL if
+ * none is known.
+ */
 static Node *
 skx_plan_subject(Node *condition)
 {
@@ -137,7 +147,9 @@ skx_plan_unlabelled(Node *expr)
 	return expr;
 }
 
-/* The value with the casts, which change no byte, of the expression. */
+/*
+ * Returns the value with the casts of the expression, which change no bytes.
+ */
 static Node *
 skx_plan_relabelled(const Node *expr, Node *value)
 {
@@ -151,7 +163,10 @@ skx_plan_relabelled(const Node *expr, Node *value)
 	return (Node *) copy;
 }
 
-/* Do other conditions of the arm say that this one's argument is not NULL? */
+/*
+ * Returns true if another condition of the arm implies that the argument of
+ * the test is not NULL.
+ */
 static bool
 skx_plan_is_told(const List *arm, const NullTest *test)
 {
@@ -174,8 +189,8 @@ skx_plan_is_told(const List *arm, const NullTest *test)
 }
 
 /*
- * An arm without what its other conditions say as well; *never: it is true of no
- * row.
+ * Returns an arm without tests for NULL that its other conditions decide.
+ * *never becomes true if the arm is true of no row.
  */
 static List *
 skx_plan_shorter(List *arm, bool *never)
@@ -218,7 +233,7 @@ skx_plan_both(SkxWording *w, List *a, List *b)
 				return skx_plan_always();
 			if (!never)
 				arms = list_append_unique(arms, arm);
-			/* each arm has a condition at least */
+			/* each arm has at least one condition */
 			if (list_length(arms) > SKX_DISJUNCTION_MOST)
 				return skx_plan_fail(w);
 		}
@@ -232,7 +247,7 @@ skx_plan_only(void *condition)
 	return list_make1(list_make1(condition));
 }
 
-/* ---- values that no row has a part in ---- */
+/* ---- values that do not depend on rows ---- */
 
 static bool
 skx_plan_is_outer(SkxWording *w, Node *expr)
@@ -257,7 +272,10 @@ skx_plan_null_test_of(Node *expr, NullTestType type)
 	return (Node *) test;
 }
 
-/* Has such an expression one of the values?  Known now, or a gate. */
+/*
+ * Returns when an expression without columns has one of the values: always or
+ * never if that is known, else a gate.
+ */
 static List *
 skx_plan_gate(SkxWording *w, Node *expr, int wanted)
 {
@@ -287,7 +305,7 @@ skx_plan_gate(SkxWording *w, Node *expr, int wanted)
 
 /* ---- comparisons ---- */
 
-/* When is a value, which is one of a case, NULL, or not? */
+/* Returns when the value of a case is NULL, or when it is not. */
 static List *
 skx_plan_null_when(SkxWording *w, Node *value, NullTestType type)
 {
@@ -303,7 +321,10 @@ skx_plan_null_when(SkxWording *w, Node *value, NullTestType type)
 		skx_plan_gate(w, test, SKX_TRUE) : skx_plan_only(test);
 }
 
-/* Is the operator NULL for NULL, and only then?  All of an index's are. */
+/*
+ * Returns true if the operator is NULL exactly where an operand is NULL, as
+ * all operators of an index are.
+ */
 static bool
 skx_plan_is_total(SkxWording *w, Oid operator)
 {
@@ -322,9 +343,10 @@ skx_plan_is_total(SkxWording *w, Oid operator)
 }
 
 /*
- * The query that a document matches exactly where it does not match this one;
- * NULL: there is none, or it is not known.  A document without positions may
- * match both `word:A` and `!word:A`, and none matches an empty query.
+ * Returns the query that a document matches exactly where it does not match
+ * this one.  Returns NULL if there is none, or if the query is not known.
+ * Labels are excluded: a document without positions may match both `word:A`
+ * and `!word:A`.  An empty query is excluded, since no document matches it.
  */
 static Node *
 skx_plan_negated_query(const Node *expr)
@@ -352,7 +374,10 @@ skx_plan_negated_query(const Node *expr)
 							  false);
 }
 
-/* `document @@ query`, or its commutator, has no negator, but the query may. */
+/*
+ * Returns the negation of a comparison.  `document @@ query`, or its
+ * commutator, has no negator, but its query may be negated.
+ */
 static Node *
 skx_plan_not_compared(OpExpr *op)
 {
@@ -378,7 +403,10 @@ skx_plan_not_compared(OpExpr *op)
 								  op->inputcollid);
 }
 
-/* left operator right, of cases */
+/*
+ * Returns when `left operator right`, of the values of two cases, has one of
+ * the wanted values.
+ */
 static List *
 skx_plan_compared(SkxWording *w, Oid operator, Oid collation, Node *left,
 				  Node *right, int wanted)
@@ -414,7 +442,10 @@ skx_plan_compared(SkxWording *w, Oid operator, Oid collation, Node *left,
 	return arms;
 }
 
-/* left IS DISTINCT FROM right, of cases, by their `=` */
+/*
+ * Returns when `left IS DISTINCT FROM right`, of the values of two cases, has
+ * one of the wanted values.  Values are compared by its operator `=`.
+ */
 static List *
 skx_plan_distinct(SkxWording *w, const DistinctExpr *expr, Node *left,
 				  Node *right, int wanted)
@@ -454,7 +485,10 @@ skx_plan_pair(SkxWording *w, const OpExpr *op, Node *left, Node *right,
 						  wanted);
 }
 
-/* An operator, or IS DISTINCT FROM, of all cases of both sides. */
+/*
+ * Returns when an operator, or IS DISTINCT FROM, has one of the wanted values,
+ * over all cases of both sides.
+ */
 static List *
 skx_plan_when_compared(SkxWording *w, const OpExpr *op, int wanted)
 {
@@ -488,7 +522,10 @@ skx_plan_when_compared(SkxWording *w, const OpExpr *op, int wanted)
 	return arms;
 }
 
-/* The same operator, or its negator, and ANY, or ALL, of the array. */
+/*
+ * Returns `op` with another left operand, or its negation: the negator, with
+ * ALL for ANY and ANY for ALL.  Returns NULL if the operator has no negator.
+ */
 static Node *
 skx_plan_array_op(const ScalarArrayOpExpr *op, Node *value, bool negated)
 {
@@ -505,7 +542,10 @@ skx_plan_array_op(const ScalarArrayOpExpr *op, Node *value, bool negated)
 	return (Node *) copy;
 }
 
-/* value operator ANY, or ALL, of an array, of one case */
+/*
+ * Returns when `value operator ANY (array)`, or ALL, has one of the wanted
+ * values, for the value of one case.
+ */
 static List *
 skx_plan_one_any(SkxWording *w, const ScalarArrayOpExpr *op, Node *value,
 				 int wanted)
@@ -528,7 +568,7 @@ skx_plan_one_any(SkxWording *w, const ScalarArrayOpExpr *op, Node *value,
 		array->constisnull ||
 		array_contains_nulls(DatumGetArrayTypeP(array->constvalue)))
 		return skx_plan_fail(w);
-	/* of no elements, NULL does as well as any value */
+	/* without elements the result is the same for NULL as for any value */
 	if (ArrayGetNItems(ARR_NDIM(DatumGetArrayTypeP(array->constvalue)),
 					   ARR_DIMS(DatumGetArrayTypeP(array->constvalue))) == 0)
 		return (wanted & (op->useOr ? SKX_FALSE : SKX_TRUE)) ?
@@ -574,8 +614,9 @@ skx_plan_add_case(List *cases, List *when, Node *value)
 }
 
 /*
- * Does it depend on the row whether the part is computed, and has the part a
- * value that may raise an error?  A scan would compute that value in any case.
+ * Returns true if it depends on the row whether the part is computed (`rows`),
+ * and the part has a value that may raise an error.  A scan would compute that
+ * value in any case.
  */
 static bool
 skx_plan_is_risky(SkxWording *w, bool rows, Node *part)
@@ -583,7 +624,9 @@ skx_plan_is_risky(SkxWording *w, bool rows, Node *part)
 	return rows && skx_plan_has_failing(&w->key, part);
 }
 
-/* The first argument that is not NULL, or NULL. */
+/*
+ * Returns the cases of coalesce: the first argument that is not NULL, or NULL.
+ */
 static List *
 skx_plan_coalesce_cases(SkxWording *w, const CoalesceExpr *coalesce)
 {
@@ -620,7 +663,10 @@ skx_plan_coalesce_cases(SkxWording *w, const CoalesceExpr *coalesce)
 										   coalesce->coalescecollid));
 }
 
-/* NULL where the first is equal to the second, else the first. */
+/*
+ * Returns the cases of nullif: NULL where the first argument is equal to the
+ * second, else the first.
+ */
 static List *
 skx_plan_nullif_cases(SkxWording *w, const NullIfExpr *nullif)
 {
@@ -650,7 +696,7 @@ skx_plan_nullif_cases(SkxWording *w, const NullIfExpr *nullif)
 	return cases;
 }
 
-/* Adds those of one result of a CASE. */
+/* Adds the cases of one result of a CASE. */
 static List *
 skx_plan_add_result(SkxWording *w, List *cases, List *when, Node *result)
 {
@@ -668,9 +714,9 @@ skx_plan_add_result(SkxWording *w, List *cases, List *when, Node *result)
 }
 
 /*
- * What a CASE asks, with its value, if it has one, where this is tested; NULL:
- * the value would be somewhere else.  Of a boolean the server may have made
- * `value = true` the value itself.
+ * Returns the test of a WHEN, with the value of the CASE put in, if it has
+ * one.  Returns NULL if the value would be in another place.  For a boolean
+ * the server may have made `value = true` the value itself.
  */
 static Node *
 skx_plan_case_test(Node *test, Node *value)
@@ -727,7 +773,10 @@ skx_plan_case_cases(SkxWording *w, const CaseExpr *expr)
 	return skx_plan_add_result(w, cases, left, (Node *) expr->defresult);
 }
 
-/* Of a cast that changes no byte: the values, cast. */
+/*
+ * Returns the cases of a cast that changes no bytes: those of its argument,
+ * with the values cast.
+ */
 static List *
 skx_plan_relabel_cases(SkxWording *w, const RelabelType *relabel)
 {
@@ -781,7 +830,10 @@ skx_plan_swapped(int wanted)
 		(wanted & SKX_FALSE ? SKX_TRUE : 0);
 }
 
-/* One of the arguments, or each of them, has one of the values. */
+/*
+ * Returns when one of the arguments, or each of them if `all` is true, has one
+ * of the wanted values.
+ */
 static List *
 skx_plan_when_some(SkxWording *w, const List *args, int wanted, bool all)
 {
@@ -799,8 +851,9 @@ skx_plan_when_some(SkxWording *w, const List *args, int wanted, bool all)
 }
 
 /*
- * AND; OR is the same with true and false swapped.  AND is false where one of the
- * arguments is, else NULL where one of them is.
+ * Returns when AND or OR has one of the wanted values.  AND is false where one
+ * of the arguments is, else NULL where one of them is.  OR is the same with
+ * true and false swapped.
  */
 static List *
 skx_plan_when_and(SkxWording *w, const BoolExpr *expr, int wanted)
@@ -823,7 +876,10 @@ skx_plan_when_and(SkxWording *w, const BoolExpr *expr, int wanted)
 						   skx_plan_when_some(w, expr->args, no, false));
 }
 
-/* expression IS [NOT] TRUE, FALSE or UNKNOWN, never NULL itself */
+/*
+ * Returns when `expression IS [NOT] TRUE`, FALSE or UNKNOWN has one of the
+ * wanted values.  It is never NULL itself.
+ */
 static List *
 skx_plan_when_test(SkxWording *w, const BooleanTest *test, int wanted)
 {
@@ -839,7 +895,10 @@ skx_plan_when_test(SkxWording *w, const BooleanTest *test, int wanted)
 	return skx_plan_when(w, (Node *) test->arg, values);
 }
 
-/* expression IS [NOT] NULL */
+/*
+ * Returns when `expression IS [NOT] NULL` has one of the wanted values.  It is
+ * never NULL itself.
+ */
 static List *
 skx_plan_when_null(SkxWording *w, const NullTest *test, int wanted)
 {
@@ -866,7 +925,7 @@ skx_plan_when_null(SkxWording *w, const NullTest *test, int wanted)
 	return arms;
 }
 
-/* Of an expression with cases. */
+/* Returns when an expression with cases has one of the wanted values. */
 static List *
 skx_plan_when_cases(SkxWording *w, Node *expr, int wanted)
 {
@@ -884,7 +943,10 @@ skx_plan_when_cases(SkxWording *w, Node *expr, int wanted)
 	return arms;
 }
 
-/* A column, or what else there is. */
+/*
+ * Returns when a column, or an expression of another kind, has one of the
+ * wanted values.
+ */
 static List *
 skx_plan_when_itself(SkxWording *w, Node *expr, int wanted)
 {
@@ -902,7 +964,7 @@ skx_plan_when_itself(SkxWording *w, Node *expr, int wanted)
 	return arms;
 }
 
-/* When does the expression have one of the values? */
+/* Returns when the expression has one of the wanted values, as arms. */
 static List *
 skx_plan_when(SkxWording *w, Node *expr, int wanted)
 {
@@ -941,7 +1003,7 @@ skx_plan_when(SkxWording *w, Node *expr, int wanted)
 
 /* ---- as a condition ---- */
 
-/* Is it of a kind that can be said otherwise? */
+/* Returns true if the expression is of a kind that has cases. */
 static bool
 skx_plan_has_cases(Node *expr)
 {
@@ -1000,7 +1062,7 @@ skx_plan_reworded(PlannerInfo *root, IndexOptInfo *index,
 	{
 		exprs = lappend(exprs, skx_plan_arm_expr(lfirst(lc)));
 	}
-	/* a conjunction cannot be a RestrictInfo of its own, but an only arm */
+	/* a conjunction cannot be a RestrictInfo, but it can be the only arm */
 	expr = list_length(exprs) == 1 && !is_andclause(linitial(exprs)) ?
 		linitial(exprs) : make_orclause(exprs);
 	if (equal(expr, rinfo->clause) ||

@@ -1,14 +1,14 @@
 /*
  * plan_rivals.c
- *	  Ranked scans of partitions that give the rows of one LIMIT.
+ *	  Ranked scans of partitions that together give the rows of a LIMIT.
  *
- * Of the rows that they have given, the best so many tell what another row must
- * have to be among these: a scan that begins later leaves out what has less, and
- * with that most of its search, or all of it.  Rows count when they are given,
- * so that they are visible and meet all conditions; those with as much as the
+ * The best rows that they have returned so far tell which distance a further
+ * row needs to be wanted.  A scan that begins later leaves out worse rows, and
+ * with them most of its search, or all of it.  Rows count when they are
+ * returned, so they are visible and meet all conditions.  Rows as good as the
  * worst of them still come, as another sort key may put them before it.
  *
- * A custom scan above what merges the scans knows when these begin anew.  It
+ * A custom scan above the merge of these scans knows when they begin anew.  It
  * returns the rows as they come.
  */
 #include "postgres.h"
@@ -26,12 +26,14 @@
 
 struct SkxRivals
 {
-	int64		wanted;			/* rows; 0: not known, or too many */
-	int			n;				/* of these, the best ones given so far: */
-	float4	   *distances;		/* ascending */
+	int64		wanted;			/* number of wanted rows; 0: not known, or too
+								 * many */
+	int			n;				/* number of distances that are kept */
+	float4	   *distances;		/* the least ones returned so far, ascending */
 	int			scans;
-	int			begun;			/* of them */
-	uint64		barred;			/* of all rescans, whose search was left out */
+	int			begun;			/* number of scans that have begun */
+	uint64		barred;			/* scans whose search was left out, of all
+								 * rescans */
 };
 
 typedef struct SkxRivalsScan
@@ -48,14 +50,14 @@ static const CustomPathMethods skx_plan_rivals_path_methods = {
 	.PlanCustomPath = skx_plan_plan_rivals
 };
 
-/* ---- rows given so far ---- */
+/* ---- rows returned so far ---- */
 
-/* More than these are not worth to be kept. */
+/* Maximum number of distances that are kept; more are not worth it. */
 #define SKX_RIVALS_ROWS		1024
 
 /*
- * Rows that a scan reads ahead at most, so that those after it know what to
- * reach: a row that is not wanted takes reading a page of the table.
+ * Maximum number of rows that a scan reads ahead, so that those after it know
+ * what to reach.  A row that is not wanted costs reading a page of the table.
  */
 #define SKX_RIVALS_AHEAD	128
 
@@ -102,7 +104,7 @@ skx_plan_rivals_bar(SkxRivals *rivals)
 
 /* ---- the path and its plan ---- */
 
-/* Is it a merge of ranked scans, of two at least? */
+/* Returns true if the path is a merge of at least two ranked scans. */
 static bool
 skx_plan_merges_ranked(const Path *path)
 {
@@ -141,8 +143,8 @@ skx_plan_rivals_path(Path *merge)
 }
 
 /*
- * Puts it above what is merged for a LIMIT.  What comes between, a projection or
- * a sort by more keys, drops no row.
+ * Puts the custom scan above a merge for a LIMIT.  What comes between, a
+ * projection or a sort by more keys, drops no row.
  */
 static void
 skx_plan_limit_rivals(Path *limited)
@@ -200,7 +202,9 @@ skx_plan_plan_rivals(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 
 /* ---- at run time ---- */
 
-/* The scans that are merged, below other nodes or not. */
+/*
+ * Connects the merged scans with each other.  They may be below other nodes.
+ */
 static bool
 skx_plan_meet_rivals(PlanState *node, void *context)
 {
@@ -223,7 +227,10 @@ skx_plan_merge_of(const SkxPlanNode *node)
 	return linitial(node->css.custom_ps);
 }
 
-/* Where EvalPlanQual looks at rows again, these are not searched for. */
+/*
+ * EvalPlanQual rechecks rows instead of searching for them, so its scans are
+ * not connected.
+ */
 static void
 skx_plan_begin_rivals(SkxPlanNode *node)
 {
@@ -234,7 +241,7 @@ skx_plan_begin_rivals(SkxPlanNode *node)
 		(void) skx_plan_meet_rivals(skx_plan_merge_of(node), rivals);
 }
 
-/* The next row of the merge. */
+/* Returns the next row of the merge. */
 static TupleTableSlot *
 skx_plan_next_rival(SkxPlanNode *node)
 {

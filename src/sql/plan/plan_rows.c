@@ -34,15 +34,17 @@ skx_plan_is_ours(const IndexOptInfo *index)
 }
 
 /*
- * What an index knows of a condition; false if it has nothing to do with it.
- * *share: of the table, how much meets it; below 0 if that is not known.
+ * Finds out what an index knows of a condition.  Returns false if the index
+ * does not have it.  *share becomes the share of the table's rows that meet
+ * it; below 0 if that is not known.
  */
 typedef bool (*SkxPlannerAsk) (PlannerInfo *root, IndexOptInfo *index,
 							   RestrictInfo *rinfo, double *share);
 
 /*
- * Of one whose words hide its columns from the server, by what it says of these;
- * below 0: of another one.
+ * Returns the share of rows that meet a condition whose words hide its columns
+ * from the server.  It is estimated from the reworded condition.  Returns a
+ * value below 0 for other conditions.
  */
 static double
 skx_plan_reworded_share(PlannerInfo *root, IndexOptInfo *index,
@@ -76,8 +78,8 @@ skx_plan_ask_clause(PlannerInfo *root, IndexOptInfo *index,
 }
 
 /*
- * How many rows can have such a distance, by the best postings of the words
- * where the bound is known.
+ * Does so for a condition that bounds the distance.  If the bound is known,
+ * the best postings of the words tell how many rows can have such a distance.
  */
 static bool
 skx_plan_ask_bound(PlannerInfo *root, IndexOptInfo *index,
@@ -97,7 +99,11 @@ skx_plan_ask_bound(PlannerInfo *root, IndexOptInfo *index,
 	return true;
 }
 
-/* Asks the first index of all rows that has the condition. */
+/*
+ * Corrects the selectivity of a condition by the first index of all rows that
+ * has the condition.  Returns false if there is none, or if that does not know
+ * the selectivity.
+ */
 static bool
 skx_plan_correct_clause(PlannerInfo *root, RelOptInfo *rel,
 						RestrictInfo *rinfo, SkxPlannerAsk ask)
@@ -120,12 +126,16 @@ skx_plan_correct_clause(PlannerInfo *root, RelOptInfo *rel,
 	return false;
 }
 
-/* Arms of a disjunction that an index is asked about. */
+/*
+ * Maximum number of arms of a disjunction that an index is asked about, and of
+ * conditions in an arm.
+ */
 #define SKX_PLANNER_ARMS		16
 
 /*
- * A disjunction that no index answers as a whole, by those of its arms, or of
- * the parts of an arm, that one does: the server computes it anew.
+ * Corrects the conditions in the arms of a disjunction that no index answers
+ * as a whole.  The server then computes the selectivity of the disjunction
+ * again.  Returns false if an index knows none of them.
  */
 static bool
 skx_plan_correct_arms(PlannerInfo *root, RelOptInfo *rel,
@@ -170,7 +180,10 @@ skx_plan_scale_rows(List *paths, double ratio)
 	}
 }
 
-/* Rows of the tables below, which were corrected before. */
+/*
+ * Sets the rows of a table to the sum of its children's, which were corrected
+ * before.
+ */
 static void
 skx_plan_sum_rows(PlannerInfo *root, RelOptInfo *rel)
 {

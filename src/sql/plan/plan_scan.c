@@ -7,9 +7,9 @@
  * another transaction changed is rechecked (EvalPlanQual) there is no such
  * scan, and the distance is computed from the row.
  *
- * By several processes, this node runs in each of them, and one returns the
- * rows (answer/topk/topk_share.h).  The others have none, so that what gathers them
- * finds them in order.
+ * With several processes, this node runs in each of them, and one returns the
+ * rows (answer/topk/topk_share.h).  The others return none, so that the node
+ * that gathers them finds them in order.
  *
  * Rows without a score come last.  Where the ranking query is also a
  * condition, which they cannot meet, the scan ends at the first of them.  It
@@ -39,17 +39,17 @@ typedef struct SkxRankedScan
 	FmgrInfo	distance;		/* ... and its function */
 	ExprState  *filter;			/* a query that all rows have to match */
 	ExprState  *bounds;			/* conditions that end the scan */
-	bool		unlimited;		/* all rows, as far as is known */
-	uint64		asked;			/* rows, by the limit; 0: not known */
+	bool		unlimited;		/* all rows are fetched, as far as is known */
+	uint64		asked;			/* rows asked for by the limit; 0: not known */
 	bool		scored_only;	/* ends with the last row with a score */
 	bool		done;
 	SkxRivals  *rivals;			/* scans of other partitions; NULL: none */
-	bool		begun;			/* they know of this one */
-	List	   *ahead;			/* MinimalTuple: rows read before they are
-								 * asked for, */
-	int			given;			/* and how many of them were */
-	SkxScanBegun begun_as;		/* what processes share was made by it */
-	SkxTopkWork others;			/* what other processes have done */
+	bool		begun;			/* the rivals know that this scan has begun */
+	List	   *ahead;			/* MinimalTuples: rows read before they are
+								 * asked for */
+	int			given;			/* how many of them were returned */
+	SkxScanBegun begun_as;		/* what the shared memory was made from */
+	SkxTopkWork others;			/* work of other processes */
 } SkxRankedScan;
 
 static void
@@ -92,7 +92,10 @@ skx_plan_want(SkxRankedScan *state)
 	wish->share = node->share;
 }
 
-/* A document that has a word of the query has a score. */
+/*
+ * Returns true if all documents that match the query have a word of it, and so
+ * a score.
+ */
 static bool
 skx_plan_scored_only(const SkxRef *ref)
 {
@@ -102,8 +105,8 @@ skx_plan_scored_only(const SkxRef *ref)
 }
 
 /*
- * Can no row without a score pass the filter?  It cannot when the filter is
- * the ranking query, or NULL.
+ * Returns true if no row without a score can pass the filter.  That is so if
+ * the filter is the ranking query, or NULL.
  */
 static bool
 skx_plan_only_scored_pass(SkxRankedScan *state)
@@ -127,7 +130,11 @@ skx_plan_only_scored_pass(SkxRankedScan *state)
 		skx_plan_scored_only(ref);
 }
 
-/* The server evaluates both operands again, where their notices come from. */
+/*
+ * Returns true if the scan ends with the last row that has a score.  Notices
+ * are suppressed: the server evaluates both operands again, and sends them
+ * then.
+ */
 static bool
 skx_plan_ends_early(SkxRankedScan *state)
 {
@@ -153,7 +160,9 @@ skx_plan_prepare(SkxRankedScan *state)
 
 /* ---- rows ---- */
 
-/* The distance, from the row in `slot`; false: it is NULL. */
+/*
+ * Computes the distance from the row in `slot`.  Returns false if it is NULL.
+ */
 static bool
 skx_plan_compute(SkxRankedScan *state, TupleTableSlot *slot,
 				 Datum *distance)
@@ -173,7 +182,7 @@ skx_plan_compute(SkxRankedScan *state, TupleTableSlot *slot,
 	return !isnull[0] && !isnull[1];
 }
 
-/* Does neither this row count nor any after it? */
+/* Returns true if neither this row nor any after it is part of the result. */
 static bool
 skx_plan_is_past(SkxRankedScan *state, TupleTableSlot *slot)
 {
@@ -187,7 +196,7 @@ skx_plan_is_past(SkxRankedScan *state, TupleTableSlot *slot)
 	return !ExecQual(state->bounds, econtext);
 }
 
-/* The child's next row and its distance. */
+/* Fetches the child's next row and its distance. */
 static void
 skx_plan_fetch_ranked(SkxPlanNode *node, TupleTableSlot *slot)
 {
@@ -224,7 +233,7 @@ skx_plan_fetch_ranked(SkxPlanNode *node, TupleTableSlot *slot)
 
 /* ---- beside scans of other partitions ---- */
 
-/* Segments that were gone through, and that were not. */
+/* Returns the work of the search; all zero if the scan has not begun. */
 static const SkxTopkWork *
 skx_plan_work(const SkxRankedScan *state)
 {
@@ -234,7 +243,7 @@ skx_plan_work(const SkxRankedScan *state)
 		&skx_am_scan_work(state->child->iss_ScanDesc)->ranked;
 }
 
-/* The next row, of those that may be among the rows of all that are wanted. */
+/* Returns the next row that may be among the wanted rows of all scans. */
 static TupleTableSlot *
 skx_plan_competing(SkxRankedScan *state)
 {
@@ -264,7 +273,10 @@ skx_plan_competing(SkxRankedScan *state)
 	return slot;
 }
 
-/* Can the row, and those behind it, tell the other scans no more? */
+/*
+ * Returns true if the row, and those behind it, tell the other scans nothing
+ * more.
+ */
 static bool
 skx_plan_tells_nothing(const SkxRankedScan *state, TupleTableSlot *slot)
 {
@@ -277,8 +289,8 @@ skx_plan_tells_nothing(const SkxRankedScan *state, TupleTableSlot *slot)
 }
 
 /*
- * Reads rows until the scans that begin later know what to reach, as far as this
- * one can tell: they are fewer than `most`, or all that compete.  Rows of equal
+ * Reads rows until the scans that begin later know what to reach, as far as
+ * this one can tell.  It reads `most` rows at most, since rows of equal
  * distance may be very many.
  */
 static void
@@ -314,7 +326,10 @@ skx_plan_forget_ahead(SkxRankedScan *state)
 	state->begun = false;
 }
 
-/* The first search is the one that others may have made needless. */
+/*
+ * Reads ahead, before the first row.  Counts the scan for EXPLAIN if other
+ * scans made its first search needless.
+ */
 static void
 skx_plan_begin_rival(SkxRankedScan *state)
 {
@@ -355,7 +370,9 @@ skx_plan_next_ranked(SkxPlanNode *node)
 
 /* ---- with other processes ---- */
 
-/* The leader's statistics are those of all: its scan begins here. */
+/*
+ * The leader's statistics are those of all processes, so its scan begins here.
+ */
 static Size
 skx_plan_ranked_share_size(SkxPlanNode *node, int nprocesses)
 {

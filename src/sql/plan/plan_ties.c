@@ -1,19 +1,21 @@
 /*
  * plan_ties.c
- *	  Rows of the same distance come by their place in the table.
+ *	  Rows of equal distance in the order of their tids.
  *
  * A ranked scan returns them in that order; a sort returns them in any order.
  * If the plan changed between two pages of a result, rows would come twice or
  * never.  So a query on one table that is sorted by its distance alone gets
  * ctid as its second sort key.
  *
- * The scan knows the place of a row's first version, a sort that of the visible
- * one: the same but for rows that were updated within their page.  That is good
- * enough for a key that the query does not have; one that it has is sorted by.
+ * The scan knows the tid of a row's first version, a sort that of the visible
+ * one.  These differ only for rows that were updated within their page.  That
+ * is good enough for a key that the query does not have.  If the query has it,
+ * rows are sorted by it.
  *
  * The key is added while the planner runs, since this library may not be
- * loaded when it begins; but before the query's output is built, so that all
- * steps above the table's paths find ctid among their columns and sort keys.
+ * loaded when it begins.  It is added before the query's output is built, so
+ * that all steps above the table's paths find ctid among their columns and
+ * sort keys.
  */
 #include "postgres.h"
 
@@ -30,10 +32,12 @@
 #include "sql/plan/plan_internal.h"
 #include "support/compat/compat_planner.h"
 
-/* The name of the column that is added, which is none of a query's. */
+/* The name of the column that is added, which no column of a query has. */
 static const char *const skx_plan_tie_name = "(ctid of skipidx)";
 
-/* Does the order of the query's result come from its only table? */
+/*
+ * Returns true if the order of the query's result comes from its only table.
+ */
 static bool
 skx_plan_sorts_table(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {
@@ -54,9 +58,9 @@ skx_plan_sorts_table(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 }
 
 /*
- * Can all paths return ctid?  Those that are there share the list of columns
- * that is added to; scans of an index alone have none, and of those of other
- * modules it is not known.
+ * Returns true if all paths can return ctid.  The existing ones share the list
+ * of columns to which it is added.  Scans of an index alone have none, and of
+ * paths of other modules it is not known.
  */
 static bool
 skx_plan_have_place(const List *paths)
@@ -117,7 +121,7 @@ skx_plan_sort_ties(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 										rel->min_attr], 0);
 }
 
-/* Was the key after the distance added here? */
+/* Returns true if the key after the distance was added here. */
 static bool
 skx_plan_has_tie(PlannerInfo *root)
 {
@@ -130,7 +134,7 @@ skx_plan_has_tie(PlannerInfo *root)
 		strcmp(last->resname, skx_plan_tie_name) == 0;
 }
 
-/* Is it the key after the distance, in what the query is sorted by? */
+/* Returns true if a sort key is the table's ctid, ascending. */
 static bool
 skx_plan_is_place(const PathKey *key, const RelOptInfo *rel)
 {

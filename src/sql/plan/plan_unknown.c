@@ -2,15 +2,15 @@
  * plan_unknown.c
  *	  Ranked searches that may match more rows than the planner expects.
  *
- * What fetches all rows that match, and sorts them by distance, takes as long as
- * there are rows, while a search takes much the same time for any number.  So
- * the former is charged for the mean of what an estimate stands for.
+ * Fetching all rows that match, and sorting them by distance, takes time for
+ * each row.  A search takes much the same time for any number of rows.  So the
+ * former is charged for the mean of the numbers that an estimate stands for.
  *
- * Of `document @@ $1` the server expects one row in a thousand to match.  By
- * that it would rather sort, and takes a plan for all parameters for as good as
- * one for these.  There the mean is what frequent words find.  Words that are
- * known may be in far more documents together than each of them lets expect,
- * as those of a name are.
+ * For `document @@ $1` the server expects one row in a thousand to match.  By
+ * that it would rather sort, and takes a plan for all parameters for as good
+ * as one for these.  There the mean is what frequent words find.  Words that
+ * are known may be in far more documents together than each of them lets
+ * expect, as those of a name are.
  */
 #include "postgres.h"
 
@@ -26,23 +26,24 @@
 #include "utils/spccache.h"
 
 /*
- * What frequent words find.  Of a million passages any of two to four words,
- * drawn by how often they are used, were in 28 % on average; a search took 117,
- * 60 and 47 us beside a condition that 1,032, 100 and 13 rows meet, and to
- * fetch what matches and sort it 190, 31 and 17: with a tenth, that is what is
- * chosen.
+ * Share of the rows that frequent words find.  Disjunctions of two to four
+ * words, drawn by how often they are used, matched 28 % of a million passages
+ * on average.  A search took 117, 60 and 47 us beside a condition that 1,032,
+ * 100 and 13 rows meet.  Fetching what matches and sorting it took 190, 31 and
+ * 17 us.  With a tenth, the faster way is chosen each time.
  */
 #define SKX_PLANNER_COMMON		0.1
 
 /*
- * Times the rows expected that all of some words may find besides.  Of 120
- * queries of two to four words of a passage, of which 2 to 9 rows in a million
- * were expected, half had a third of these, but all together 3.1 times as many.
- * Where more are expected there are fewer, but the search is cheaper then.
+ * Rows that may match a conjunction beyond the estimate, as a multiple of it.
+ * Of 120 queries of two to four words of a passage, for which 2 to 9 rows in a
+ * million were expected, half had a third of these.  All together had 3.1
+ * times as many.  Where more are expected the multiple is less, but the search
+ * is cheaper then.
  */
 #define SKX_PLANNER_MISSED		2.0
 
-/* The query of `document @@ query`; NULL: it is not known. */
+/* Returns the query of `document @@ query`; NULL if it is not known. */
 static const Const *
 skx_plan_query_of(PlannerInfo *root, const IndexClause *clause)
 {
@@ -51,7 +52,10 @@ skx_plan_query_of(PlannerInfo *root, const IndexClause *clause)
 	return skx_cost_planned_value(root, get_rightop(qual->clause));
 }
 
-/* What an index is asked by `@@`; NULL: it is another condition. */
+/*
+ * Returns what an index is asked for a condition with `@@`; NULL for other
+ * conditions.
+ */
 static const IndexClause *
 skx_plan_match_of(PlannerInfo *root, const RelOptInfo *rel,
 				  RestrictInfo *rinfo)
@@ -73,7 +77,7 @@ skx_plan_match_of(PlannerInfo *root, const RelOptInfo *rel,
 	return NULL;
 }
 
-/* Is it `@@` with a query that only the execution will know? */
+/* Returns true if it is `@@` with a query that is known at execution only. */
 static bool
 skx_plan_is_unknown(PlannerInfo *root, const RelOptInfo *rel,
 					RestrictInfo *rinfo)
@@ -83,7 +87,7 @@ skx_plan_is_unknown(PlannerInfo *root, const RelOptInfo *rel,
 	return clause != NULL && skx_plan_query_of(root, clause) == NULL;
 }
 
-/* Of `document @@ query`: is it known that words must all be there? */
+/* Returns true if it is known that words of the query must all be there. */
 static bool
 skx_plan_is_conjunction(PlannerInfo *root, const IndexClause *clause)
 {
@@ -98,7 +102,7 @@ skx_plan_is_conjunction(PlannerInfo *root, const IndexClause *clause)
 		 GETQUERY(query)->qoperator.oper == OP_PHRASE);
 }
 
-/* Times the rows expected that may match besides. */
+/* Returns how many rows may match beyond the estimate, as a multiple of it. */
 static double
 skx_plan_missed(PlannerInfo *root, const RelOptInfo *rel)
 {
@@ -125,9 +129,9 @@ skx_plan_has_param(Node *node, void *unused)
 }
 
 /*
- * What the conditions on other columns leave.  Of those with parameters the
- * server knows a default each, and the values may go together: the most
- * selective one counts.
+ * Returns the share of rows that the conditions on other columns leave.  Of
+ * those with parameters the server knows a default each, and the values may go
+ * together, so only the most selective one counts.
  */
 static double
 skx_plan_others(PlannerInfo *root, List *conditions)
@@ -150,8 +154,8 @@ skx_plan_others(PlannerInfo *root, List *conditions)
 }
 
 /*
- * Rows that frequent words find beyond the limit, which a search fetches, too;
- * 0: all queries are known.
+ * Returns the number of rows that frequent words find beyond those of the
+ * limit, which a search fetches, too.  Returns 0 if all queries are known.
  */
 static double
 skx_plan_more_rows(PlannerInfo *root, const RelOptInfo *rel)
@@ -172,7 +176,10 @@ skx_plan_more_rows(PlannerInfo *root, const RelOptInfo *rel)
 	return Max(rows - Max(root->limit_tuples, 1), 0);
 }
 
-/* A scan that returns what its conditions find, in no order. */
+/*
+ * Returns true if the path is a scan that returns what its conditions find, in
+ * no order.
+ */
 static bool
 skx_plan_is_unordered(const Path *path)
 {
@@ -184,9 +191,9 @@ skx_plan_is_unordered(const Path *path)
 }
 
 /*
- * May a scan in no order fetch more rows than are expected, as words are in more
- * documents together?  If the index is asked for one word of these, as where the
- * others are prefixes, it is known how many have it.
+ * Returns true if a scan in no order may fetch more rows than expected, as
+ * words are in more documents together.  If the index is asked for one word of
+ * these, as where the others are prefixes, it is known how many have it.
  */
 static bool
 skx_plan_may_miss(PlannerInfo *root, const Path *path)
@@ -211,7 +218,10 @@ skx_plan_may_miss(PlannerInfo *root, const Path *path)
 	return false;
 }
 
-/* For `rows` more, and as many times those that are expected as `missed`. */
+/*
+ * Charges scans in no order for `rows` more rows, and for `missed` times those
+ * that are expected.
+ */
 static void
 skx_plan_charge_rows(PlannerInfo *root, List *paths, double rows,
 					 double missed)
@@ -240,7 +250,7 @@ skx_plan_is_alone(const PlannerInfo *root, const RelOptInfo *rel)
 
 /* ---- rows in memory ---- */
 
-/* What a search costs up to the limit, if there is one. */
+/* Returns what a search costs up to the limit, if there is one. */
 static SkxReading
 skx_plan_search_reading(const PlannerInfo *root, const RelOptInfo *rel,
 						const IndexPath *index)
@@ -252,7 +262,7 @@ skx_plan_search_reading(const PlannerInfo *root, const RelOptInfo *rel,
 	return skx_plan_scan_reading(rel, index, 0, share);
 }
 
-/* What a scan in no order pays for reading the table. */
+/* Returns what a scan in no order pays for reading the table. */
 static Cost
 skx_plan_unordered_reading(const RelOptInfo *rel, Path *path)
 {
@@ -276,7 +286,7 @@ skx_plan_unordered_reading(const RelOptInfo *rel, Path *path)
 	return skx_plan_reading(rel, path->total_cost - finding, share);
 }
 
-/* Is it a search by distance? */
+/* Returns true if the path is a search by distance. */
 static bool
 skx_plan_is_search(const Path *path)
 {
@@ -284,7 +294,10 @@ skx_plan_is_search(const Path *path)
 		((const IndexPath *) path)->indexorderbys != NIL;
 }
 
-/* The search that costs least up to the limit; NULL: there is none. */
+/*
+ * Returns the search that costs least up to the limit, and sets *search to its
+ * costs; NULL if there is none.
+ */
 static const IndexPath *
 skx_plan_best_search(const PlannerInfo *root, const RelOptInfo *rel,
 					 List *paths, SkxReading *search)
@@ -307,7 +320,10 @@ skx_plan_best_search(const PlannerInfo *root, const RelOptInfo *rel,
 	return found;
 }
 
-/* What it costs to fetch all rows by a path, compute distances, and sort them. */
+/*
+ * Returns what it costs to fetch all rows by a path, compute distances, and
+ * sort them.
+ */
 static SkxReading
 skx_plan_sorted_reading(const PlannerInfo *root, const RelOptInfo *rel,
 						Path *path, Cost distance)
@@ -323,12 +339,14 @@ skx_plan_sorted_reading(const PlannerInfo *root, const RelOptInfo *rel,
 }
 
 /*
- * What fetches and sorts all rows reads the table in its order, and so seems to
- * cost less than a search for many rows or all, which knows their distances.  It
- * does not if they are in memory.  A search for a few of them reads less, and so
- * seems to cost less than to fetch and sort what a condition leaves.  It does not
- * if that is in memory, and the search goes through very many lists, as of a
- * prefix.
+ * Charges sorts and searches for pages that they do not save if the table is
+ * in memory.
+ *
+ * Fetching and sorting all rows reads the table in its order.  So it seems to
+ * cost less than a search for many rows or all, which knows their distances.
+ * In memory it does not.  A search for a few rows reads less, and so seems to
+ * cost less than fetching and sorting what a condition leaves.  In memory it
+ * does not, if it goes through very many lists, as of a prefix.
  */
 static void
 skx_plan_charge_sorted(PlannerInfo *root, const RelOptInfo *rel,
@@ -379,7 +397,7 @@ skx_plan_charge_unknown(PlannerInfo *root, RelOptInfo *rel)
 
 	if (!skx_plan_is_alone(root, rel))
 		return;
-	/* all rows are to be sorted */
+	/* if `all` is true, all rows are sorted in any case */
 	rows = all ? 0 : skx_plan_more_rows(root, rel);
 	missed = all || rows > 0 ? 0 : skx_plan_missed(root, rel);
 	skx_plan_take_paths(rel, &paths, &partial);

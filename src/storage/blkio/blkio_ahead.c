@@ -1,16 +1,16 @@
 /*
  * blkio_ahead.c
- *	  Reading ahead of pins.
+ *	  Reads ahead of pins.
  *
- * A scan says which pages it will want.  As many units of these as the depth
- * allows are read at once, the others wait in a queue, and whenever a unit is
- * wanted that was read ahead, or had to be read, the next ones are started.
- * Where all backends together have enough under way, any pin looks again.
+ * A scan says which pages it will want.  As many of their units as the depth
+ * allows are read at once; the others wait in a queue.  The next ones are
+ * started when a unit is pinned that was read ahead, or that had to be read.
+ * If the limit for all backends together is reached, every pin tries again.
  *
- * Frames read ahead are verified when they are pinned, not before: damage in
- * pages that are not needed is not reported.  Until then they are busy, and
- * another backend that wants one does not wait for ours to come back from
- * wherever it is (skx_blkio_cache_await).
+ * Frames read ahead are verified when they are pinned, so that damage in pages
+ * that are not needed is not reported.  Until then they are busy.  Another
+ * backend that wants one does not wait until this backend returns to it
+ * (skx_blkio_cache_await).
  */
 #include "postgres.h"
 
@@ -18,14 +18,14 @@
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
-/* Runs of pages that can wait; more are forgotten, as hints may be. */
+/* Most runs of pages that wait.  Further ones are ignored, as hints may be. */
 #define SKX_BLK_MAX_PLANS		1024
 
 /*
- * Adjacent units become one read of up to so many pages: more than that gains
- * little on any device, and small blocks lose nothing where all are read.  256
- * kB are one request of most devices, and count as one where requests are
- * limited.
+ * Most pages of one read of adjacent units.  Larger reads gain little on any
+ * device. 256 kB are one request of most devices, and count as one where
+ * requests are limited.  With it small blocks lose nothing if all pages are
+ * read.
  */
 #define SKX_BLK_RUN_PAGES		32
 
@@ -33,14 +33,15 @@ StaticAssertDecl(SKX_BLK_RUN_PAGES <= SKX_BLK_GROUP_FRAMES,
 				 "a run must fit into one group");
 
 /*
- * A unit read ahead that was not wanted while so many times the depth of
- * others were is taken for a mistake.
+ * A unit read ahead is dropped when it was not wanted while more than this
+ * many times the depth of other loads were.
  */
 #define SKX_BLK_WEED_FACTOR		3
 
 /*
- * Both are so many times as much for files that are read in passing, up to
- * 16 MB of this backend's memory.
+ * For files read in passing, the depth and this patience are multiplied by
+ * SKX_BLK_ONCE_FACTOR.  The reads take at most SKX_BLK_ONCE_PAGES (16 MB) of
+ * this backend's memory.
  */
 #define SKX_BLK_ONCE_FACTOR		4
 #define SKX_BLK_ONCE_PAGES		(16 * 1024 * 1024 / BLCKSZ)
@@ -54,7 +55,7 @@ typedef struct SkxBlkPlan
 	uint32		npages;
 } SkxBlkPlan;
 
-/* A ring buffer. */
+/* The queue of plans, a ring buffer. */
 static SkxBlkPlan *skx_blkio_plans = NULL;
 static uint32 skx_blkio_plans_next = 0;
 static uint32 skx_blkio_plans_end = 0;
@@ -68,9 +69,9 @@ skx_blkio_ahead_at(uint32 i)
 }
 
 /*
- * Starts to read what is neither in the cache yet nor in shared buffers, and
- * says of which file that is, if there is anything; false when all backends
- * together have enough under way.
+ * Starts to read those pages of a plan that are neither in the cache nor in
+ * shared buffers.  Sets *started to the file if a read was started.  Returns
+ * false if all backends together have as many reads under way as they may.
  */
 static bool
 skx_blkio_ahead_start(const SkxBlkPlan *plan, SkxBlkFile **started)
@@ -82,7 +83,7 @@ skx_blkio_ahead_start(const SkxBlkPlan *plan, SkxBlkFile **started)
 	SkxBlkLoad *load;
 	bool		turn;
 
-	/* What is pinned for a plan goes with the scan that made it. */
+	/* pins of a plan end with the scan that made it */
 	CurrentResourceOwner = plan->owner;
 	load = skx_blkio_load_new(plan->file, plan->plane, true);
 	turn = load->token = skx_blkio_depth_take(1, false) > 0;
@@ -102,10 +103,11 @@ skx_blkio_ahead_start(const SkxBlkPlan *plan, SkxBlkFile **started)
 }
 
 /*
- * How many units may be read ahead for this plan: no more than a quarter of
- * the frames, or those read first would be gone before they are wanted.  What
- * is read in passing is kept here until its last page was pinned, and a merge
- * has several runs of each input in hand.
+ * Returns how many loads may be under way ahead for this plan.  They may take
+ * no more than a quarter of the frames, since otherwise the first ones would
+ * be evicted before they are wanted.  A file read in passing has a limit of
+ * its own: its pages stay in this backend's memory until the last of them was
+ * pinned, and a merge reads several runs of each input.
  */
 static int
 skx_blkio_ahead_limit(const SkxBlkPlan *plan)
@@ -121,7 +123,10 @@ skx_blkio_ahead_limit(const SkxBlkPlan *plan)
 			   skx_blkio_cache.nframes[class] / 4 / Max(frames, 1));
 }
 
-/* Makes room for a plan if all that may be under way is. */
+/*
+ * Returns true if another load may start for this plan.  If not, it first
+ * drops loads that were not wanted for long.
+ */
 static bool
 skx_blkio_ahead_room(const SkxBlkPlan *plan)
 {
@@ -135,11 +140,10 @@ skx_blkio_ahead_room(const SkxBlkPlan *plan)
 }
 
 /*
- * Starts as many as the depth allows, this backend's and that of all.  The
- * rest waits until a unit read ahead is wanted or another was read, until other
- * backends' reads have ended, or until the scan asks for more.  A scan that
- * changes its course leaves units behind that are never pinned; in time they
- * make room for others.
+ * The other plans wait until a unit read ahead is pinned or another one was
+ * read, until reads of other backends have ended, or until the scan requests
+ * more.  A scan that changes its course leaves units that are never pinned;
+ * they are dropped in time (skx_blkio_loads_weed).
  */
 void
 skx_blkio_ahead_go(void)
@@ -155,7 +159,7 @@ skx_blkio_ahead_go(void)
 	{
 		SkxBlkPlan	plan = *skx_blkio_ahead_at(skx_blkio_plans_next);
 
-		/* For a unit that is too large for this cache there never is room. */
+		/* a plan with a limit of 0 can never be read ahead: skip it */
 		if (plan.file != NULL && skx_blkio_ahead_limit(&plan) > 0)
 		{
 			if (!skx_blkio_ahead_room(&plan))
@@ -173,7 +177,7 @@ skx_blkio_ahead_go(void)
 	}
 }
 
-/* Do pages from `next` on follow those, in the file, too? */
+/* Returns true if page `next` follows these pages, in the file, too. */
 static bool
 skx_blkio_ahead_follows(const SkxBlkFile *file, const SkxBlkPlane *plane,
 						uint32 first, uint32 npages, uint32 next)
@@ -184,8 +188,8 @@ skx_blkio_ahead_follows(const SkxBlkFile *file, const SkxBlkPlane *plane,
 }
 
 /*
- * Appends a page: to the run before it where it can be read with that, which
- * goes up or, for a scan that goes backward, down.
+ * Appends the unit of a page to the queue.  It joins the last run if it is
+ * adjacent to that, after it or before it (for a scan that goes backward).
  */
 static void
 skx_blkio_ahead_append(SkxBlkFile *file, const SkxBlkPlane *plane,

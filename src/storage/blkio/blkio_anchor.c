@@ -1,19 +1,22 @@
 /*
  * blkio_anchor.c
- *	  Where processes meet: the fixed area that leads to the cache.
+ *	  The anchor: a fixed area that leads all processes to the cache.
  *
- * Preloaded, anchor and cache are in main shared memory.  Otherwise the anchor
- * is a small area that can be had at any time (skx_compat_anchor), and the
- * first process that needs the cache puts its first piece into a dynamic shared
- * memory segment, as others do with further pieces when it is full.  These stay
- * until the server stops.  The cache leaves most of what there is to others
- * (shm/: a container's /dev/shm has 64 MB by default).  Where the server is
- * refused what seemed to be there, half of it is tried, and so on; if nothing is
- * left, the anchor says so, and there is no further attempt.  A cache that is
- * refused a further piece stays as large as it is.
- * No failure here is an error for the query: reading works without a cache.
- * The log says what is missing, once, and so does a notice to the session that
- * met with it.
+ * If the library is preloaded, anchor and cache are in main shared memory.
+ * Otherwise the anchor is a small area that can be allocated at any time
+ * (skx_compat_anchor).  The first process that needs the cache puts its first
+ * piece into a segment of dynamic shared memory.  Other processes add further
+ * pieces when the cache is full.  The pieces stay until the server stops.
+ *
+ * The cache leaves most of the free memory to other uses (shm/: a container's
+ * /dev/shm has 64 MB by default).  If the server cannot allocate what seemed
+ * to be free, half of it is tried, and so on.  If nothing can be allocated,
+ * the anchor notes that, and no further attempt is made.  A cache that is
+ * refused a further piece keeps its size.
+ *
+ * No failure here is an error for the query, since reading works without a
+ * cache.  The log says once what is missing, and so does a notice to the
+ * session in which it happened.
  */
 #include "postgres.h"
 
@@ -33,35 +36,40 @@
 
 typedef enum SkxBlkAnchorState
 {
-	SKX_BLK_ANCHOR_EMPTY,		/* the cache was not asked for yet */
+	SKX_BLK_ANCHOR_EMPTY,		/* no process has wanted the cache yet */
 	SKX_BLK_ANCHOR_MAIN,		/* cache in main shared memory */
 	SKX_BLK_ANCHOR_DYNAMIC,		/* first piece in the segment `handle` */
 	SKX_BLK_ANCHOR_FAILED		/* no memory for it */
 } SkxBlkAnchorState;
 
-/* Its size is the same in every build of a major version. */
+/* The anchor.  Its size is the same in every build for a major version. */
 typedef struct SkxBlkAnchor
 {
 	LWLock		lock;			/* held while a piece of the cache is made */
 	int			tranche;
 	uint32		state;
 	dsm_handle	handle;
-	pg_atomic_uint32 refusals;	/* a bit for each SkxBlkRefusal */
+	pg_atomic_uint32 refusals;	/* one bit for each SkxBlkRefusal */
 	int			cache_size;		/* kB, the setting when the cache was made */
 	char		why[SKX_ROOM_WHY];	/* why it is smaller than that, or "" */
 	pg_atomic_uint64 totals[SKX_BLK_NTOTALS];
 } SkxBlkAnchor;
 
-/* Not preloaded, it comes out of the little that the server has to spare. */
+/*
+ * if not preloaded, it takes from the little memory that the server has spare
+ */
 StaticAssertDecl(sizeof(SkxBlkAnchor) <= 2048, "the anchor must be small");
 
 static SkxBlkAnchor *skx_blkio_anchor = NULL;
 
-/* This process has tried, and got no anchor or no mapping. */
+/*
+ * True if this process has no anchor or could not map the cache; it does not
+ * try again.
+ */
 static bool skx_blkio_anchor_hopeless = false;
 static char skx_blkio_anchor_hopeless_why[SKX_ROOM_WHY];
 
-/* This process has made the cache, or found that there can be none. */
+/* True if this process has made the cache, or has noted that there is none. */
 static bool skx_blkio_anchor_maker = false;
 
 static shmem_request_hook_type skx_blkio_anchor_next_request = NULL;
@@ -90,9 +98,9 @@ skx_blkio_anchor_bytes(void)
 }
 
 /*
- * Size of the cache in main shared memory.  The server asks for requests once,
- * but makes its shared memory again after a crash, when the setting can be
- * another one.
+ * Bytes of the cache in main shared memory, as requested.  The server calls
+ * the request hook only once.  It makes shared memory again after a crash,
+ * when the setting can have another value.
  */
 static Size skx_blkio_anchor_reserved = 0;
 
@@ -119,7 +127,7 @@ skx_blkio_anchor_startup(void)
 	if (skx_blkio_anchor_next_startup)
 		skx_blkio_anchor_next_startup();
 
-	/* After a crash this runs again, with shared memory new. */
+	/* after a crash this runs again, with new shared memory */
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
 	skx_blkio_anchor = ShmemInitStruct(SKX_BLK_ANCHOR_NAME,
 									   sizeof(SkxBlkAnchor), &found);
@@ -147,7 +155,6 @@ skx_blkio_anchor_startup(void)
 	skx_compat_tranche_name(skx_blkio_anchor->tranche, SKX_BLK_TRANCHE_NAME);
 }
 
-/* Called while the library is loaded. */
 void
 skx_blkio_anchor_init(void)
 {
@@ -161,7 +168,10 @@ skx_blkio_anchor_init(void)
 
 /* ---- not preloaded ---- */
 
-/* Like skx_shm_attempt, with a message in the log; false when it failed. */
+/*
+ * Calls skx_shm_attempt.  If that fails, logs a message, keeps the reason and
+ * returns false.
+ */
 static bool
 skx_blkio_anchor_attempt(void (*action) (void *arg), void *arg)
 {
@@ -185,15 +195,15 @@ skx_blkio_anchor_find(void *arg)
 	skx_compat_tranche_name(skx_blkio_anchor->tranche, SKX_BLK_TRANCHE_NAME);
 }
 
-/* A cache while it is made. */
+/* A cache, or a piece of it, that is being made. */
 typedef struct SkxBlkMaking
 {
 	Size		wanted;			/* bytes of pages */
-	Size		bytes;			/* the same, to be had; 0: none */
+	Size		bytes;			/* bytes of pages that it gets; 0: no cache */
 	SkxRoomGrant grant;
 } SkxBlkMaking;
 
-/* All of the memory of a cache with so many bytes of pages. */
+/* Returns the memory of a whole cache with this many bytes of pages. */
 static Size
 skx_blkio_anchor_size(Size bytes)
 {
@@ -214,7 +224,7 @@ skx_blkio_anchor_measure(void *arg)
 	if (making->grant.bytes == total)
 		return;
 
-	/* sizes are rounded to frames, so its bookkeeping is not proportional */
+	/* not proportional, since sizes are rounded to frames */
 	making->bytes = making->grant.bytes;
 	while (making->bytes > 0 &&
 		   skx_blkio_anchor_size(making->bytes) > making->grant.bytes)
@@ -222,8 +232,8 @@ skx_blkio_anchor_measure(void *arg)
 }
 
 /*
- * Makes the first piece of a cache, or notes that there is none, unless another
- * process has.
+ * Makes the first piece of a cache, or notes that there is none.  Does nothing
+ * if another process has done either.
  */
 static void
 skx_blkio_anchor_create(void *arg)
@@ -260,7 +270,10 @@ skx_blkio_anchor_create(void *arg)
 	LWLockRelease(&anchor->lock);
 }
 
-/* A segment of the cache, for as long as this process lives. */
+/*
+ * Maps a segment of the cache until this process ends, and returns its
+ * address.
+ */
 static void *
 skx_blkio_anchor_segment(dsm_handle handle)
 {
@@ -298,7 +311,7 @@ skx_blkio_anchor_map_pieces(void *arg)
 														   header->handles[skx_blkio_cache.npieces]));
 }
 
-/* Says that there is less cache than was asked for. */
+/* Reports that the cache is smaller than configured, or missing. */
 static void
 skx_blkio_anchor_regret(int elevel, const SkxBlkMaking *making)
 {
@@ -314,7 +327,10 @@ skx_blkio_anchor_regret(int elevel, const SkxBlkMaking *making)
 			 errhint("%s", skx_shm_hint(making->grant.limit))));
 }
 
-/* Creates the cache unless another process has; smaller rather than not. */
+/*
+ * Creates the cache unless another process has.  If the memory is refused, it
+ * tries half the size, and so on.
+ */
 static void
 skx_blkio_anchor_establish(void)
 {
@@ -327,7 +343,7 @@ skx_blkio_anchor_establish(void)
 		   (why = skx_shm_attempt(skx_blkio_anchor_create,
 								  &making)) != NULL)
 	{
-		/* the first refusal tells most */
+		/* the first refusal is the most informative one */
 		if (making.grant.limit != SKX_ROOM_LIMIT_REFUSED)
 			strlcpy(making.grant.why, why, SKX_ROOM_WHY);
 		making.grant.limit = SKX_ROOM_LIMIT_REFUSED;
@@ -338,7 +354,7 @@ skx_blkio_anchor_establish(void)
 		why = NULL;
 	}
 
-	/* Reported by the backend that made it, or gave it up. */
+	/* reported only by the backend that made the cache or gave it up */
 	if (skx_blkio_anchor_maker && making.bytes < making.wanted)
 	{
 		skx_blkio_anchor_regret(LOG_SERVER_ONLY, &making);
@@ -356,7 +372,7 @@ skx_blkio_anchor_follow(void)
 	if (skx_blkio_cache.npieces == ready)
 		return true;
 
-	/* a failure releases all locks, so that there must be none */
+	/* a failure releases all locks, so this process must hold none */
 	if (InterruptHoldoffCount > 0 || skx_blkio_cache.partial)
 		return false;
 	skx_blkio_cache.partial =
@@ -364,7 +380,9 @@ skx_blkio_anchor_follow(void)
 	return !skx_blkio_cache.partial;
 }
 
-/* Makes one more piece, unless another process has or is about to. */
+/*
+ * Makes one more piece, unless another process has made one or is making one.
+ */
 static void
 skx_blkio_anchor_add_piece(void *arg)
 {
@@ -399,7 +417,10 @@ skx_blkio_anchor_add_piece(void *arg)
 	LWLockRelease(&skx_blkio_anchor->lock);
 }
 
-/* The cache stays as it is, unless it has grown meanwhile; is it so from now? */
+/*
+ * Ends the growth of the cache, unless it has grown meanwhile.  Returns true
+ * if this call has ended it.
+ */
 static bool
 skx_blkio_anchor_stop_growing(const SkxBlkMaking *making)
 {
@@ -430,7 +451,7 @@ skx_blkio_anchor_grow(void)
 	why = skx_shm_attempt(skx_blkio_anchor_add_piece, &making);
 	if (why != NULL)
 	{
-		/* the server gives up when the query is cancelled, too */
+		/* a cancelled query may be the reason of the failure */
 		if (QueryCancelPending || ProcDiePending)
 			return;
 		strlcpy(making.grant.why, why, SKX_ROOM_WHY);
@@ -445,7 +466,9 @@ skx_blkio_anchor_grow(void)
 	}
 }
 
-/* Is there an anchor?  It is looked for once. */
+/*
+ * Returns true if this process has an anchor.  It tries only once to get one.
+ */
 static bool
 skx_blkio_anchor_found(void)
 {
@@ -540,8 +563,8 @@ skx_blkio_anchor_sums(SkxBlkCounters *sums)
 		return;
 
 	/*
-	 * Against the order in which they are added to: what is a part of a count
-	 * before it is never more than that.
+	 * Read in the opposite order of their addition, so that a count that is
+	 * part of an earlier one is never larger than that.
 	 */
 	for (int i = SKX_BLK_NTOTALS; i-- > 0;)
 		n[i] = pg_atomic_read_u64(&skx_blkio_anchor->totals[i]);

@@ -2,26 +2,26 @@
  * blkio_cache.c
  *	  The life of a frame: found, claimed, loaded, pinned, evicted.
  *
- * A hash table with chains through the frame array finds the frame of a key;
- * its buckets are divided among SKX_BLK_PARTITIONS LWLocks.  A pin is an
- * atomic addition to the frame's state.  Pins are added by find and claim
- * under the partition lock, and by the clock sweep, which adds the first pin
- * of a frame and takes the frame out of the table only while that is still
- * the only one, under the exclusive lock.  So a pinned frame keeps its key,
- * and no lock is held across a read or a wait.
+ * A hash table with chains through the frame array finds the frame of a key.
+ * Its buckets are divided among SKX_BLK_PARTITIONS LWLocks.  A pin is an
+ * atomic addition to the frame's state.  The functions find and claim add pins
+ * under the partition lock.  The clock sweep adds the first pin of a frame
+ * without it.  Then it takes the frame out of the table under the exclusive
+ * lock, and only if that pin is still the only one.  So a pinned frame keeps
+ * its key, and no lock is held during a read or a wait.
  *
- * Without a pin a frame may be evicted at any time.  That gives it another
- * version, before anything is read into it, which is how a backend that looked
- * at its pages meanwhile comes to know (blkio_glance.c).
+ * A frame without a pin may be evicted at any time.  An eviction changes the
+ * version before anything is read into the frame.  By that a backend that has
+ * looked at its pages meanwhile learns of the eviction (blkio_glance.c).
  *
- * A frame that could not be read stays in the table neither valid nor busy:
- * the next backend that finds it reads it again.
+ * A frame that could not be read stays in the table, neither valid nor busy.
+ * The next backend that finds it reads it again.
  */
 #include "postgres.h"
 
 #include "storage/blkio/blkio_cache.h"
 
-/* A backend that reads ahead is waited for so long, ms. */
+/* Longest wait for a frame that another backend reads ahead, in ms. */
 #define SKX_BLK_PATIENCE		2
 
 uint32
@@ -40,7 +40,7 @@ skx_blkio_cache_hash(const SkxBlkKey *key)
 	return (uint32) h;
 }
 
-/* Are there pieces that this process has not mapped yet? */
+/* Returns true if there are pieces that this process has not mapped yet. */
 static inline bool
 skx_blkio_cache_behind(void)
 {
@@ -49,9 +49,10 @@ skx_blkio_cache_behind(void)
 }
 
 /*
- * Takes the partition lock of a hash.  NULL, and no lock, when not all of the
- * pieces can be mapped: a frame in any of them may be in a bucket, and is put
- * there only under the lock.
+ * Takes the partition lock of a hash and returns it.  Returns NULL, without a
+ * lock, if this process cannot map all pieces.  A frame of any piece may be in
+ * a bucket, and is put there only under the lock, so the number of pieces is
+ * checked under the lock.
  */
 static LWLock *
 skx_blkio_cache_lock(uint32 hash, LWLockMode mode)
@@ -76,7 +77,7 @@ skx_blkio_cache_bucket(uint32 hash)
 	return &skx_blkio_cache.buckets[hash & skx_blkio_cache.bucket_mask];
 }
 
-/* The frame of a key; the caller holds the partition lock. */
+/* Returns the frame of a key, or -1.  The caller holds the partition lock. */
 static int32
 skx_blkio_cache_search(const SkxBlkKey *key, uint32 hash)
 {
@@ -93,7 +94,7 @@ skx_blkio_cache_search(const SkxBlkKey *key, uint32 hash)
 	return i;
 }
 
-/* Adds a pin, and a use where it is one. */
+/* Adds a pin to a frame, and with `use` adds 1 to its use count. */
 static void
 skx_blkio_cache_pin(SkxBlkFrame *frame, bool use)
 {
@@ -123,7 +124,6 @@ skx_blkio_cache_find(const SkxBlkKey *key, uint32 hash, bool use)
 	return i;
 }
 
-/* Is there a frame for this key, valid or on its way? */
 bool
 skx_blkio_cache_present(const SkxBlkKey *key, uint32 hash)
 {
@@ -147,7 +147,10 @@ skx_blkio_cache_unpin(int32 i)
 	pg_atomic_fetch_sub_u64(&skx_blkio_cache_frame(i)->state, SKX_BLK_PIN);
 }
 
-/* Gives a frame out of the table, with the caller's pin only, a new state. */
+/*
+ * Sets the state of a frame that is not in the table and has no pin but the
+ * caller's.  The version stays.
+ */
 static void
 skx_blkio_cache_become(SkxBlkFrame *frame, uint64 state)
 {
@@ -158,8 +161,8 @@ skx_blkio_cache_become(SkxBlkFrame *frame, uint64 state)
 
 /*
  * Takes a frame, on which the caller has put the only pin, out of the table.
- * False when another backend has pinned it meanwhile, or the table cannot be
- * read; the caller's pin is then given back.
+ * Returns false, and releases the caller's pin, if another backend has pinned
+ * the frame meanwhile or not all pieces can be mapped.
  */
 static bool
 skx_blkio_cache_evict(int32 i)
@@ -190,7 +193,7 @@ skx_blkio_cache_evict(int32 i)
 	return true;
 }
 
-/* The frame of a class that the hand of the clock points to. */
+/* Returns the frame of a class at a position of the clock's hand. */
 static inline int32
 skx_blkio_cache_at(SkxBlkClass class, uint32 hand)
 {
@@ -210,8 +213,9 @@ skx_blkio_cache_at(SkxBlkClass class, uint32 hand)
 }
 
 /*
- * Finds a victim by the clock: a frame out of the table with one pin, the
- * caller's, or -1 when a whole round met only pinned frames.
+ * Finds a victim by the clock.  Returns a frame that is not in the table and
+ * has one pin, the caller's.  Returns -1 if all frames of a whole round are
+ * pinned.
  */
 static int32
 skx_blkio_cache_sweep(SkxBlkClass class)
@@ -292,8 +296,8 @@ skx_blkio_cache_claim(const SkxBlkKey *key, uint32 hash, SkxBlkClass class,
 }
 
 /*
- * The hand comes to where it began only when every frame has been taken.  A
- * caller that has a lock cannot make one more piece.
+ * The hand has gone once around only if every frame has been taken.  A caller
+ * that holds a lock cannot make a piece.
  */
 void
 skx_blkio_cache_grow(SkxBlkClass class)
@@ -323,7 +327,10 @@ skx_blkio_cache_reclaim(int32 i, bool ahead)
 	return false;
 }
 
-/* Notes that a frame read ahead does not come, unless it just has. */
+/*
+ * Notes that the wait for a frame read ahead was too long, unless it is loaded
+ * meanwhile.
+ */
 static void
 skx_blkio_cache_slow(SkxBlkFrame *frame)
 {
@@ -336,8 +343,8 @@ skx_blkio_cache_slow(SkxBlkFrame *frame)
 }
 
 /*
- * Once a backend has waited in vain for a frame read ahead, no other waits for
- * it until it is there.
+ * After one backend has waited in vain for a frame read ahead, no other
+ * backend waits for it until it is loaded.
  */
 SkxBlkAwaited
 skx_blkio_cache_await(int32 i, uint64 *waits)
@@ -379,7 +386,6 @@ skx_blkio_cache_await(int32 i, uint64 *waits)
 	return result;
 }
 
-/* Ends a load of this backend, well or badly; the pin remains. */
 void
 skx_blkio_cache_loaded(int32 i, bool valid)
 {
@@ -437,8 +443,8 @@ skx_blkio_cache_of(const SkxBlkFrame *frame, uint64 incarnation,
 }
 
 /*
- * Looks at keys without a lock: a frame that gets another one meanwhile may
- * lose its uses, which does no harm.
+ * Reads keys without a lock.  A frame that gets another key meanwhile may lose
+ * its use count, which does no harm.
  */
 void
 skx_blkio_cache_retire(uint64 incarnation, const SkxBlkPlane *const *planes,
@@ -496,8 +502,8 @@ skx_blkio_cache_compare(const void *a, const void *b)
 }
 
 /*
- * Looks at each frame without a lock: one that gets another key meanwhile
- * counts for the old index or for the new one.
+ * Reads each frame without a lock.  A frame that gets another key meanwhile
+ * counts for the old index or the new one.
  */
 SkxBlkCached *
 skx_blkio_cache_indexes(int *n)

@@ -1,12 +1,12 @@
 /*
  * blkio_cache_shmem.c
- *	  The cache as pieces of memory: sizes, first contents, addresses.
+ *	  The cache as pieces of memory: sizes, initial contents, addresses.
  *
- * Half of the space goes to frames of 4 pages and half to frames of one
- * page: long posting lists fill the first, dictionary, documents and
- * positions the second, and neither can push the other out.  The memory may
- * be mapped at a different address in every process, so it holds offsets, and
- * numbers of frames.
+ * Half of the space goes to frames of 4 pages and half to frames of one page.
+ * Long posting lists use the first kind.  Dictionary, documents and positions
+ * use the second.  So neither can evict the other.  The memory may be mapped
+ * at a different address in each process, so it contains offsets and numbers
+ * of frames, no pointers.
  */
 #include "postgres.h"
 
@@ -15,7 +15,7 @@
 
 SkxBlkCache skx_blkio_cache;
 
-/* Below this the clock has nothing to choose from. */
+/* Least size of the cache; below it the clock has too few frames. */
 #define SKX_BLK_MIN_BYTES		((Size) 1024 * 1024)
 
 static void
@@ -43,13 +43,16 @@ skx_blkio_cache_divide(Size bytes, bool whole, SkxBlkDivision *division)
 		return;
 	n = Max(Min(rest / piece, SKX_BLK_PIECES - 1), 1);
 
-	/* as many pages of each class in every piece */
+	/* every further piece has as many pages of one class as of the other */
 	skx_blkio_cache_split(TYPEALIGN(2 * SKX_BLK_FRAME_PAGES * BLCKSZ,
 									rest / n), division->more);
 	division->npieces += n;
 }
 
-/* Lays a piece out behind `offset` bytes of memory at that address. */
+/*
+ * Computes the layout of a piece at address `memory` whose frames begin after
+ * `offset` bytes.
+ */
 static void
 skx_blkio_cache_lay_out(uintptr_t memory, Size offset, const uint32 *nframes,
 						SkxBlkLayout *layout)
@@ -78,7 +81,7 @@ skx_blkio_cache_nbuckets(const SkxBlkDivision *division)
 	return pg_nextpower2_32(Max(frames, SKX_BLK_PARTITIONS));
 }
 
-/* What is before the frames of the first piece. */
+/* Returns the bytes before the frames of the first piece. */
 static Size
 skx_blkio_cache_head_size(const SkxBlkDivision *division)
 {
@@ -87,7 +90,10 @@ skx_blkio_cache_head_size(const SkxBlkDivision *division)
 		MAXALIGN(skx_blkio_cache_nbuckets(division) * sizeof(int32));
 }
 
-/* Memory may begin at any multiple of a cache line. */
+/*
+ * The sum includes the most that alignment can take, since the memory may
+ * begin anywhere.
+ */
 Size
 skx_blkio_cache_first_size(const SkxBlkDivision *division)
 {
@@ -145,8 +151,8 @@ skx_blkio_cache_format_frames(void *memory, const SkxBlkLayout *layout,
 }
 
 /*
- * Shared memory is mapped on page boundaries, so what is aligned here is
- * aligned in every process.
+ * Shared memory is mapped at page boundaries, so what is aligned in this
+ * process is aligned in every process.
  */
 void
 skx_blkio_cache_format(SkxBlkCacheHeader *header,
@@ -192,7 +198,7 @@ skx_blkio_cache_format_piece(void *memory, const SkxBlkDivision *division)
 	skx_blkio_cache_format_frames(memory, &layout, division->more);
 }
 
-/* Adds a piece to those of this process. */
+/* Adds a piece to the mapped pieces of this process. */
 static void
 skx_blkio_cache_map_frames(void *memory, const SkxBlkLayout *layout,
 						   const uint32 *nframes)

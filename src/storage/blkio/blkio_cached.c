@@ -1,15 +1,16 @@
 /*
  * blkio_cached.c
- *	  Pinning through the cache, for every method that reads on its own.
+ *	  Pins pages through the cache, for every method that reads by itself.
  *
- * A miss brings the whole unit of the page, as far as it is not in the cache
- * yet.  The wanted frame is claimed first and waited for while this backend
- * is loading nothing that others would wait for; its neighbours are taken only
- * if that needs no waiting.  So no two backends can wait for each other.  Where
- * the cache has no frame to give, or another backend is slow to bring it, the
- * pages go to a frame in the backend's own memory, which lasts as long as the
- * pin, and a little longer; and so do all that are not in the cache for a file
- * that is read once.
+ * A miss reads the whole unit of the page, as far as it is not in the cache.
+ * The wanted frame is claimed first.  A backend waits for it only while it
+ * loads no frame that others may wait for.  Neighbours are claimed only if
+ * that needs no wait.  So no two backends can wait for each other.
+ *
+ * The pages go to a frame in the backend's own memory if the cache has no free
+ * frame, or if another backend is slow to load it.  The same holds for all
+ * pages of a file read in passing that are not in the cache.  Such a frame is
+ * kept a little longer than the pin.
  */
 #include "postgres.h"
 
@@ -17,7 +18,7 @@
 #include "pgstat.h"
 #include "storage/blkio/blkio_cache.h"
 
-/* Pins the frame of the key; true when its pages are there. */
+/* Pins the frame of the key; returns true if it has its pages. */
 static bool
 skx_blkio_cached_take(SkxBlkFile *file, const SkxBlkKey *key,
 					  SkxBlkClass class, int32 slot)
@@ -55,7 +56,9 @@ skx_blkio_cached_take(SkxBlkFile *file, const SkxBlkKey *key,
 	return false;
 }
 
-/* Reads the frame in `slot`, and with it the rest of its unit. */
+/*
+ * Reads the frame in `slot`, and the rest of its unit if the cache takes it.
+ */
 static void
 skx_blkio_cached_read(SkxBlkFile *file, const SkxBlkPlane *plane,
 					  uint32 wanted, int32 slot)
@@ -69,7 +72,7 @@ skx_blkio_cached_read(SkxBlkFile *file, const SkxBlkPlane *plane,
 	SkxBlkGroup *group = &load->group;
 	bool		neighbours;
 
-	/* In a cache of a few units they would only push each other out. */
+	/* in a cache of a few units, neighbours would only evict each other */
 	neighbours = skx_blkio_pins_at(slot)->kind == SKX_BLK_PIN_FRAME &&
 		unit / frame_pages <= skx_blkio_cache.nframes[class] / 8;
 	for (uint32 at = first; at < end; at += frame_pages)
@@ -89,8 +92,8 @@ skx_blkio_cached_read(SkxBlkFile *file, const SkxBlkPlane *plane,
 }
 
 /*
- * Pins the frame of the key in `slot`, which is reserved, and fills it; true
- * when it had to be read.
+ * Pins the frame of the key in `slot`, which is reserved, and fills it.
+ * Returns true if it had to be read.
  */
 static bool
 skx_blkio_cached_fill(SkxBlkFile *file, const SkxBlkPlane *plane,
@@ -117,7 +120,9 @@ skx_blkio_cached_fill(SkxBlkFile *file, const SkxBlkPlane *plane,
 	return !found;
 }
 
-/* Notes whether the cache had the page, and how often it was used. */
+/*
+ * Notes for skx_blkio_met whether the cache had the frame, and its use count.
+ */
 static void
 skx_blkio_cached_meet(SkxBlkFile *file, const SkxBlkPlane *plane,
 					  const SkxBlkPin *pin)

@@ -1,7 +1,7 @@
 /*
  * blkio_choose.c
- *	  Which method reads a file: skipidx.io_method, and what `auto` makes of the
- *	  machine.
+ *	  Chooses the method that reads a file, by skipidx.io_method, and for
+ *	  `auto` by the machine.
  */
 #include "postgres.h"
 
@@ -16,15 +16,15 @@ int			skx_blkio_cache_size = 128 * 1024;
 #define SKX_BLK_DIRECT_CACHE	((Size) 1024 * 1024 * 1024)
 
 /*
- * Where the cache is large enough to stand in for the page cache, that would
- * only hold everything twice.
+ * Chooses the method for `auto`.  With a large cache, the page cache would
+ * only hold the pages a second time.
  */
 static const SkxBlkMethod *
 skx_blkio_choose_auto(void)
 {
 	bool		ring = skx_blkio_ring_ready();
 
-	/* As large as it is, not as it was asked for, but for the rounding. */
+	/* the actual size counts, with a tolerance for rounding */
 	if (skx_blkio_cache_bytes() + 1024 * 1024 > SKX_BLK_DIRECT_CACHE)
 		return ring ? &skx_blkio_method_uring_direct :
 			&skx_blkio_method_direct;

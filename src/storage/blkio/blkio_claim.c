@@ -1,6 +1,6 @@
 /*
  * blkio_claim.c
- *	  Claims frames for a read: of the cache, or in this backend's memory.
+ *	  Claims frames for a read, in the cache or in this backend's memory.
  */
 #include "postgres.h"
 
@@ -20,8 +20,8 @@ skx_blkio_claim_note(int32 slot, SkxBlkClass class, int32 frame,
 }
 
 /*
- * Pins the frame of the key if no other backend is reading it and one is free;
- * true when this backend must load it.
+ * Pins the frame of the key if no other backend is reading it and one is free.
+ * Returns true if this backend must load it.
  */
 static bool
 skx_blkio_claim_free(const SkxBlkKey *key, uint32 hash,

@@ -2,9 +2,9 @@
  * blkio_counters.c
  *	  What this backend has read, by method.
  *
- * The counts are plain variables of the process.  What has come since the
- * last time is added to the totals in shared memory when a file is closed:
- * counting costs a scan no atomic operation.
+ * The counters are plain variables of the process.  When a file is closed, the
+ * difference since the last time is added to the totals in shared memory, so
+ * that counting costs a scan no atomic operation.
  */
 #include "postgres.h"
 
@@ -22,7 +22,7 @@ const char *const skx_blkio_method_names[SKX_BLK_NMETHODS] = {
 
 SkxBlkCounters skx_blkio_mine[SKX_BLK_NMETHODS];
 
-/* What of these is in the totals already. */
+/* The part of the counts that is in the totals already. */
 static SkxBlkCounters skx_blkio_published[SKX_BLK_NMETHODS];
 
 const SkxBlkCounters *
@@ -56,7 +56,6 @@ skx_blkio_rounds(void)
 	return rounds;
 }
 
-/* Adds to the totals what has come since the last time. */
 void
 skx_blkio_counters_publish(void)
 {

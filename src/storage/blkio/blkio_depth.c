@@ -1,26 +1,28 @@
 /*
  * blkio_depth.c
- *	  How many reads all backends together have under way, and the queue for
- *	  more.
+ *	  Limits the reads that all backends together have under way, with a queue
+ *	  for further ones.
  *
- * A device that is asked by many backends at once for more than it can do
- * serves all of them late.  So there is one token for each of the reads that
- * may be under way (skipidx.io_depth_total), counted in the cache's memory;
- * where there is no cache, reads are not counted either.
+ * If many backends together request more than a device can do, it serves all
+ * of them late.  So there is one token for each read that may be under way
+ * (skipidx.io_depth_total).  Tokens are counted in the memory of the cache;
+ * without a cache, reads are not counted.
  *
- * A backend that has read ahead for a cursor may not come back for an hour to
- * see that its reads have ended.  So each backend has a word that says how
- * many tokens it has and when it took or gave the last ones, and a backend
- * that has waited for a while takes back those of backends that have done
- * neither for as long.  On a device so slow that a backend sees none of its
- * reads end in that time, more reads than the limit can be under way.  What a
- * backend gives is what its word still has, so tokens are never given back
- * twice: the total is the sum of all words, but for changes under way.  A
- * token is taken from the total first and noted then, and given back the other
- * way round; only the end of the server can come in between.
+ * A backend that has read ahead for a cursor may take an hour until it notes
+ * that its reads have ended.  So each backend has a word that says how many
+ * tokens it has, and when it last took or gave some.  A backend that has
+ * waited for a while takes back the tokens of backends that have done neither
+ * for as long.  If a device is so slow that no read of a backend ends in that
+ * time, more reads than the limit can be under way.
  *
- * A backend that finds others waiting joins the queue, or goes without, so
- * that waiters are served in order.
+ * A backend gives back at most what its word still has, so no token is given
+ * back twice.  The total is the sum of all words, apart from changes under
+ * way.  A token is first taken from the total and then noted in the word; the
+ * opposite order applies when it is given back.  Only the end of the server
+ * can come in between.
+ *
+ * A backend that finds others waiting joins the queue or takes no token, so
+ * that waiting backends are served in order.
  */
 #include "postgres.h"
 
@@ -29,10 +31,13 @@
 #include "storage/blkio/blkio_cache.h"
 #include "storage/ipc.h"
 
-/* A wait this long means that tokens may have been forgotten, in ms. */
+/*
+ * After a wait this long, and if unchanged for this long, tokens are taken
+ * back; in ms.
+ */
 #define SKX_BLK_DEPTH_PATIENCE	50
 
-/* Between two looks, should a wakeup have been missed, in ms. */
+/* Longest sleep between two attempts, in case a wakeup is missed, in ms. */
 #define SKX_BLK_DEPTH_NAP		10
 
 /*
@@ -45,13 +50,16 @@
 StaticAssertDecl(SKX_BLK_DEPTH_MOST <= SKX_BLK_DEPTH_MASK,
 				 "the tokens of a backend must fit its word");
 
-/* The callback that gives everything back at exit is in place. */
+/* True if the callback that gives back all tokens at exit is registered. */
 static bool skx_blkio_depth_registered = false;
 
-/* This backend is counted among those that wait. */
+/* True while this backend is counted in depth_waiters. */
 static bool skx_blkio_depth_queued = false;
 
-/* Not INSTR_TIME: from 19 on a process may have a clock of its own for that. */
+/*
+ * Returns the time in ms, of a clock that is the same for all processes.  From
+ * 19 on, INSTR_TIME may use a clock of the process.
+ */
 static uint64
 skx_blkio_depth_now(void)
 {
@@ -67,7 +75,7 @@ skx_blkio_depth_mine(void)
 	return &skx_blkio_cache.depths[SKX_COMPAT_BACKEND_SLOT()];
 }
 
-/* Puts tokens back into the total, and wakes waiters. */
+/* Puts tokens back into the total and wakes a waiting backend. */
 static void
 skx_blkio_depth_return(SkxBlkCacheHeader *header, uint32 n)
 {
@@ -76,7 +84,7 @@ skx_blkio_depth_return(SkxBlkCacheHeader *header, uint32 n)
 		ConditionVariableSignal(&header->depth_free);
 }
 
-/* Takes up to n tokens that are free now. */
+/* Takes up to n free tokens without waiting; returns how many. */
 static uint32
 skx_blkio_depth_try(SkxBlkCacheHeader *header, uint32 n)
 {
@@ -107,7 +115,7 @@ skx_blkio_depth_note(uint32 n)
 		;
 }
 
-/* Takes from all backends the tokens that they have had for too long. */
+/* Takes back the tokens that backends have had unchanged for too long. */
 static void
 skx_blkio_depth_reclaim(SkxBlkCacheHeader *header)
 {
@@ -127,8 +135,9 @@ skx_blkio_depth_reclaim(SkxBlkCacheHeader *header)
 }
 
 /*
- * Leaves the queue, for whatever reason.  A wakeup that came too late for this
- * backend, or for more tokens than it took, is the next one's.
+ * Leaves the queue, after success or an error.  If tokens are free, wakes the
+ * next backend, since a wakeup may have come too late for this one, or for
+ * more tokens than it took.
  */
 static void
 skx_blkio_depth_leave(SkxBlkCacheHeader *header)
@@ -140,7 +149,7 @@ skx_blkio_depth_leave(SkxBlkCacheHeader *header)
 		ConditionVariableSignal(&header->depth_free);
 }
 
-/* Waits until there is a token at least; takes up to n. */
+/* Waits for at least one token and takes up to n; returns how many. */
 static uint32
 skx_blkio_depth_wait(SkxBlkCacheHeader *header, uint32 n)
 {
@@ -173,7 +182,7 @@ skx_blkio_depth_wait(SkxBlkCacheHeader *header, uint32 n)
 	return got;
 }
 
-/* The process ends: its tokens go back at once. */
+/* Gives back all tokens when the process ends. */
 static void
 skx_blkio_depth_process_ends(int code, Datum arg)
 {

@@ -2,14 +2,15 @@
  * blkio_fd.c
  *	  Descriptors of segment files, kept open between transfers.
  *
- * The server's virtual descriptors may be closed behind our back, so these
- * are real ones, counted with AcquireExternalFD, few, and dropped least
- * recently used first.  They are known by the full physical address of the
- * relation and the number of the 1 GB file: a relation that moves or is
- * rewritten gets another address.  An address can return after its relation
- * was dropped; therefore a relcache invalidation closes the relation's
- * descriptors, and the first use after each skx_blkio_open makes sure that
- * the file still has a name.
+ * The server may close its virtual descriptors at any time.  Therefore these
+ * are real ones.  They are counted with AcquireExternalFD and few, and the
+ * least recently used is closed first.  They are identified by the physical
+ * address of the relation and the number of the 1 GB file.  A relation that
+ * moves or is rewritten gets another address.
+ *
+ * An address may be reused after its relation was dropped.  Therefore a
+ * relcache invalidation closes the descriptors of the relation.  Besides, the
+ * first use after each skx_blkio_open checks that the file still has a name.
  */
 #include "postgres.h"
 
@@ -31,8 +32,9 @@ typedef struct SkxBlkFd
 	int			users;			/* transfers under way */
 	bool		direct;
 	bool		write;
-	bool		stale;			/* close when the last user is done */
-	uint32		checked;		/* epoch of the last look at the file's name */
+	bool		stale;			/* close it when the last user has given it
+								 * back */
+	uint32		checked;		/* epoch when its name was checked */
 	uint64		used;			/* clock of the last use */
 } SkxBlkFd;
 
@@ -67,14 +69,15 @@ skx_blkio_fd_invalidate(Datum arg, Oid relid)
 	}
 }
 
-/* Files are looked at again before the next use of their descriptors. */
 void
 skx_blkio_fd_recheck(void)
 {
 	skx_blkio_fd_epoch++;
 }
 
-/* Closes the descriptor used longest ago; false when all are in use. */
+/*
+ * Closes the least recently used descriptor; returns false if all are in use.
+ */
 static bool
 skx_blkio_fd_close_oldest(void)
 {
@@ -94,7 +97,7 @@ skx_blkio_fd_close_oldest(void)
 	return true;
 }
 
-/* An entry to put a new descriptor in; NULL when all are in use. */
+/* Returns an entry for a new descriptor, or NULL if all are in use. */
 static SkxBlkFd *
 skx_blkio_fd_slot(void)
 {
@@ -126,8 +129,8 @@ skx_blkio_fd_exhausted(int fd)
 }
 
 /*
- * Where the process or the machine has no descriptor left, ours make room for
- * each other before the server's do.
+ * Opens a file.  If the process or the machine has no descriptor left, those
+ * of this module are closed before those of the server.
  */
 static int
 skx_blkio_fd_open_path(const char *path, int flags)
@@ -149,7 +152,10 @@ skx_blkio_fd_open_file(SkxLocator locator, BlockNumber segment, bool direct,
 	int			flags = (write ? O_RDWR : O_RDONLY) | PG_BINARY | O_CLOEXEC;
 	int			fd;
 
-	/* Past our share of descriptors, give up others before core's. */
+	/*
+	 * beyond the share of external descriptors, close those of this module
+	 * before the server has to close its own
+	 */
 	while (!AcquireExternalFD())
 	{
 		if (!skx_blkio_fd_close_oldest())
@@ -161,7 +167,7 @@ skx_blkio_fd_open_file(SkxLocator locator, BlockNumber segment, bool direct,
 	fd = skx_blkio_fd_open_path(path, direct ? flags | PG_O_DIRECT : flags);
 	if (fd < 0 && direct && !write && errno == EINVAL)
 	{
-		/* A file system that has no direct I/O, such as tmpfs */
+		/* a file system without direct I/O, such as tmpfs */
 		if (skx_blkio_first_refusal(SKX_BLK_REFUSAL_DIRECT))
 			ereport(LOG,
 					(errmsg("file \"%s\" cannot be read with direct I/O, skipidx reads it through the page cache",
@@ -184,7 +190,10 @@ skx_blkio_fd_open_file(SkxLocator locator, BlockNumber segment, bool direct,
 	return fd;
 }
 
-/* Has the file of an open descriptor been unlinked? */
+/*
+ * Returns true if the file of an open descriptor has been unlinked.  Checks
+ * that once per epoch.
+ */
 static bool
 skx_blkio_fd_orphaned(SkxBlkFd *entry)
 {

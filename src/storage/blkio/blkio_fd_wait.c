@@ -1,12 +1,12 @@
 /*
  * blkio_fd_wait.c
- *	  A descriptor, after a wait if transfers are under way on all of them.
+ *	  Gets a descriptor, and waits if transfers are under way on all of them.
  */
 #include "postgres.h"
 
 #include "storage/blkio/blkio_internal.h"
 
-/* The transfers are this backend's own, and one of them will end. */
+/* The wait ends, since the transfers are this backend's own. */
 int
 skx_blkio_fd_wait(Relation rel, BlockNumber block, int how, int *handle)
 {

@@ -9,16 +9,20 @@
 #include "utils/guc.h"
 #include "utils/memutils.h"
 
-/* No scan needs more pages at once to run well. */
+/* Most pins of a backend; no scan needs more pages at once to run well. */
 #define SKX_BLK_PIN_BUDGET		64
 
 /*
- * What is read in passing is read again when it is pinned again, so a merge of
- * many segments must be able to keep a few pages of each.
+ * The same for files read in passing.  A page of these that is pinned again
+ * may have to be read again, so a merge of many segments must be able to hold
+ * a few pages of each.
  */
 #define SKX_BLK_ONCE_BUDGET		1024
 
-/* How many pins one backend should hold, of the memory they come from. */
+/*
+ * Returns how many pins one backend should hold at most, as a share of the
+ * memory that they come from.
+ */
 static int
 skx_blkio_budget(const SkxBlkMethod *method, Relation rel)
 {
@@ -105,7 +109,7 @@ skx_blkio_pin_slow(SkxBlkFile *file, const SkxBlkPlane *plane,
 {
 	skx_blkio_unpin(file, ref);
 	if (ordinal >= plane->npages)
-		(void) skx_blkio_block(file->rel, plane, ordinal);	/* reports */
+		(void) skx_blkio_block(file->rel, plane, ordinal);	/* fails */
 	skx_blkio_count(file)->pins++;
 	if (file->method->pin != NULL)
 		file->method->pin(file, plane, ordinal, ref);
@@ -124,7 +128,7 @@ skx_blkio_unpin(SkxBlkFile *file, SkxBlkRef *ref)
 	{
 		SkxBlkPin  *pin = skx_blkio_pins_at(ref->slot);
 
-		/* The slot has another serial when the pin went with its owner. */
+		/* the serial differs if the pin has ended with its owner */
 		if (pin->kind != SKX_BLK_PIN_FREE && pin->serial == ref->serial)
 			skx_blkio_pins_drop(ref->slot);
 	}

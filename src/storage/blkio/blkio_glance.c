@@ -1,22 +1,23 @@
 /*
  * blkio_glance.c
- *	  A few bytes of a page, without a pin.
+ *	  Reads a few bytes of a page without a pin.
  *
  * To find the frame of a page takes a lock, and to pin and unpin it writes to
- * shared memory twice: much for one byte.  So a backend notes in which frame
- * it has pinned a page, and looks there the next time.  The frame's descriptor
- * says whether the page is still there: it is if the frame is valid and has
- * the page's key.  Then the bytes are read, and then the version must be the
- * same as before the key was looked at, else the frame may have been evicted
- * and filled with other pages in the meantime, and what was read, the key too,
- * is worth nothing.
+ * shared memory twice, which is too much for one byte.  So a backend notes in
+ * which frame it has pinned a page, and looks there next time.  The page is
+ * still there if the frame is valid and has the key of the page.  Then the
+ * bytes are read.  After that the version must be the same as before the key
+ * was read.  Otherwise the frame may have been evicted and filled with other
+ * pages meanwhile, and neither key nor bytes can be used.
  *
- * The table of notes has a fixed size, and one place for each page: it may
- * have forgotten a page, and need not be right, since the key is compared.
+ * The table of notes has a fixed size and one entry for each page; pages share
+ * entries.  An entry may be of another page, which the comparison of the key
+ * detects.
  *
- * Pages that are not in the cache, for there is none, or it has no frame to
- * give, or the server's buffers are read, are copied when they are noted: a
- * fixed number of them, each at the one place that it can have.
+ * A page is copied when it is noted if it is not in a frame of the cache.
+ * This is so without a cache, without a free frame, or with the method
+ * shared_buffers.  There is a fixed number of copies, and one slot for each
+ * page.
  */
 #include "postgres.h"
 
@@ -25,14 +26,14 @@
 #include "support/fault/fault.h"
 #include "utils/memutils.h"
 
-/* Powers of two. */
+/* Number of notes and of copies, both powers of two. */
 #define SKX_BLK_NOTES		65536
 #define SKX_BLK_COPIES		512
 
-/* So much of the cache may be filled with pages that may be wanted later. */
+/* Divisor for the share of the cache that may be filled in advance. */
 #define SKX_BLK_ROOM_SHARE	4
 
-/* A copy, with the part of a frame's state that tells that it has changed. */
+/* A copy of a page.  `state` has a version, as a frame's state does. */
 typedef struct SkxBlkCopy
 {
 	pg_atomic_uint64 state;
@@ -41,8 +42,9 @@ typedef struct SkxBlkCopy
 } SkxBlkCopy;
 
 /*
- * Frames, from 1; -1: look for a copy.  Memory that was never written to takes
- * none, and pages of one plane have places side by side.
+ * Where pages were noted: number of the frame plus 1, -1 for a copy, 0 for
+ * none.  Entries that are never written take no memory, and pages of one plane
+ * have adjacent entries.
  */
 static int32 skx_blkio_notes[SKX_BLK_NOTES];
 static SkxBlkCopy *skx_blkio_copies = NULL;
@@ -82,8 +84,8 @@ skx_blkio_glance_copy(SkxBlkFile *file, const SkxBlkPlane *plane,
 }
 
 /*
- * A frame of whose use the clock has taken something is used once more: as
- * long as nothing is evicted, nothing is written.
+ * Adds 1 to the use count of a frame if it is below the maximum.  So nothing
+ * is written to shared memory as long as the clock evicts nothing.
  */
 static inline void
 skx_blkio_glance_use(SkxBlkFrame *frame, uint64 state)
@@ -123,7 +125,10 @@ skx_blkio_glance(SkxBlkFile *file, const SkxBlkPlane *plane, uint32 ordinal,
 	return true;
 }
 
-/* Copies of pages that were there before are those no longer. */
+/*
+ * Copies the page.  Glances at a page that had the slot before do not hold
+ * after that.
+ */
 static void
 skx_blkio_note_copy(SkxBlkFile *file, const SkxBlkRef *ref)
 {

@@ -2,10 +2,10 @@
  * blkio_hint.c
  *	  Tells the kernel of blocks that the server will read.
  *
- * PrefetchBuffer() tells it of one block at a time, and the device reads them
- * one at a time then, where one request for all of a run is as fast as the
- * kernel's own read-ahead (16 blocks of 8 kB backward: 7.6 us each in one
- * request, 16 in requests of their own, 62 without; bench/results, io).
+ * PrefetchBuffer() tells it of one block at a time, so the device reads them
+ * one at a time.  One request for all blocks of a run is as fast as the
+ * kernel's own read-ahead. (16 blocks of 8 kB backward took 7.6 us each in one
+ * request, 16 us in requests of their own, 62 us without; bench/results, io.)
  */
 #include "postgres.h"
 

@@ -1,12 +1,13 @@
 /*
  * blkio_load.c
- *	  Fills frames with verified pages: what is resident from shared buffers
- *	  first, and only then the rest from the file (blkio_resident.c).
+ *	  Fills frames with verified pages.  It copies the resident ones from
+ *	  shared buffers first, and reads the others from the file
+ *	  (blkio_resident.c).
  *
- * While a read is under way the kernel writes into the frames' memory, so
- * these must stay pinned, whatever happens to the query: an owner that ends
- * waits for the reads of its loads.  By then the scan's memory may be gone,
- * and a load that is abandoned looks at nothing but itself.
+ * While a read is under way the kernel writes into the memory of the frames,
+ * so they must stay pinned even if the query ends.  Therefore an owner that
+ * ends waits for the reads of its loads.  By then the memory of the scan may
+ * be freed, so code that drops a load must not use its file.
  */
 #include "postgres.h"
 
@@ -17,16 +18,16 @@
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
-/* Loads that can exist at a time: those read ahead, and one pinned for. */
+/* Most loads that exist at a time: those read ahead, and one for a pin. */
 #define SKX_BLK_MAX_LOADS		(SKX_BLK_MAX_AHEAD + 8)
 
 int			skx_blkio_loads_ahead = 0;
 
 static SkxBlkLoad *skx_blkio_loads[SKX_BLK_MAX_LOADS];
-static int	skx_blkio_nloads = 0;	/* allocated, in use or not */
+static int	skx_blkio_nloads = 0;	/* allocated, used or free */
 static int	skx_blkio_loads_used = 0;
-static uint32 skx_blkio_load_clock = 0; /* loads that were wanted so far */
-static uint32 skx_blkio_load_round = 0; /* of the loads that are asked for */
+static uint32 skx_blkio_load_clock = 0; /* loads finished so far */
+static uint32 skx_blkio_load_round = 0; /* round of new reads */
 
 static SkxBlkLoad *
 skx_blkio_load_unused(void)
@@ -83,7 +84,7 @@ skx_blkio_load_add(SkxBlkLoad *load, int32 slot, uint32 first)
 	skx_blkio_pins_ahead += load->ahead;
 }
 
-/* Lists the pages of the group: where they lie and where they go. */
+/* Lists the pages of the group, with their blocks and their memory. */
 static void
 skx_blkio_load_plan(SkxBlkLoad *load)
 {
@@ -109,7 +110,7 @@ skx_blkio_load_plan(SkxBlkLoad *load)
 	}
 }
 
-/* No transfer is under way any more. */
+/* Gives back the token of a load of which no transfer is under way. */
 static void
 skx_blkio_load_ended(SkxBlkLoad *load)
 {
@@ -118,7 +119,7 @@ skx_blkio_load_ended(SkxBlkLoad *load)
 	load->token = false;
 }
 
-/* One of its transfers has ended in the ring. */
+/* Takes note that a transfer of a load has ended in the ring. */
 static void
 skx_blkio_load_one_ended(SkxBlkTransfer *transfer)
 {
@@ -126,7 +127,10 @@ skx_blkio_load_one_ended(SkxBlkTransfer *transfer)
 		skx_blkio_load_ended(transfer->load);
 }
 
-/* Makes transfers of neighbouring pages within one segment file. */
+/*
+ * Makes the transfers: one for each run of adjacent blocks in one segment
+ * file.
+ */
 static void
 skx_blkio_load_join(SkxBlkLoad *load)
 {
@@ -197,7 +201,7 @@ skx_blkio_load_failed(Relation rel, const SkxBlkTransfer *transfer)
 						RelationGetRelationName(rel))));
 }
 
-/* Counts requests as they go to the kernel. */
+/* Counts the requests of a load that is about to start. */
 static void
 skx_blkio_load_count(SkxBlkLoad *load)
 {
@@ -223,7 +227,7 @@ skx_blkio_load_count(SkxBlkLoad *load)
 
 /*
  * Waits for the reads of a load.  A signal may end a wait early; with
- * `interrupts` that is looked at.
+ * `interrupts` it is served.
  */
 static void
 skx_blkio_load_wait(SkxBlkLoad *load, bool interrupts)
@@ -237,8 +241,9 @@ skx_blkio_load_wait(SkxBlkLoad *load, bool interrupts)
 }
 
 /*
- * May a read by other means succeed?  All but the first two are what io_uring
- * says when it is short of memory or threads, or cannot do this read at all.
+ * Returns true if preadv may succeed after this error.  All errors but the
+ * first two are what io_uring reports if it lacks memory or threads, or cannot
+ * do this read at all.
  */
 static bool
 skx_blkio_load_again(int error)
@@ -249,8 +254,8 @@ skx_blkio_load_again(int error)
 }
 
 /*
- * What io_uring did not bring, for want of a moment's resources or because
- * it is not there, is asked for again, and then it is an error.
+ * Reads with preadv what io_uring did not read, for lack of resources or of
+ * support.  If that fails too, raises the error.
  */
 static void
 skx_blkio_load_settle(SkxBlkLoad *load)
@@ -286,7 +291,8 @@ skx_blkio_load_time(SkxBlkLoad *load, void (*what) (SkxBlkLoad *load))
 }
 
 /*
- * One read that is wanted now gains nothing by the ring.
+ * Begins the reads of a load.  A single read that is wanted at once gains
+ * nothing by the ring.
  */
 static void
 skx_blkio_load_begin(SkxBlkLoad *load)
@@ -306,8 +312,9 @@ skx_blkio_load_begin(SkxBlkLoad *load)
 }
 
 /*
- * Waits for its turn among all backends.  One that has reads under way itself
- * goes on: others may be waiting for those to be taken notice of.
+ * Waits for the load's turn among all backends.  A backend that has reads
+ * under way does not wait: others may be waiting for the tokens of these
+ * reads.
  */
 static void
 skx_blkio_load_turn(SkxBlkLoad *load)
@@ -328,8 +335,9 @@ skx_blkio_load_end(SkxBlkLoad *load)
 }
 
 /*
- * Checks one page.  A buffer's checksum is stale while it is dirty, so only a
- * page from the file is held against its own; the identity of both is.
+ * Verifies one page.  A dirty buffer has a stale checksum, so the checksum
+ * counts only for pages from the file.  The `verify` function is called for
+ * both.
  */
 static bool
 skx_blkio_load_sound(SkxBlkLoad *load, int i, bool report)
@@ -386,9 +394,10 @@ skx_blkio_load_start(SkxBlkLoad *load)
 }
 
 /*
- * The first load of a round that is wanted ends the round: what is asked for
- * from then on may depend on what it brings.  That it has ended meanwhile
- * makes no difference, so that the number does not depend on the device.
+ * Ends the round of a load that is wanted.  What is requested after that may
+ * depend on the pages of this load, so it belongs to the next round.  Whether
+ * the reads have ended already makes no difference, so that the number of
+ * rounds does not depend on the device.
  */
 static void
 skx_blkio_load_end_round(SkxBlkLoad *load)
@@ -399,7 +408,10 @@ skx_blkio_load_end_round(SkxBlkLoad *load)
 	skx_blkio_count(load->file)->rounds++;
 }
 
-/* An error may have ended the start of one read ahead, in whatever scan. */
+/*
+ * Starts a load ahead of pins again, whose start was ended by an error,
+ * perhaps in another scan.
+ */
 static void
 skx_blkio_load_restart(SkxBlkLoad *load)
 {
@@ -437,7 +449,7 @@ skx_blkio_load_finish(SkxBlkLoad *load)
 	}
 }
 
-/* Has a load come that is about to be dropped, and is all of it sound? */
+/* Returns true if all pages of a load have been read and are sound. */
 static bool
 skx_blkio_load_came(SkxBlkLoad *load)
 {
@@ -457,9 +469,9 @@ skx_blkio_load_came(SkxBlkLoad *load)
 }
 
 /*
- * What was read ahead and is not wanted stays in the cache, or a query that
- * asks for it in vain would read it again each time.  Nothing is reported of
- * it.
+ * Leaves the pages of a load that is about to be dropped in the cache, if they
+ * are sound.  Otherwise a query that requests them in vain would read them
+ * again each time.  Damage is not reported.
  */
 static void
 skx_blkio_load_keep(SkxBlkLoad *load)
@@ -550,7 +562,7 @@ skx_blkio_loads_end(ResourceOwner owner, SkxBlkFile *file)
 			(owner == NULL || load->owner == owner) &&
 			(file == NULL || (load->file == file && load->ahead)))
 		{
-			/* an owner may have outlived the file */
+			/* without `file`, the load's file may be freed already */
 			if (file != NULL)
 				skx_blkio_load_keep(load);
 			skx_blkio_load_drop(load);

@@ -1,29 +1,29 @@
 /*
  * blkio_marks.c
- *	  Bits that only the cache has.
+ *	  Sets of bits that only the cache has.
  *
- * A page of them is a frame of the cache without a place in a file: it is made
- * of zeros when the first number of it is marked, and gone when it is evicted.
- * Its bits change under pins alone, which are held for no longer than it takes
- * to look at them or to set one: nothing that can fail happens meanwhile, so
- * that no resource owner has to know.
+ * A page of a set is a frame of the cache that belongs to no file.  It is made
+ * with zeros when the first of its bits is set, and the bits are lost when it
+ * is evicted.  Bits change only under pins.  A pin lasts only while bits are
+ * read or one is set.  Nothing that can fail happens meanwhile, so these pins
+ * need no resource owner.
  *
- * The first page of a set has the groups of all, and so has to be there for any
- * of them to be found.
+ * The first page of a set tells which groups of pages have bits.  Therefore
+ * callers find no bits while it is missing.
  */
 #include "postgres.h"
 
 #include "storage/blkio/blkio_cache.h"
 #include "storage/blkio/blkio_marks.h"
 
-/* No plane of a segment has this bit. */
+/* A bit of planes in keys that no plane of a segment has. */
 #define SKX_BLK_MARKS_PLANE		0x100
 
-/* Of a page, before its bits. */
+/* Head of a page, before its bits. */
 typedef struct SkxBlkMarksHead
 {
 	SkxLocator	locator;
-	pg_atomic_uint64 groups;	/* in the first page */
+	pg_atomic_uint64 groups;	/* used in the first page */
 } SkxBlkMarksHead;
 
 StaticAssertDecl(sizeof(SkxBlkMarksHead) <= BLCKSZ - SKX_BLK_MARKS_BYTES,
@@ -43,8 +43,9 @@ skx_blkio_marks_head(int32 frame)
 }
 
 /*
- * That the file is in the key makes sets of copies differ, most often; that it
- * is in the head, always.
+ * Sets `key` to the key of a page.  The file is part of the salt, so keys of
+ * copies are most often different.  It is also in the head of the page, where
+ * it always tells them apart.
  */
 static void
 skx_blkio_marks_key(const SkxBlkMarks *marks, uint32 page, SkxBlkKey *key)
@@ -58,7 +59,7 @@ skx_blkio_marks_key(const SkxBlkMarks *marks, uint32 page, SkxBlkKey *key)
 	key->plane = SKX_BLK_MARKS_PLANE | marks->plane;
 }
 
-/* Has a pinned frame bits, and of this file? */
+/* Returns true if a pinned frame is valid and has bits of this file. */
 static bool
 skx_blkio_marks_is_of(const SkxBlkMarks *marks, int32 frame)
 {
@@ -67,7 +68,7 @@ skx_blkio_marks_is_of(const SkxBlkMarks *marks, int32 frame)
 						   marks->locator);
 }
 
-/* The frame of a page, pinned; -1: there is none. */
+/* Returns the frame of a page, pinned, or -1 if there is none. */
 static int32
 skx_blkio_marks_find(const SkxBlkMarks *marks, uint32 page)
 {
@@ -86,7 +87,10 @@ skx_blkio_marks_find(const SkxBlkMarks *marks, uint32 page)
 	return frame;
 }
 
-/* The same, made where there is none; -1: the cache has no room. */
+/*
+ * Does the same, but makes the page if it is missing.  Returns -1 if the cache
+ * has no free frame.
+ */
 static int32
 skx_blkio_marks_make(const SkxBlkMarks *marks, uint32 page)
 {

@@ -1,17 +1,18 @@
 /*
  * blkio_mend.c
- *	  After a write that has failed: no page stays torn in the file.
+ *	  Repairs pages after a failed write, so that none stays torn in the file.
  *
- * What was to be written was not in use, and is not now; but tools that copy or
- * verify the server's files read all pages, and refuse one whose checksum is
- * wrong.  So each page that may have been written in part is read, and if it is
- * neither what it was to be nor sound, it is written again, alone, the way it
- * was.  Where that fails too, the buffer manager gets it as a page that has
- * changed, and writes it when it can, as any other.
+ * Nothing refers to the pages that were to be written, but tools that copy or
+ * verify the server's files read all pages.  They refuse a page whose checksum
+ * is wrong.  So each page that may have been written in part is read.  If it
+ * is neither the new page nor sound, it is written again, alone, in the same
+ * way.  If that fails too, the buffer manager gets it as a dirty page, which
+ * it writes later like any other.
  *
- * But not where the device refuses: through the page cache a page that cannot
- * be written fails at the sync, and with it the server.  Then the page stays as
- * it is, which skipidx_check() tells from damage.
+ * This is not done if the device reports an I/O error.  Through the page
+ * cache, a page that cannot be written makes the sync fail, which stops the
+ * server.  Then the page stays torn; skipidx_check() distinguishes that from
+ * damage.
  */
 #include "postgres.h"
 
@@ -25,10 +26,14 @@ typedef struct SkxBlkMend
 	Relation	rel;
 	bool		direct;			/* written past the page cache */
 	BlockNumber block;
-	char	   *page;			/* what it was to be */
+	char	   *page;			/* the new contents */
 } SkxBlkMend;
 
-/* Without checksums a torn page cannot be told from an old one. */
+/*
+ * Returns true if the file has the new page or another sound one.  Without
+ * checksums a torn page cannot be told from an old one, so only the new page
+ * counts.
+ */
 static bool
 skx_blkio_mend_sound(const SkxBlkMend *m)
 {
@@ -69,7 +74,7 @@ skx_blkio_mend_install(const SkxBlkMend *m)
 	skx_blkio_install(m->rel, m->block, m->page, true);
 }
 
-/* SQLSTATE of the error that ends the step, or 0. */
+/* Runs a step.  Returns the SQLSTATE of the error that ended it, or 0. */
 static int
 skx_blkio_mend_try(const SkxBlkMend *m, void (*step) (const SkxBlkMend *m))
 {
@@ -85,7 +90,7 @@ skx_blkio_mend_try(const SkxBlkMend *m, void (*step) (const SkxBlkMend *m))
 		state = geterrcode();
 		MemoryContextSwitchTo(context);
 		FlushErrorState();
-		/* an error lets interrupts go on */
+		/* an error has ended the hold of interrupts */
 		HOLD_INTERRUPTS();
 	}
 	PG_END_TRY();

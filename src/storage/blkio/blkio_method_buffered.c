@@ -2,8 +2,8 @@
  * blkio_method_buffered.c
  *	  Reads through the operating system's page cache.
  *
- * The descriptors carry POSIX_FADV_RANDOM: the units asked for are as large
- * as is worth reading, and the kernel's own read-ahead would only add to them.
+ * The descriptors have POSIX_FADV_RANDOM: the units are as large as is worth
+ * reading at once, and the kernel's own read-ahead would only add to them.
  */
 #include "postgres.h"
 

@@ -1,13 +1,13 @@
 /*
  * blkio_method_bufmgr.c
- *	  Reads through the server's buffer manager, a page at a time.
+ *	  Reads through the server's buffer manager, one page at a time.
  *
- * Needs nothing, works for temporary relations too (their pages lie in local
- * buffers), and shows any page as the server sees it.  Segment pages do not
- * change, so a pin suffices and no content lock is taken.  When a page came
- * into its buffer is unknown, so it is verified at every pin.  What is read in
- * passing goes through a ring of a few buffers, as the server's own full scans
- * do, but for pages that are pinned longer than the ring lasts.
+ * This works without a cache, and for temporary relations, whose pages are in
+ * local buffers.  It shows any page as the server sees it.  Segment pages do
+ * not change, so a pin suffices and no content lock is taken.  It is not known
+ * when a page came into its buffer, so it is verified at every pin.  Reads in
+ * passing use a ring of a few buffers, as the server's own full scans do;
+ * buffers that are pinned when the ring returns to them are replaced in it.
  */
 #include "postgres.h"
 

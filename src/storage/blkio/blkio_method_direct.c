@@ -1,9 +1,10 @@
 /*
  * blkio_method_direct.c
- *	  Reads past the page cache, one after the other.
+ *	  Reads past the page cache, one transfer after the other.
  *
- * Pages are kept once, in the module's own cache, and a cold read moves only
- * what was asked for.  Nothing is read ahead: preadv waits for what it reads.
+ * Pages are kept only once, in the module's own cache, and a cold read
+ * transfers only the requested pages.  Nothing is read ahead, since preadv
+ * waits for its read.
  */
 #include "postgres.h"
 

@@ -2,8 +2,9 @@
  * blkio_method_uring.c
  *	  Reads through io_uring: many at once, and ahead of their use.
  *
- * With O_DIRECT the device works on all of them at a time; through the page
- * cache, what is in it is copied at once and the rest is read meanwhile.
+ * With O_DIRECT the device works on all reads at the same time.  Through the
+ * page cache, pages in it are copied at once, and the others are read while
+ * the backend goes on.
  */
 #include "postgres.h"
 

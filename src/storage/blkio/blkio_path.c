@@ -1,25 +1,28 @@
 /*
  * blkio_path.c
- *	  Does a file hold the pages of its relation as they are?
+ *	  Finds out whether a file holds the pages of its relation as they are.
  *
- * The server's storage manager may be another than its own: one that encrypts
- * or compresses pages, or keeps them elsewhere.  What goes past it would be
- * read as garbage, and written in clear text.  Nothing in the server says that
- * one is there, so the file is asked: a page that the storage manager has
- * written must be found by a read of the file, bit for bit.  A new index gives
- * it a page of random bytes, in the first block that this process is going to
- * write, or block 0 if several write together; later it is the metapage, whose
- * buffer is written out before, and held so that it cannot change until the file
- * has been read.  So a dirty buffer, replay or a crash before make no
- * difference.
+ * The server may use a storage manager other than its own: one that encrypts
+ * or compresses pages, or keeps them elsewhere.  A read past it would return
+ * garbage, and a write past it would leave clear text.  The server does not
+ * tell whether there is one, so the file is compared.  A read of the file must
+ * find a page that the storage manager has written, bit for bit.
  *
- * A storage manager that writes later, or only when told to sync, does not
- * pass: its file is not what it would read.
+ * For a new index that is a page of random bytes.  It is written to the first
+ * block that this process is going to write, or to block 0 if several
+ * processes write together.  For an index in use it is the metapage.  Its
+ * buffer is written out first, and locked so that it cannot change until the
+ * file has been read.  Therefore a dirty buffer, replay or an earlier crash
+ * make no difference.
  *
- * What was found of a file in use holds until the server stops, and is
- * remembered for all processes in the memory of the cache.  There is room for
- * many files; which of them is forgotten is asked again.  In doubt the answer
- * is no: going through the server is right with every storage manager.
+ * A storage manager that writes later, or only at a sync, does not pass, since
+ * its file differs from what it would read.
+ *
+ * The result for a file in use is valid until the server stops.  It is kept
+ * for all processes in the memory of the cache.  That table has entries for
+ * many files; a file whose entry was overwritten is compared again.  In doubt
+ * the answer is no, since reads and writes through the server are correct with
+ * every storage manager.
  */
 #include "postgres.h"
 
@@ -32,20 +35,25 @@
 #include "storage/smgr.h"
 #include "utils/wait_event.h"
 
-/* The page of a file in use that is compared: every index has it. */
+/* Block of the page of a file in use that is compared; every index has it. */
 #define SKX_BLK_PATH_BLOCK		0
 
-/* A comparison that fails is made again, and again, this much later, us. */
+/*
+ * Number of comparisons before the result counts as negative, and the pause
+ * between them in us.
+ */
 #define SKX_BLK_PATH_TRIES		3
 #define SKX_BLK_PATH_PAUSE		1000
 
-/* Places of the table where an answer may be. */
+/* Number of table entries that the answer for a file may be in. */
 #define SKX_BLK_PATH_WAYS		4
 
-/* What is known, in the low bits of a word; above them the key's hash. */
+/*
+ * The answer is in the low bits of an entry, the hash of the key above them.
+ */
 #define SKX_BLK_PATH_MASK		UINT64CONST(3)
 
-/* Without a cache, what this process has found; it has few files then. */
+/* The table of this process, used without a cache. */
 static pg_atomic_uint64 skx_blkio_paths_mine[SKX_BLK_PATHS_MINE];
 static bool skx_blkio_paths_ready = false;
 
@@ -65,7 +73,7 @@ skx_blkio_path_begin(SkxBlkPathPages *pages)
 	pages->raw = pages->wanted + BLCKSZ;
 }
 
-/* The table of answers, and its size: a power of two. */
+/* Returns the table of answers, and its size, a power of two. */
 static pg_atomic_uint64 *
 skx_blkio_path_table(uint32 *size)
 {
@@ -85,8 +93,9 @@ skx_blkio_path_table(uint32 *size)
 }
 
 /*
- * The address of a file can be another's one day, its incarnation cannot; an
- * index and its copy have the same one in different places.
+ * Returns the hash of a file's key.  The address alone may be reused for
+ * another file, the incarnation is not.  An index and its copy share the
+ * incarnation and have different addresses.
  */
 static uint64
 skx_blkio_path_key(Relation rel, uint64 incarnation)
@@ -115,8 +124,8 @@ skx_blkio_path_recall(uint64 key)
 }
 
 /*
- * Two processes that do this at a time lose an answer at worst, which is then
- * asked for again.
+ * Stores an answer.  If two processes do this at the same time, an answer may
+ * be lost; that file is compared again.
  */
 static void
 skx_blkio_path_remember(uint64 key, SkxBlkPath path)
@@ -140,8 +149,8 @@ skx_blkio_path_remember(uint64 key, SkxBlkPath path)
 }
 
 /*
- * Reads the block past the server.  A file that is not there, or too short, is
- * an answer; no descriptor or a failed device is none.
+ * Reads the block past the server.  Returns REFUSED if the file is missing or
+ * too short, and UNKNOWN without a descriptor or after a failed read.
  */
 static SkxBlkPath
 skx_blkio_path_read(Relation rel, BlockNumber block, char *page)
@@ -157,10 +166,10 @@ skx_blkio_path_read(Relation rel, BlockNumber block, char *page)
 }
 
 /*
- * Compares the metapage in shared buffers with the file.  With the content
- * lock shared the page does not change, and when it has been written out the
- * file has what the storage manager made of just this page.  Its checksum was
- * put into the copy that was written.
+ * Compares the metapage in shared buffers with the file.  The page does not
+ * change while its content is locked shared.  After the flush the file has
+ * what the storage manager made of this page.  The checksum is not compared:
+ * only the copy that was written has it.
  */
 static SkxBlkPath
 skx_blkio_path_compare(Relation rel, SkxBlkPathPages *pages)
@@ -176,7 +185,7 @@ skx_blkio_path_compare(Relation rel, SkxBlkPathPages *pages)
 	if (path != SKX_BLK_PATH_PROVEN)
 		return path;
 
-	/* zeros prove nothing */
+	/* a page of zeros proves nothing */
 	if (PageIsNew((Page) pages->wanted))
 		return SKX_BLK_PATH_UNKNOWN;
 	((PageHeader) pages->wanted)->pd_checksum =
@@ -186,8 +195,8 @@ skx_blkio_path_compare(Relation rel, SkxBlkPathPages *pages)
 }
 
 /*
- * Writes a page of random bytes, in the form of a sound page since the file
- * may be copied meanwhile, and looks for it.
+ * Writes a page of random bytes and compares it with the file.  It has the
+ * form of a sound page, since the file may be copied meanwhile.
  */
 static SkxBlkPath
 skx_blkio_path_try(Relation rel, BlockNumber block, SkxBlkPathPages *pages)

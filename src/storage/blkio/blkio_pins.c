@@ -2,12 +2,12 @@
  * blkio_pins.c
  *	  What this backend has pinned.
  *
- * Every pin, whatever the method, has a slot in one table.  A slot knows its
- * resource owner, so that an abort gives back what the code it interrupted
- * held, and an explicit unpin works whichever owner is current then: a
- * cursor is opened, read and closed under different ones.  A frame that this
- * backend was loading when its owner went is marked failed; a backend that
- * waits for it reads it instead.
+ * Every pin of any method has a slot in one table.  The slot notes the
+ * resource owner.  So an abort releases what the interrupted code held, and an
+ * explicit unpin works whichever owner is current: a cursor is opened, read
+ * and closed under different ones.  If an owner ends while this backend loads
+ * a frame, the load is marked failed, and a backend that waits for the frame
+ * reads it.
  */
 #include "postgres.h"
 
@@ -24,7 +24,10 @@ static uint32 skx_blkio_pins_serial = 0;
 
 int			skx_blkio_pins_ahead = 0;
 
-/* Gives up what a slot holds; core has released buffers when it is gone. */
+/*
+ * Releases what a slot holds.  With `owner_gone` the server has released the
+ * buffer already.
+ */
 static void
 skx_blkio_pins_release(int32 slot, bool owner_gone)
 {
@@ -62,7 +65,8 @@ skx_blkio_pins_release(int32 slot, bool owner_gone)
 }
 
 /*
- * Core warns about buffers still pinned at commit; frames get the same.
+ * The server warns about buffers that are still pinned at commit; for frames
+ * this function does.
  */
 void
 skx_blkio_pins_end(ResourceOwner owner, bool commit)
@@ -111,7 +115,6 @@ skx_blkio_pins_grow(void)
 	skx_blkio_pins_size = size;
 }
 
-/* Reserves a slot, so that what is pinned next can be noted without fail. */
 int32
 skx_blkio_pins_take(void)
 {
@@ -133,7 +136,6 @@ skx_blkio_pins_take(void)
 	return slot;
 }
 
-/* Valid until the next take. */
 SkxBlkPin *
 skx_blkio_pins_at(int32 slot)
 {
@@ -186,7 +188,6 @@ skx_blkio_pins_private(int32 slot, SkxBlkClass class, const SkxBlkKey *key)
 	return found;
 }
 
-/* The pages of a frame are there and verified. */
 void
 skx_blkio_pins_loaded(int32 slot)
 {

@@ -12,7 +12,7 @@
 #include "support/fault/fault.h"
 #include "utils/wait_event.h"
 
-/* One call, from where the transfer has got to; bytes, or -errno. */
+/* Makes one call, from `done` bytes on.  Returns the bytes read, or -errno. */
 static ssize_t
 skx_blkio_pread_some(SkxBlkFile *file, const SkxBlkTransfer *transfer,
 					 const struct iovec *iov, int niov, bool fresh)
@@ -37,8 +37,8 @@ skx_blkio_pread_some(SkxBlkFile *file, const SkxBlkTransfer *transfer,
 }
 
 /*
- * Reads a transfer from its start as far as the file goes.  `fresh` asks for
- * a newly opened descriptor.
+ * Reads a transfer from its start up to the end of the file.  `fresh` demands
+ * a new descriptor.
  */
 static void
 skx_blkio_pread_one(SkxBlkFile *file, SkxBlkTransfer *transfer, bool fresh)
@@ -84,7 +84,7 @@ skx_blkio_pread(SkxBlkFile *file, SkxBlkTransfer *transfers, int n)
 	{
 		skx_blkio_pread_one(file, &transfers[i], false);
 
-		/* An end of file may be that of a file that exists no more. */
+		/* the end may be that of a file that has been replaced */
 		if (transfers[i].error == 0 &&
 			transfers[i].done < (size_t) transfers[i].npages * BLCKSZ)
 			skx_blkio_pread_one(file, &transfers[i], true);

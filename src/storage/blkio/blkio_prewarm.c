@@ -1,11 +1,11 @@
 /*
  * blkio_prewarm.c
- *	  Brings all pages of some planes into memory, as far as there is room.
+ *	  Reads all pages of some planes into memory, as far as they fit.
  *
- * The runs of all planes are gone through in the order of the file.  Frames of
- * one class are read as long as those read first are still there: the clock
- * takes them in the order they came, so when the first has gone, each further
- * one would push out another that was just read.
+ * The runs of all planes are read in the order of the file.  Reading of one
+ * class of frames ends when the first frame read has been evicted.  The clock
+ * evicts them in the order they came, so each further one would evict another
+ * that was just read.
  */
 #include "postgres.h"
 
@@ -13,11 +13,11 @@
 #include "storage/bufmgr.h"
 #include "utils/guc.h"
 
-/* Pages asked for ahead of those being pinned, and in one go. */
+/* Pages prefetched ahead of the pins, and most pages of one prefetch. */
 #define SKX_BLK_WARM_AHEAD		512
 #define SKX_BLK_WARM_STEP		64
 
-/* Frames between two looks at the first. */
+/* Frames between two checks of the first one. */
 #define SKX_BLK_WARM_LOOK		16
 
 typedef struct SkxBlkWarmRun
@@ -26,14 +26,14 @@ typedef struct SkxBlkWarmRun
 	SkxBlkRun	run;
 } SkxBlkWarmRun;
 
-/* What has been brought of one class of frames. */
+/* What has been read for one class of frames. */
 typedef struct SkxBlkWarmClass
 {
 	uint64		most;			/* frames that fit */
 	uint64		n;				/* frames so far */
 	uint64		asked;			/* pages prefetched */
-	const SkxBlkPlane *plane;	/* of the first, NULL: none yet, or one that
-								 * cannot be looked for */
+	const SkxBlkPlane *plane;	/* plane of the first frame; NULL if there is
+								 * none or it cannot be looked up */
 	uint32		first;			/* its first page */
 	uint32		frame_pages;
 	bool		full;
@@ -45,9 +45,10 @@ typedef struct SkxBlkWarm
 	SkxBlkWarmClass classes[SKX_BLK_NCLASSES];
 	SkxBlkWarmRun *runs;		/* by block */
 	int			nruns;
-	uint64		pinned;			/* pages of runs, gone through or passed over */
-	uint64		asked;			/* ditto, prefetched */
-	int			next;			/* run of the page to ask for next */
+	uint64		pinned;			/* pages of runs that were pinned or skipped */
+	uint64		asked;			/* pages of runs that were prefetched or
+								 * skipped */
+	int			next;			/* run of the page to prefetch next */
 	uint32		next_page;		/* in that run */
 } SkxBlkWarm;
 
@@ -60,7 +61,7 @@ skx_blkio_prewarm_compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The runs of all planes, by block. */
+/* Returns the runs of all planes in the order of blocks. */
 static SkxBlkWarmRun *
 skx_blkio_prewarm_runs(const SkxBlkPlane *const *planes, int nplanes, int *n)
 {
@@ -98,7 +99,10 @@ skx_blkio_prewarm_class(SkxBlkWarm *warm, const SkxBlkPlane *plane)
 	return &warm->classes[skx_blkio_class(plane)];
 }
 
-/* Is the page in the memory that this method reads into? */
+/*
+ * Returns true if the page is in the cache, or with shared_buffers in shared
+ * buffers.
+ */
 static bool
 skx_blkio_prewarm_has(SkxBlkFile *file, const SkxBlkPlane *plane,
 					  uint32 ordinal)
@@ -110,7 +114,7 @@ skx_blkio_prewarm_has(SkxBlkFile *file, const SkxBlkPlane *plane,
 						   skx_blkio_block(file->rel, plane, ordinal));
 }
 
-/* Counts the frame just pinned; is that class full now? */
+/* Counts the frame just pinned, and notes whether its class is full. */
 static void
 skx_blkio_prewarm_count(SkxBlkWarm *warm, const SkxBlkRef *ref)
 {
@@ -130,7 +134,7 @@ skx_blkio_prewarm_count(SkxBlkWarm *warm, const SkxBlkRef *ref)
 											 class->first);
 }
 
-/* Asks for pages, up to so many before those that are pinned now. */
+/* Prefetches pages, up to SKX_BLK_WARM_AHEAD before the ones being pinned. */
 static void
 skx_blkio_prewarm_ahead(SkxBlkWarm *warm)
 {

@@ -2,34 +2,34 @@
  * blkio_private.c
  *	  Frames in this backend's own memory.
  *
- * A page that cannot go to the cache, or should not, is read into a frame that
- * only this backend has, for as long as it is pinned.  A merge goes from list
- * to list, and from input to input, and comes back to the same block time
- * after time, so frames that were given up are kept for a while with what is in
- * them, and go to other pages in the order they came.  As in the cache, pages
- * of a segment never change, so what is in a frame is good for ever.
+ * A page that cannot or should not go to the cache is read into a frame that
+ * only this backend has, as long as it is pinned.  A merge goes from list to
+ * list and from input to input, and returns to the same block many times.  So
+ * frames that are given back are kept for a while with their pages, and are
+ * reused in the order in which they came.  As in the cache, pages of a segment
+ * never change, so the pages in a frame stay valid.
  */
 #include "postgres.h"
 
 #include "storage/blkio/blkio_cache.h"
 #include "utils/memutils.h"
 
-/* Frames kept during a transaction, and after it, of each class. */
+/* Most spare frames of each class during a transaction, and after it. */
 #define SKX_BLK_SPARES			128
 #define SKX_BLK_SPARES_IDLE		4
 
 typedef struct SkxBlkSpare
 {
 	char	   *memory;
-	bool		filled;			/* with the pages of the key */
+	bool		filled;			/* has the pages of the key */
 	SkxBlkKey	key;
 } SkxBlkSpare;
 
-/* Those given up last are last. */
+/* The spare frames; those given back last are at the end. */
 static SkxBlkSpare skx_blkio_spares[SKX_BLK_NCLASSES][SKX_BLK_SPARES];
 static int	skx_blkio_nspares[SKX_BLK_NCLASSES];
 
-/* The spare frame with these pages, or -1. */
+/* Returns the index of the spare frame with the pages of the key, or -1. */
 static int
 skx_blkio_private_search(SkxBlkClass class, const SkxBlkKey *key)
 {
@@ -44,7 +44,7 @@ skx_blkio_private_search(SkxBlkClass class, const SkxBlkKey *key)
 	return i;
 }
 
-/* Takes a spare frame out of the list. */
+/* Removes a spare frame from the list and returns its memory. */
 static char *
 skx_blkio_private_remove(SkxBlkClass class, int i)
 {
@@ -79,9 +79,7 @@ skx_blkio_private_find(SkxBlkClass class, const SkxBlkKey *key)
 	return i < 0 ? NULL : skx_blkio_private_remove(class, i);
 }
 
-/*
- * Aligned memory.  The address that palloc gave lies just below the frame.
- */
+/* The address that palloc returned is stored just below the frame. */
 char *
 skx_blkio_private_take(SkxBlkClass class)
 {
@@ -109,7 +107,7 @@ skx_blkio_private_give(SkxBlkClass class, char *memory, const SkxBlkKey *key)
 	spare = &skx_blkio_spares[class][skx_blkio_nspares[class]];
 	if (key == NULL)
 	{
-		/* Nothing to keep: the first to be used for something else. */
+		/* without pages to keep it is reused first */
 		spare = skx_blkio_spares[class];
 		memmove(spare + 1, spare,
 				skx_blkio_nspares[class] * sizeof(SkxBlkSpare));

@@ -1,7 +1,7 @@
 /*
  * blkio_release.c
- *	  What is given up when a resource owner or the process ends: plans, reads
- *	  ahead, pins.
+ *	  Releases plans, reads ahead and pins when a resource owner or the
+ *	  process ends.
  */
 #include "postgres.h"
 
@@ -21,7 +21,7 @@ skx_blkio_release_owner(ResourceReleasePhase phase, bool commit,
 	skx_blkio_pins_end(CurrentResourceOwner, commit);
 }
 
-/* Shared frames must not keep pins of a process that is gone. */
+/* Frames in shared memory must not keep pins of a process that has ended. */
 static void
 skx_blkio_release_process(int code, Datum arg)
 {

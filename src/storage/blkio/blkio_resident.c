@@ -1,13 +1,13 @@
 /*
  * blkio_resident.c
- *	  Is a page in shared buffers?  The residency protocol.
+ *	  Finds out whether a page is in shared buffers: the residency protocol.
  *
- * Segments are written and read outside shared buffers, but replay of WAL,
- * CREATE DATABASE and tools put their pages there all the same, and what is
- * there may be newer than the file.  So each page is first looked up in the
- * server's buffer mapping table; a resident one is copied from its buffer,
- * and only then are the others read from the file.  The order matters: read
- * first, and a page that was dirty then and evicted before the look-up would
+ * Segments are written and read outside shared buffers.  Nevertheless replay
+ * of WAL, CREATE DATABASE and tools put their pages there, and such a page may
+ * be newer than the file.  So each page is first looked up in the server's
+ * buffer mapping table.  A resident page is copied from its buffer, and only
+ * then are the others read from the file.  The order matters: if the file were
+ * read first, a page that was dirty then and evicted before the look-up would
  * be missed both times.
  */
 #include "postgres.h"
@@ -42,8 +42,8 @@ skx_blkio_resident_copy(Relation rel, BlockNumber block, char *page)
 		return false;
 
 	/*
-	 * If it is evicted here, the buffer manager reads it again: as good as
-	 * reading it ourselves.
+	 * If it is evicted here, the buffer manager reads it again, which gives
+	 * the same page as a read by this module.
 	 */
 	buffer = ReadBufferExtended(rel, MAIN_FORKNUM, block, RBM_NORMAL, NULL);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);

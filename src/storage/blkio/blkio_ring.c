@@ -1,15 +1,16 @@
 /*
  * blkio_ring.c
- *	  This process's io_uring.
+ *	  The io_uring of this process.
  *
- * One ring for all indexes and scans of a backend, made when it is first
- * wanted.  A kernel can refuse it (too old, sysctl kernel.io_uring_disabled, a
- * seccomp filter, RLIMIT_MEMLOCK before 5.12), and then every method that
- * would have used it reads with preadv.
+ * A backend has one ring for all indexes and scans, which it makes at first
+ * use.  The kernel can refuse it: it is too old, the sysctl
+ * kernel.io_uring_disabled or a seccomp filter forbids it, or RLIMIT_MEMLOCK
+ * does before 5.12.  Then every method that would have used it reads with
+ * preadv.
  *
- * A transfer that fails is not tried again here, nor is the rest of a short
- * one: the waiting code does that with preadv or pwrite, which is good enough
- * for a rare case.
+ * A transfer that fails is not tried again here, and a short one is not
+ * continued.  The code that waits for it does that with preadv or pwrite,
+ * which suffices for a rare case.
  */
 #include "postgres.h"
 
@@ -24,13 +25,13 @@
 
 #include <liburing.h>
 
-/* Transfers that can be queued before they are handed over. */
+/* Most transfers that are queued before they go to the kernel. */
 #define SKX_BLK_RING_ENTRIES	64
 
 /*
- * Transfers that can be under way: the kernel makes room for as many results.  A
- * result that finds none can be lost if memory is short, and a wait for it
- * would have no end.
+ * Most transfers under way: the kernel has space for as many results.  A
+ * result without space can be lost if memory is short, and then a wait for it
+ * would never end.
  */
 #define SKX_BLK_RING_MOST		(2 * SKX_BLK_RING_ENTRIES)
 
@@ -42,10 +43,10 @@ typedef enum SkxBlkRingState
 } SkxBlkRingState;
 
 static SkxBlkRingState skx_blkio_ring_state = SKX_BLK_RING_UNTRIED;
-static int	skx_blkio_ring_error = 0;	/* when it was refused */
+static int	skx_blkio_ring_error = 0;	/* errno of the refusal */
 static struct io_uring skx_blkio_ring;
 static int	skx_blkio_ring_under_way = 0;
-static int	skx_blkio_ring_writes = 0;	/* of these */
+static int	skx_blkio_ring_writes = 0;	/* writes among these */
 
 static void
 skx_blkio_ring_refused(int error)
@@ -71,7 +72,7 @@ skx_blkio_ring_ready(void)
 	if (skx_blkio_ring_state != SKX_BLK_RING_UNTRIED)
 		return skx_blkio_ring_state == SKX_BLK_RING_OPEN;
 	if (!AcquireExternalFD())
-		return false;			/* later there may be descriptors to spare */
+		return false;			/* a later call may get one */
 	result = io_uring_queue_init(SKX_BLK_RING_ENTRIES, &skx_blkio_ring, 0);
 	if (result < 0)
 	{
@@ -138,7 +139,7 @@ skx_blkio_ring_submit(void)
 	{
 		int			result = io_uring_submit(&skx_blkio_ring);
 
-		/* The kernel is short of memory, or wants results fetched first. */
+		/* the kernel is short of memory, or wants results fetched first */
 		if (result == -EAGAIN || result == -EBUSY)
 			(void) skx_blkio_ring_reap(false);
 		else if (result < 0 && result != -EINTR)
@@ -146,7 +147,7 @@ skx_blkio_ring_submit(void)
 	}
 }
 
-/* A transfer has ended, and this is what the kernel says of it. */
+/* Takes the result of a transfer that has ended. */
 static void
 skx_blkio_ring_ended(SkxBlkTransfer *transfer, ssize_t result)
 {
@@ -155,7 +156,7 @@ skx_blkio_ring_ended(SkxBlkTransfer *transfer, ssize_t result)
 	if (transfer->ended != NULL)
 		transfer->ended(transfer);
 
-	/* from here on a test can have an error raised */
+	/* a test can have an error raised from here on */
 	if (transfer->load == NULL)
 	{
 		transfer->writing = false;

@@ -1,9 +1,10 @@
 /*
  * blkio_settings.c
- *	  What of the settings is in force, and why not what was configured.
+ *	  Tells which settings are in force, and why they differ from the
+ *	  configured ones.
  *
- * Speaks of permanent indexes.  Asking makes the cache and the ring, as a
- * search would.
+ * The result is for permanent indexes.  The functions make the cache and the
+ * ring, as a search would.
  */
 #include "postgres.h"
 
@@ -17,7 +18,7 @@ skx_blkio_setting_configured(const char *name)
 	return GetConfigOptionByName(name, NULL, false);
 }
 
-/* As the server writes settings of memory. */
+/* Returns a size in the form that the server uses for settings of memory. */
 static char *
 skx_blkio_setting_size(Size bytes)
 {
@@ -43,7 +44,7 @@ skx_blkio_setting_cache(SkxBlkSetting *setting)
 		setting->reason = "changed since the cache was made: a restart of the server makes another";
 }
 
-/* Why `auto` is what it is. */
+/* Returns the reason for the method that `auto` has chosen. */
 static char *
 skx_blkio_setting_auto(const SkxBlkMethod *method)
 {
@@ -86,7 +87,7 @@ skx_blkio_setting_depth(SkxBlkSetting *setting)
 		"there is no block cache to read into";
 }
 
-/* Reads through shared buffers are the server's, and counted nowhere. */
+/* Reads through shared buffers are the server's own and not counted. */
 static void
 skx_blkio_setting_depth_total(SkxBlkSetting *setting)
 {

@@ -12,7 +12,10 @@
 #include "support/fault/fault.h"
 #include "utils/wait_event.h"
 
-/* What is left of the pieces of a transfer; how many they are. */
+/*
+ * Sets `iov` to the pieces of a transfer that are not written yet, and returns
+ * their number.
+ */
 static int
 skx_blkio_write_left(const SkxBlkTransfer *transfer, struct iovec *iov)
 {
@@ -35,7 +38,9 @@ skx_blkio_write_left(const SkxBlkTransfer *transfer, struct iovec *iov)
 	return n;
 }
 
-/* One call, from where the transfer has got to; bytes, or -errno. */
+/*
+ * Makes one call, from `done` bytes on.  Returns the bytes written, or -errno.
+ */
 static ssize_t
 skx_blkio_write_some(Relation rel, const SkxBlkTransfer *transfer,
 					 bool direct)
@@ -51,7 +56,7 @@ skx_blkio_write_some(Relation rel, const SkxBlkTransfer *transfer,
 	fd = skx_blkio_fd_wait(rel, transfer->block, SKX_BLK_FD_WRITE |
 						   (direct ? SKX_BLK_FD_DIRECT : 0), &handle);
 	if (fd < 0)
-		return -EINVAL;			/* the server may have one */
+		return -EINVAL;			/* the server may open the file */
 	pgstat_report_wait_start(WAIT_EVENT_DATA_FILE_WRITE);
 	n = pwritev(fd, iov, niov, offset);
 	if (n < 0)

@@ -2,65 +2,65 @@
  * blkio_write_live.c
  *	  Writes the pages of a segment that is made while the index is in use.
  *
- * The pages bypass shared buffers, so what the buffer manager does for a page
- * is done here, for a batch of pages at a time:
+ * The pages bypass shared buffers, so this file does what the buffer manager
+ * does for a page.  It works on a batch of pages at a time:
  *
- *	1. checkpoints are held off (DELAY_CHKPT_START);
- *	2. the pages are logged, as full images, and the log is flushed;
- *	3. where shared buffers have one of the blocks, the new image replaces
- *	   what is there, marked dirty;
- *	4. the file is written, past the page cache where that is chosen, and the
- *	   checkpointer asked to sync it;
- *	5. step 3 again, for blocks that came into shared buffers meanwhile;
- *	6. checkpoints may go on.
+ *	1. It holds off checkpoints (DELAY_CHKPT_START).
+ *	2. It logs the pages as full images and flushes the log.
+ *	3. If shared buffers have one of the blocks, the new image replaces the
+ *	   old one there and is marked dirty.
+ *	4. It writes the file, past the page cache if that is chosen, and asks
+ *	   the checkpointer to sync it.
+ *	5. It repeats step 3 for blocks that came into shared buffers meanwhile.
+ *	6. It lets checkpoints go on.
  *
- * Why the pages are not synced here: a checkpoint fixes the point where
- * replay would start, then waits for processes that hold it off, and only then
- * collects requests and syncs.  So either replay starts at or before the log
- * records of a batch, or the checkpoint has synced the batch's file before it
- * counts.  Every page written by the buffer manager relies on the same.  It
- * covers a base backup too, which copies files after such a checkpoint;
- * syncing before the segment is published, with checkpoints going on, would
- * not: the backup might copy a file before the write, and start replay after
- * the log record.
+ * Why the pages are not synced here: a checkpoint first fixes the point where
+ * replay would start.  Then it waits for processes that hold it off, and only
+ * then collects requests and syncs.  So either replay starts at or before the
+ * log records of a batch, or the checkpoint has synced the file of the batch
+ * before it is complete.  Every page written by the buffer manager relies on
+ * the same order.  It also covers a base backup, which copies files after such
+ * a checkpoint.  A sync before the segment is published, without holding off
+ * checkpoints, would not cover it.  The backup might copy a file before the
+ * write, and start replay after the log record.
  *
- * Why the log is flushed first: the blocks may have been another segment's.
- * The log that freed them, and the images that repair them when the write is
- * torn by a crash, must not be lost while the write is kept; and pg_rewind
- * finds an overwritten block by its log record only.  So each page of the
- * file is zero or sound at all times, in unused extents as well.  A write that
- * fails is mended at once (blkio_mend.c).
+ * Why the log is flushed first: the blocks may have belonged to another
+ * segment.  The log has the record that freed them, and the images that repair
+ * them if a crash tears the write.  It must not be lost if the write is kept.
+ * Besides, pg_rewind finds an overwritten block only by its log record.  So
+ * each page of the file is zero or sound at all times, also in unused extents.
+ * A write that fails is repaired at once (blkio_mend.c).
  *
  * Why buffers are replaced: replay, CREATE DATABASE and tools bring blocks
- * into shared buffers.  An old image that is dirty there would be written over
- * the new one, and a clean one read in its place (see blkio_resident.c).  Taking
- * the buffer's content lock exclusively waits out a write of the old image;
- * from then on every write of the buffer writes the new one.  A block that is
- * in no buffer at step 3 may be read from the file before it is written: hence
- * step 5.
+ * into shared buffers.  A dirty old image there would be written over the new
+ * one, and a clean one would be read instead of it (blkio_resident.c).
+ * Locking the buffer's content exclusively waits for the end of a write of the
+ * old image.  From then on every write of the buffer writes the new one.  A
+ * block that is in no buffer at step 3 may still be read from the file before
+ * it is written; that is the reason for step 5.
  *
- * Why a write past the page cache is waited for, and not io_uring's: the kernel
- * writes out and drops what the page cache has of its blocks before it, and
- * drops them again after it, so that reads through the page cache find the new
- * pages, begun before or after.  A page that was made dirty between the two
- * cannot be dropped: reads find old pages, and the next sync of the file is told
- * of an I/O error, with which the server goes down.  A write of a neighbour is
- * enough, since the page cache may keep both in one piece.  A call that is
- * waited for holds off writes through the page cache from the one to the other,
- * on ext4 and XFS; io_uring's write does not to its end.  And what shared
- * buffers have, which another process may write from there at any time, is
- * written by the storage manager here too, so that on no file system two ways
- * of writing meet in one block.
+ * Why a write past the page cache is waited for, and not done by io_uring: the
+ * kernel writes out and drops the blocks in the page cache before the write,
+ * and drops them again after it.  So reads through the page cache find the new
+ * pages, whenever they begin.  A page that is made dirty between the two
+ * cannot be dropped.  Then reads find old pages, and the next sync of the file
+ * reports an I/O error, which stops the server.  A write of a neighbouring
+ * block is enough for that, since the page cache may keep both in one piece.
+ * On ext4 and XFS, a call that is waited for holds off writes through the page
+ * cache from the first drop to the last; a write of io_uring does not until
+ * its end.  Blocks that shared buffers have are written by the storage manager
+ * here, too, since another process may write them from there at any time.  So
+ * on no file system do two ways of writing meet in one block.
  *
  * Why no page of zeros is written: it has no LSN.  Without full page images
- * (full_page_writes off) replay starts with changes of the block's former use;
- * the LSN of the new image tells it to leave them out.  On a page of zeros it
- * finds none, and notes a page that is missing, with which no standby starts.
+ * (full_page_writes off) replay may start with changes of the block's former
+ * use.  The LSN of the new image makes replay skip them.  On a page of zeros
+ * replay finds no LSN, and notes a missing page, with which no standby starts.
  *
- * Unlogged indexes, and such as are logged only at commit (wal_level minimal),
- * leave out step 2; their files are synced by the checkpoint at shutdown or by
- * the commit.  Temporary ones go through the local buffers, which are private
- * to the session and need not survive.
+ * Step 2 is left out for unlogged indexes, and for those that are logged only
+ * at commit (wal_level minimal).  Their files are synced by the checkpoint at
+ * shutdown or by the commit.  Temporary indexes go through the local buffers,
+ * which are private to the session and need not survive.
  */
 #include "postgres.h"
 
@@ -77,16 +77,22 @@
 #include "support/compat/compat_space.h"
 #include "support/fault/fault.h"
 
-/* 1 MB: one flush of the log for so much, and so much memory. */
+/*
+ * Pages of a batch: 1 MB is the memory of a batch and shares one flush of the
+ * log.
+ */
 #define SKX_BLK_LIVE_BATCH		128
 
-/* Blocks added to the file between two looks at interrupts. */
+/* Blocks added to the file between two checks for interrupts. */
 #define SKX_BLK_LIVE_EXTEND		1024
 
 /* Blocks that optional work must leave free on the disk: 1 MB. */
 #define SKX_BLK_LIVE_SPARE		128
 
-/* What `auto` leaves to the page cache, which others want for what they read. */
+/*
+ * Most bytes that `auto` writes through the page cache.  Larger segments
+ * bypass it, so that it keeps what other processes read.
+ */
 #define SKX_BLK_LIVE_CACHED		(64 * 1024 * 1024)
 
 typedef struct SkxBlkLivePage
@@ -101,10 +107,11 @@ struct SkxBlkLive
 	bool		direct;			/* past the page cache */
 	int			npages;
 	SkxBlkLivePage put[SKX_BLK_LIVE_BATCH];
-	/* a batch on its way, in the order of the file */
+	/* the batch that is being written, in the order of the file */
 	BlockNumber blocks[SKX_BLK_LIVE_BATCH];
 	char	   *pages[SKX_BLK_LIVE_BATCH];
-	bool		resident[SKX_BLK_LIVE_BATCH];	/* at the last look */
+	bool		resident[SKX_BLK_LIVE_BATCH];	/* in shared buffers at the
+												 * last check */
 	struct iovec iov[SKX_BLK_LIVE_BATCH];
 	char	   *memory;			/* of the batch, aligned for direct I/O */
 	char	   *allocated;
@@ -148,7 +155,10 @@ skx_blkio_live_compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Puts the batch in the order of the file, and makes sure that it fits. */
+/*
+ * Sorts the batch by block and checks that its blocks are distinct and below
+ * the end of the file.
+ */
 static void
 skx_blkio_live_sort(SkxBlkLive *live)
 {
@@ -171,8 +181,9 @@ skx_blkio_live_sort(SkxBlkLive *live)
 }
 
 /*
- * If a buffer found here is given to another block before it is installed,
- * the buffer manager takes a new one: as good.
+ * Replaces the pages of the batch in shared buffers.  If a buffer found here
+ * is reused for another block before the install, the buffer manager takes a
+ * new one, which serves as well.
  */
 static void
 skx_blkio_live_refresh(SkxBlkLive *live)
@@ -197,7 +208,10 @@ skx_blkio_live_log(SkxBlkLive *live)
 	XLogFlush(XactLastRecEnd);
 }
 
-/* What has been written directly is synced with the next checkpoint, or now. */
+/*
+ * Has a file that was written directly synced by the next checkpoint.  If the
+ * checkpointer's queue is full, syncs it at once.
+ */
 static void
 skx_blkio_live_sync(Relation rel, BlockNumber block)
 {
@@ -226,9 +240,10 @@ skx_blkio_live_sync(Relation rel, BlockNumber block)
 }
 
 /*
- * Consecutive blocks of one file past the page cache; false: the file system
- * will not.  A write that fails in its middle may have left something to sync
- * as well.
+ * Writes n pages of the batch, to consecutive blocks of one segment file, past
+ * the page cache.  Returns false if the file system refuses that.  A write
+ * that fails in the middle may have left data to sync, so the sync is
+ * requested before the error is raised.
  */
 static bool
 skx_blkio_live_direct(SkxBlkLive *live, int first, int n)
@@ -253,14 +268,17 @@ skx_blkio_live_direct(SkxBlkLive *live, int first, int n)
 	return true;
 }
 
-/* May this page be written past the page cache? */
+/* Returns true if page i of the batch may be written past the page cache. */
 static inline bool
 skx_blkio_live_past(const SkxBlkLive *live, int i)
 {
 	return live->direct && !live->resident[i];
 }
 
-/* Pages of the batch from this one on that can be written at once. */
+/*
+ * Returns how many pages of the batch, from this one on, can be written at
+ * once.
+ */
 static int
 skx_blkio_live_run(const SkxBlkLive *live, int first)
 {
@@ -275,7 +293,10 @@ skx_blkio_live_run(const SkxBlkLive *live, int first)
 	return n;
 }
 
-/* A run: past the page cache, or if not, as the server writes. */
+/*
+ * Writes a run of pages, past the page cache or else by the storage manager,
+ * and repairs it after an error.
+ */
 static void
 skx_blkio_live_write_run(SkxBlkLive *live, int first, int n)
 {
@@ -321,9 +342,9 @@ skx_blkio_live_write(SkxBlkLive *live)
 }
 
 /*
- * Steps 1 to 6.  The server itself takes back the hold on checkpoints only
- * when the whole transaction ends, not for an error caught inside of it, and
- * it heeds the hold of a transaction only.
+ * Does steps 1 to 6.  The flag is cleared here since the server clears it only
+ * when the whole transaction ends, not for an error caught inside of it.  The
+ * server heeds the flag only in a transaction.
  */
 static void
 skx_blkio_live_batch(SkxBlkLive *live)
@@ -335,7 +356,7 @@ skx_blkio_live_batch(SkxBlkLive *live)
 	MyProc->delayChkptFlags |= DELAY_CHKPT_START;
 	PG_TRY();
 	{
-		/* Asked each time: it may not depend on wal_level alone. */
+		/* evaluated each time, since it may depend on more than wal_level */
 		if (RelationNeedsWAL(live->rel))
 			skx_blkio_live_log(live);
 		SKX_FAULT(SKX_FAULT_LIVE_FLUSHED);
@@ -350,7 +371,7 @@ skx_blkio_live_batch(SkxBlkLive *live)
 	}
 	PG_END_TRY();
 
-	/* An error has set the count to zero by itself. */
+	/* an error has already set the count of holds to zero */
 	RESUME_INTERRUPTS();
 }
 
@@ -396,8 +417,9 @@ skx_blkio_live_end(SkxBlkLive *live)
 }
 
 /*
- * errno, or 0.  Where the file cannot have all, it gets nothing: others may
- * need the little that is left on the disk.
+ * Extends the file from `from` to `nblocks` blocks and returns 0, or errno.
+ * If there is no space for all blocks the file gets none, since other files
+ * may need the rest of the disk.
  */
 static int
 skx_blkio_live_grow(Relation rel, BlockNumber from, BlockNumber nblocks)
@@ -429,7 +451,10 @@ skx_blkio_live_extend(Relation rel, BlockNumber nblocks, bool spare)
 	BlockNumber now;
 	int			error = 0;
 
-	/* without the lock it may be one that a process is about to cut again */
+	/*
+	 * without the lock, another process may be about to cut off the last
+	 * blocks
+	 */
 	if (lock)
 		LockRelationForExtension(rel, ExclusiveLock);
 	now = smgrnblocks(RelationGetSmgr(rel), MAIN_FORKNUM);

@@ -2,36 +2,41 @@
  * blkio_write_new.c
  *	  Writes the pages of a new index, which no query can read yet.
  *
- * The pages bypass shared buffers, as in the server's own index builds: logged
- * where the relation is, written without asking the checkpointer to sync them,
- * and synced at the end, before the commit that shows the index to others.  A
- * checkpoint in between cannot lose them: it can only move replay past their
- * log records, and by the time that matters they are on disk.  Nor need the
- * log be flushed before the write: until the commit, which flushes it, nothing
- * leads to this file, and its blocks are new.
+ * The pages bypass shared buffers, as in the server's own index builds.  They
+ * are logged if the relation is, written without a request to the checkpointer
+ * to sync them, and synced at the end.  This is before the commit that makes
+ * the index visible to other transactions.
  *
- * They bypass the page cache too, where there is io_uring, and are written
- * while the backend makes the next ones.  So they are copied into batches of
- * consecutive blocks.  A few batches gather pages, one for each place where the
- * caller writes; one that is full, or has waited longest when room is needed,
- * is logged and sent, and looked at again when it has been written.  It is
- * logged when it is sent and not before: what has long been in the log while
- * the file lacks it is missed by a base backup that began in between.  A batch
- * that this has happened to nevertheless is logged once more when it is
- * written, and the backup has that.
+ * A checkpoint in between cannot lose pages.  It can only move the start of
+ * replay past their log records; these records matter only after the commit,
+ * when the pages are on disk.  The log need not be flushed before the write
+ * either.  Until the commit, which flushes it, nothing refers to this file,
+ * and its blocks are new.
  *
- * While an index is built concurrently, its file can be opened by others all
- * the same: tools such as pg_prewarm read any relation.  What they bring into
- * shared buffers before a page is written would be taken for its newest image
- * afterwards, so it is replaced: when the write has ended, since until then
- * they may still read what the file had before.
+ * With io_uring the pages also bypass the page cache, and are written while
+ * the backend makes the next ones.  For this they are copied into batches of
+ * consecutive blocks.  A few batches gather pages at a time, one for each
+ * place where the caller writes.  A batch is logged and sent when it is full,
+ * or when it is the least recently used one and another is needed.  When its
+ * write has ended it is checked once more.
  *
- * Where the file does not hold pages as they are (blkio_path.c), and for the
+ * A batch is logged when it is sent, not earlier.  If a record is long in the
+ * log while the file lacks its pages, a base backup may begin in between and
+ * miss them.  If that happens nevertheless, the batch is logged once more
+ * after its write, and the backup contains that record.
+ *
+ * While an index is built concurrently, other processes can open its file:
+ * tools such as pg_prewarm read any relation.  A page that they bring into
+ * shared buffers before its write would count as its newest image afterwards.
+ * Therefore such a buffer is replaced.  This is done after the write has
+ * ended, since until then they may still read the old contents of the file.
+ *
+ * If the file does not hold pages as they are (blkio_path.c), or with the
  * method shared_buffers, the server's storage manager writes them.
  *
- * The kernel reads from a batch until its write has ended, so a batch belongs
- * to no memory context that could go before, and the process waits for it when
- * it ends.
+ * The kernel reads from a batch until its write has ended.  Therefore a batch
+ * belongs to no memory context that could be deleted earlier, and a resource
+ * owner that ends waits for the writes.
  */
 #include "postgres.h"
 
@@ -55,21 +60,25 @@
 /* Pages of a batch, logged in one record and written together. */
 #define SKX_BLK_NEW_PAGES		16
 
-/* Batches: 1 MB; and how many of them may gather pages at a time. */
+/* Number of batches (1 MB), and the most that gather pages at a time. */
 #define SKX_BLK_NEW_BATCHES		8
 #define SKX_BLK_NEW_GATHER		4
 
 StaticAssertDecl(SKX_BLK_NEW_PAGES <= XLR_MAX_BLOCK_ID,
 				 "a batch must fit one record");
 
-/* How batches get to the file; one that does not work gives way to the next. */
+/*
+ * How batches are written.  A way that does not work is replaced by a later
+ * one of this list.
+ */
 typedef enum SkxBlkNewWay
 {
 	SKX_BLK_NEW_RING,			/* O_DIRECT, while the backend goes on */
-	SKX_BLK_NEW_DIRECT,			/* and waited for: beside others' rings */
-	SKX_BLK_NEW_CACHED,			/* into the page cache, which begins to write
-								 * at once */
-	SKX_BLK_NEW_SERVER			/* as the server writes */
+	SKX_BLK_NEW_DIRECT,			/* O_DIRECT, waited for; if other processes
+								 * use rings */
+	SKX_BLK_NEW_CACHED,			/* into the page cache, with a request to
+								 * write it at once */
+	SKX_BLK_NEW_SERVER			/* by the server's storage manager */
 } SkxBlkNewWay;
 
 typedef enum SkxBlkNewState
@@ -86,7 +95,7 @@ typedef struct SkxBlkNewBatch
 	XLogRecPtr	lsn;			/* of its pages; invalid: not logged */
 	SkxBlkTransfer transfer;	/* block and npages count while gathering */
 	struct iovec iov;
-	char	   *pages[SKX_BLK_NEW_PAGES];	/* one after the other */
+	char	   *pages[SKX_BLK_NEW_PAGES];	/* contiguous in memory */
 } SkxBlkNewBatch;
 
 /* What this backend writes of one new index. */
@@ -101,11 +110,17 @@ typedef struct SkxBlkNew
 	char		memory[FLEXIBLE_ARRAY_MEMBER];
 } SkxBlkNew;
 
-/* Usually one; an expression of an index can build another index. */
+/*
+ * The writers of this backend.  Usually there is one, but an expression of an
+ * index can build another index.
+ */
 static SkxBlkNew *skx_blkio_news = NULL;
 static bool skx_blkio_new_registered = false;
 
-/* How the processes that write one file together do it. */
+/*
+ * The file for which skx_blkio_new_agreed_on has set a way, and that way; -1
+ * if none is set.
+ */
 static SkxLocator skx_blkio_new_agreed;
 static int	skx_blkio_new_agreed_way = -1;
 
@@ -124,7 +139,7 @@ skx_blkio_new_extend(Relation rel, BlockNumber nblocks)
 
 		if (error != 0)
 			skx_blkio_no_space(rel, error, ERROR);
-		/* Holes are what the server's own storage manager reads as zeros. */
+		/* With its own storage manager the server reads holes as zeros. */
 		if (skx_blkio_io_method == SKX_BLK_SHARED_BUFFERS)
 			skx_compat_reserve(RelationGetSmgr(rel), now, nblocks);
 		else
@@ -140,8 +155,9 @@ skx_blkio_new_extend(Relation rel, BlockNumber nblocks)
  */
 
 /*
- * O_DIRECT without io_uring would be waited for, three times as long as the
- * page cache takes when it begins to write at once.
+ * Returns how this process writes if no way has been agreed on.  O_DIRECT
+ * without io_uring is not chosen: it has to be waited for, which takes three
+ * times as long as writes into the page cache that begin at once.
  */
 static SkxBlkNewWay
 skx_blkio_new_choose(Relation rel, BlockNumber block)
@@ -162,10 +178,11 @@ skx_blkio_new_choose(Relation rel, BlockNumber block)
 }
 
 /*
- * What is written into the page cache where it has, as one piece, what another
- * process writes directly makes a failure of that at the sync, which is fatal.
- * So one process looks, and none writes through the page cache where one does
- * directly.  (The same with pages of the kernel that are larger than blocks.)
+ * The page cache may keep a block in one piece with a block that another
+ * process writes directly.  A write into the page cache then makes the next
+ * sync fail, which is fatal.  Therefore one process decides for all, and none
+ * writes through the page cache while another one writes directly.  The same
+ * holds if pages of the kernel are larger than blocks (skx_blkio_new_choose).
  */
 int
 skx_blkio_new_agree(Relation rel)
@@ -192,7 +209,7 @@ skx_blkio_new_way(Relation rel, BlockNumber block)
 	return (SkxBlkNewWay) skx_blkio_new_agreed_way;
 }
 
-/* Writes a page as the server does. */
+/* Writes a page by the server's storage manager. */
 static void
 skx_blkio_new_page(SMgrRelation smgr, BlockNumber block, char *page)
 {
@@ -220,11 +237,11 @@ skx_blkio_new_server(Relation rel, SkxBlkTransfer *transfer)
 }
 
 /*
- * Sees that a transfer is written of which nothing is under way.  What
- * io_uring did not do, for want of a moment's resources, is done now.  What
- * the file system will not do directly goes through the page cache, from now
- * on: but not after a failure of the device, which would be noticed only at
- * the sync, where it is fatal.
+ * Completes the write of a transfer of which nothing is under way.  What
+ * io_uring did not write, for lack of resources at that moment, is written
+ * here.  If the file system refuses direct writes, the page cache is used from
+ * here on.  This is not done after a failure of the device: the page cache
+ * would notice the failure only at the sync, where it is fatal.
  */
 static void
 skx_blkio_new_settle(Relation rel, SkxBlkNew *new, SkxBlkTransfer *transfer)
@@ -249,7 +266,7 @@ skx_blkio_new_settle(Relation rel, SkxBlkNew *new, SkxBlkTransfer *transfer)
 	}
 }
 
-/* Hands a transfer to the kernel if it can go on by itself. */
+/* Hands a transfer to the kernel if io_uring is used. */
 static void
 skx_blkio_new_start(Relation rel, SkxBlkNew *new, SkxBlkTransfer *transfer)
 {
@@ -266,7 +283,10 @@ skx_blkio_new_start(Relation rel, SkxBlkNew *new, SkxBlkTransfer *transfer)
 						   &transfer->handle);
 	if (fd < 0)
 	{
-		/* for want of descriptors one alone does not go another way */
+		/*
+		 * a process of a group must not change its way for lack of
+		 * descriptors
+		 */
 		transfer->error = skx_blkio_new_agreed_way < 0 ? EINVAL : errno;
 		return;
 	}
@@ -279,9 +299,10 @@ skx_blkio_new_start(Relation rel, SkxBlkNew *new, SkxBlkTransfer *transfer)
  */
 
 /*
- * A process that read the block before it was written has a buffer for it by
- * now, if only one that the read is in flight into; the mode waits for that.
- * The buffer stays clean, since the file has the same.
+ * Replaces the block in shared buffers if it is there.  A process that read
+ * the block before its write has a buffer for it, even if the read is still
+ * under way; skx_blkio_install waits for that read.  The buffer stays clean,
+ * since the file has the same contents.
  */
 static void
 skx_blkio_new_refresh(Relation rel, BlockNumber block, const char *page)
@@ -305,9 +326,10 @@ skx_blkio_new_log(Relation rel, SkxBlkNewBatch *batch)
 }
 
 /*
- * A batch of which nothing is under way.  Replay of a checkpoint that began
- * since it was logged leaves that out, and a base backup that it made
- * may have copied the file before the write.
+ * Completes a batch of which nothing is under way.  It is logged again if a
+ * checkpoint has begun since it was logged.  Replay of that checkpoint skips
+ * the first record, and a base backup that begins with it may have copied the
+ * file before the write.
  */
 static void
 skx_blkio_new_written(Relation rel, SkxBlkNew *new, SkxBlkNewBatch *batch)
@@ -329,7 +351,7 @@ skx_blkio_new_send(Relation rel, SkxBlkNew *new, SkxBlkNewBatch *batch)
 
 	CHECK_FOR_INTERRUPTS();
 
-	/* Asked each time: it may not depend on wal_level alone. */
+	/* evaluated each time, since it may depend on more than wal_level */
 	batch->lsn = InvalidXLogRecPtr;
 	if (RelationNeedsWAL(rel))
 		skx_blkio_new_log(rel, batch);
@@ -349,7 +371,10 @@ skx_blkio_new_send(Relation rel, SkxBlkNew *new, SkxBlkNewBatch *batch)
 		skx_blkio_new_written(rel, new, batch);
 }
 
-/* Takes notice of batches that have been written; with `wait`, of one. */
+/*
+ * Completes the batches whose writes have ended.  With `wait` it waits until
+ * there is one, if any batch has been sent.
+ */
 static void
 skx_blkio_new_reap(Relation rel, SkxBlkNew *new, bool wait)
 {
@@ -379,7 +404,10 @@ skx_blkio_new_reap(Relation rel, SkxBlkNew *new, bool wait)
 	}
 }
 
-/* Sends the batch that has waited longest for more pages, if there is one. */
+/*
+ * Sends the batch whose last page is the oldest, if more than `most` batches
+ * gather pages; else returns false.
+ */
 static bool
 skx_blkio_new_send_oldest(Relation rel, SkxBlkNew *new, int most)
 {
@@ -402,7 +430,7 @@ skx_blkio_new_send_oldest(Relation rel, SkxBlkNew *new, int most)
 	return true;
 }
 
-/* All is sent and written. */
+/* Sends all batches and waits until they are written. */
 static void
 skx_blkio_new_drain(Relation rel, SkxBlkNew *new)
 {
@@ -416,8 +444,9 @@ skx_blkio_new_drain(Relation rel, SkxBlkNew *new)
 }
 
 /*
- * The batch that a page of this block goes to: one that ends before it, in the
- * same file, or a new one.
+ * Returns the batch for a page of this block: one that ends just before it, or
+ * an empty one.  No batch continues in another segment file, since
+ * skx_blkio_new_write sends it at the end of a file.
  */
 static SkxBlkNewBatch *
 skx_blkio_new_batch(Relation rel, SkxBlkNew *new, BlockNumber block)
@@ -449,7 +478,7 @@ skx_blkio_new_batch(Relation rel, SkxBlkNew *new, BlockNumber block)
 	}
 }
 
-/* Is one of these blocks in a batch? */
+/* Returns true if one of these blocks is in a batch. */
 static bool
 skx_blkio_new_has(const SkxBlkNew *new, BlockNumber block, int npages)
 {
@@ -470,7 +499,7 @@ skx_blkio_new_has(const SkxBlkNew *new, BlockNumber block, int npages)
  * Life of a writer
  */
 
-/* Waits for what is under way, and forgets all pages. */
+/* Waits for writes under way and frees the writer with all its pages. */
 static void
 skx_blkio_new_abandon(SkxBlkNew *new)
 {
@@ -487,7 +516,10 @@ skx_blkio_new_abandon(SkxBlkNew *new)
 	pfree(new);
 }
 
-/* Pages that are left when a subtransaction commits are its parent's. */
+/*
+ * Frees the writers of an owner that ends.  At the commit of a subtransaction
+ * its writers go to the parent.
+ */
 static void
 skx_blkio_new_owner_ends(ResourceReleasePhase phase, bool commit,
 						 bool top_level, void *arg)
@@ -532,7 +564,7 @@ skx_blkio_new_find(Relation rel)
 	return new;
 }
 
-/* `block` is the first to be written. */
+/* Makes a writer; `block` is the first block that it writes. */
 static SkxBlkNew *
 skx_blkio_new_begin(Relation rel, BlockNumber block)
 {
@@ -566,7 +598,10 @@ skx_blkio_new_begin(Relation rel, BlockNumber block)
 	return new;
 }
 
-/* A temporary relation is private to its session, and nothing of it is logged. */
+/*
+ * Writes pages of a temporary relation, which is private to its session and
+ * not logged.
+ */
 static void
 skx_blkio_new_local(Relation rel, BlockNumber block, char **pages, int npages)
 {
@@ -592,7 +627,7 @@ skx_blkio_new_write(Relation rel, BlockNumber block, char **pages, int npages)
 	if (new == NULL)
 		new = skx_blkio_new_begin(rel, block);
 
-	/* Two writes of a block must not be under way at a time. */
+	/* two writes of one block must not be under way at the same time */
 	if (skx_blkio_new_has(new, block, npages))
 		skx_blkio_new_drain(rel, new);
 	for (int i = 0; i < npages; i++, block++)
@@ -619,7 +654,10 @@ skx_blkio_new_finish(Relation rel)
 	skx_blkio_new_abandon(new);
 }
 
-/* What is under way may be as much in part as what has failed. */
+/*
+ * A write that was under way may have stopped in the middle of a page as well
+ * as one that has failed, so both are repaired.
+ */
 void
 skx_blkio_new_failed(Relation rel, MemoryContext context)
 {
@@ -656,7 +694,7 @@ skx_blkio_new_sync(Relation rel)
 	if (error != 0)
 		skx_blkio_no_space(rel, error, ERROR);
 
-	/* Temporary files do not outlive a crash. */
+	/* temporary files need not survive a crash */
 	if (RelationUsesLocalBuffers(rel))
 		return;
 	smgrimmedsync(RelationGetSmgr(rel), MAIN_FORKNUM);

@@ -1,6 +1,6 @@
 /*
  * compat_explain.c
- *	  EXPLAIN of plan nodes that are not ours.
+ *	  EXPLAIN of plan nodes of the server.
  */
 #include "postgres.h"
 

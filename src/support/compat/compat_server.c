@@ -1,6 +1,6 @@
 /*
  * compat_server.c
- *	  Shims of server calls that need a body.
+ *	  Bodies of the shims of compat.h and compat_planner.h that are functions.
  */
 #include "postgres.h"
 
@@ -120,7 +120,7 @@ skx_compat_write(SMgrRelation smgr, BlockNumber block, char **pages,
 #if PG_VERSION_NUM >= 170000
 	while (npages > 0)
 	{
-		/* One call stays within one file and one vector. */
+		/* one call must stay within one file and one vector */
 		int			n = Min(npages, PG_IOV_MAX);
 
 		n = Min(n, RELSEG_SIZE - (int) (block % RELSEG_SIZE));
@@ -135,13 +135,16 @@ skx_compat_write(SMgrRelation smgr, BlockNumber block, char **pages,
 #endif
 }
 
-/* As the server's own storage manager does for each page that it writes. */
+/*
+ * Makes the request that the server's storage manager makes for each page that
+ * it writes.
+ */
 bool
 skx_compat_request_sync(SkxLocator locator, BlockNumber block)
 {
 	FileTag		tag;
 
-	/* Requests are compared as bytes. */
+	/* requests are compared as bytes */
 	memset(&tag, 0, sizeof(tag));
 	tag.handler = SYNC_HANDLER_MD;
 	tag.forknum = MAIN_FORKNUM;
@@ -171,7 +174,7 @@ skx_compat_truncates(Relation heap)
 	const StdRdOptions *options = (const StdRdOptions *) heap->rd_options;
 
 #if PG_VERSION_NUM >= 190000
-	/* of three states, below 0 is "not set" */
+	/* it has three states; below 0 means not set */
 	if (options == NULL || (int) options->vacuum_truncate < 0)
 		return vacuum_truncate;
 	return (int) options->vacuum_truncate > 0;
@@ -202,10 +205,11 @@ skx_compat_rows(Oid table, uint64 *live, uint64 *dead)
 }
 
 /*
- * The horizon of a temporary table, or of one made in this transaction, leaves
- * out this session's own snapshots: its rows cannot be vacuumed while they
- * are held.  Pages of an index can be given up then, under an open cursor, so
- * the widest horizon is asked instead, which knows all snapshots.
+ * The horizon of a temporary table, or of a table made in this transaction,
+ * ignores this session's own snapshots, since the server cannot vacuum the
+ * rows while they are held.  But pages of an index can be freed under an open
+ * cursor.  Therefore the widest horizon is used for such a table: it takes all
+ * snapshots into account.
  */
 bool
 skx_compat_removable(Relation heap, uint64 safexid)
@@ -214,7 +218,9 @@ skx_compat_removable(Relation heap, uint64 safexid)
 										  FullTransactionIdFromU64(safexid));
 }
 
-/* The one that a 32-bit id, no older than any that is in use, stands for. */
+/*
+ * Returns the 64-bit id of a transaction id that is no older than any in use.
+ */
 static uint64
 skx_compat_full_xid(TransactionId xid)
 {
@@ -278,7 +284,10 @@ skx_compat_others_hold(Relation rel, bool vacuums, bool (*but) (int pid))
 	holders = GetLockConflicts(&tag, AccessExclusiveLock, &n);
 	for (i = 0; i < n && !found; i++)
 	{
-		/* NULL: it has ended, or is a prepared transaction, without a scan */
+		/*
+		 * NULL: it has ended, or it is a prepared transaction, which has no
+		 * scan
+		 */
 		PGPROC	   *proc = SKX_COMPAT_PROC(holders[i]);
 
 		found = proc != NULL &&
@@ -290,8 +299,8 @@ skx_compat_others_hold(Relation rel, bool vacuums, bool (*but) (int pid))
 }
 
 /*
- * B-tree's record of this meaning: its replay touches no page, and any server
- * can do it.
+ * Writes the record that B-tree has for this.  Its replay touches no page, and
+ * works on every server.
  */
 void
 skx_compat_log_reuse(Relation heap, SkxLocator locator, BlockNumber block,
@@ -321,14 +330,15 @@ skx_compat_log_removed(Relation heap, SkxLocator locator, TransactionId xid)
 {
 	uint64		next = U64FromFullTransactionId(ReadNextFullTransactionId());
 
-	/* it is in the past, and by less than a round */
+	/* it is in the past, by less than 2^32 */
 	skx_compat_log_reuse(heap, locator, InvalidBlockNumber,
 						 next - (uint32) ((uint32) next - xid));
 }
 
 /*
- * Which lock a process waits for changes under the lock's partition only; of
- * those that wait for others, a stale reading does no harm.
+ * The lock that a process waits for changes only under the partition lock of
+ * that lock.  For processes that wait for other locks, a stale value does no
+ * harm.
  */
 bool
 skx_compat_waited_for(Relation rel, LOCKMODE held)
@@ -366,7 +376,7 @@ skx_compat_wait_event(const char *name)
 }
 
 #if PG_VERSION_NUM >= 190000
-/* The server's callback has an argument more. */
+/* Calls init; the server's callback has one more argument. */
 static void
 skx_compat_anchor_init(void *area, void *arg)
 {
@@ -447,7 +457,7 @@ skx_compat_build_workers(Relation heap, Relation index, IndexInfo *info)
 #if PG_VERSION_NUM >= 170000
 	return info->ii_ParallelWorkers;
 #else
-	/* an empty table needs none, and is built when it is truncated */
+	/* an empty table needs none; TRUNCATE builds the index of one */
 	if (!IsNormalProcessingMode() || IsInParallelMode() ||
 		RelationGetNumberOfBlocks(heap) == 0)
 		return 0;

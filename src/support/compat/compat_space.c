@@ -2,11 +2,11 @@
  * compat_space.c
  *	  Space on disk for the blocks of a relation, before they are used.
  *
- * A block without space is a hole: the write of a checkpoint fails on a full
- * disk, again and again, and so does the replay that a restart needs.  The
- * storage manager gives space from 16 on, but it raises an error where there
- * is none, and keeps what it got until then.  Here the caller hears of it and
- * can give back what it got.
+ * A block without space is a hole: on a full disk the write of a checkpoint
+ * fails again and again, and so does the replay that a restart needs.  From 16
+ * on the storage manager allocates space.  But if there is too little it
+ * raises an error, and keeps what it has allocated until then.  The functions
+ * here return the error to the caller, which can free what it has allocated.
  */
 #include "postgres.h"
 
@@ -18,12 +18,12 @@
 #include "support/compat/compat_space.h"
 #include "utils/guc.h"
 
-/* Blocks asked for in one call, which signals can make start again. */
+/* Blocks of one call, which starts again after a signal. */
 #define SKX_SPACE_BLOCKS	1024
 
 /*
- * Opens the file that has a block of the main fork; it is made if the block
- * is the first in it.  -1: errno says why not.
+ * Opens the file that has a block of the main fork, and creates it if the
+ * block is its first one.  Returns a descriptor, or -1 with errno set.
  */
 static int
 skx_compat_space_open(SMgrRelation smgr, BlockNumber block)
@@ -54,7 +54,10 @@ skx_compat_space_open(SMgrRelation smgr, BlockNumber block)
 	return OpenTransientFile(path, flags);
 }
 
-/* Up to 15 there is no such setting, nor in early releases of 16 to 18. */
+/*
+ * Returns true if the server extends files by writes of zeros.  Up to 15, and
+ * in early releases of 16 to 18, there is no such setting.
+ */
 static bool
 skx_compat_space_by_writes(void)
 {
@@ -63,7 +66,7 @@ skx_compat_space_by_writes(void)
 	return method != NULL && strcmp(method, "posix_fallocate") != 0;
 }
 
-/* Writes zeros behind the end of the file; errno. */
+/* Writes zeros beyond the end of the file; returns 0 or errno. */
 static int
 skx_compat_space_write(int fd, off_t offset, off_t end)
 {
@@ -84,7 +87,7 @@ skx_compat_space_write(int fd, off_t offset, off_t end)
 	return 0;
 }
 
-/* Gives blocks of one file their space; errno. */
+/* Allocates space for blocks of one file; returns 0 or errno. */
 static int
 skx_compat_space_file(int fd, off_t offset, off_t end, bool fresh)
 {
@@ -104,7 +107,10 @@ skx_compat_space_file(int fd, off_t offset, off_t end, bool fresh)
 	return fresh ? skx_compat_space_write(fd, offset, end) : 0;
 }
 
-/* The same over all files; `fresh`: nothing has been written there yet. */
+/*
+ * Does the same over all files; `fresh` means that nothing has been written
+ * there yet.
+ */
 static int
 skx_compat_space_blocks(SMgrRelation smgr, BlockNumber from, BlockNumber to,
 						bool fresh)
@@ -120,7 +126,7 @@ skx_compat_space_blocks(SMgrRelation smgr, BlockNumber from, BlockNumber to,
 		n = Min(n, SKX_SPACE_BLOCKS);
 		fd = skx_compat_space_open(smgr, from);
 		if (fd < 0)
-			/* A storage manager without files finds space by itself. */
+			/* a storage manager without files allocates space by itself */
 			return errno == ENOENT ? 0 : errno;
 		error = skx_compat_space_file(fd, (off_t) at * BLCKSZ,
 									  (off_t) (at + n) * BLCKSZ, fresh);
@@ -154,7 +160,7 @@ skx_compat_cut(SMgrRelation smgr, BlockNumber from, BlockNumber to)
 		BlockNumber at = from % RELSEG_SIZE;
 		int			fd = skx_compat_space_open(smgr, from);
 
-		/* What cannot be given back is used when the file grows again. */
+		/* blocks that cannot be cut off are used when the file grows again */
 		if (fd < 0)
 			return;
 		if (ftruncate(fd, (off_t) at * BLCKSZ) != 0)
@@ -182,7 +188,10 @@ skx_compat_has_space(SMgrRelation smgr, uint64 nblocks)
 }
 
 #if PG_VERSION_NUM >= 160000
-/* The storage manager takes the number of blocks as an int. */
+/*
+ * Writes zeros to blocks by several calls, since the storage manager takes the
+ * number of blocks as an int.
+ */
 static void
 skx_compat_space_zero(SMgrRelation smgr, BlockNumber from, BlockNumber to,
 					  bool skip_fsync)
@@ -212,7 +221,7 @@ skx_compat_extend(SMgrRelation smgr, BlockNumber from, BlockNumber to)
 	memset(zero.data, 0, BLCKSZ);
 	while (from < to)
 	{
-		/* the end of the last file is no block number */
+		/* `from` may pass the last block number: only from - 1 is used */
 		from += Min(to - from, RELSEG_SIZE - from % RELSEG_SIZE);
 		smgrextend(smgr, MAIN_FORKNUM, from - 1, zero.data, true);
 	}
@@ -227,7 +236,7 @@ skx_compat_reserve(SMgrRelation smgr, BlockNumber from, BlockNumber to)
 #else
 	PGAlignedBlock zero;
 
-	/* The last block of each file asks for its sync. */
+	/* the write of the last block of each file requests its sync */
 	memset(zero.data, 0, BLCKSZ);
 	for (; from < to; from++)
 		smgrextend(smgr, MAIN_FORKNUM, from, zero.data,

@@ -1,9 +1,9 @@
 /*
  * damage_report.c
- *	  The one way to say that an index file is damaged.
+ *	  Reports that an index file is damaged.
  *
- * Whatever finds damage ends here, so that every report has the same
- * SQLSTATE, names the block, and tells what to do about it.
+ * All code that finds damage calls this.  So every report has the same
+ * SQLSTATE, names the block, and says what to do.
  */
 #include "postgres.h"
 

@@ -1,11 +1,12 @@
 /*
  * fault_point.c
- *	  The setting skipidx.fault, and what it does at a point.
+ *	  The setting skipidx.fault, and its effect at a point.
  *
- * `point:action` or `point:action:n`, n being which time the point is reached
- * in this session, counted from when the setting was set.  It acts once and
- * is then spent until it is set again, except for note, which acts each time
- * from the n-th on; `*` for a point is any of them.
+ * Its value is `point:action` or `point:action:n`.  The action happens the
+ * n-th time that the point is reached in this session after the setting was
+ * set.  Then the setting has no effect until it is set again.  Action note is
+ * different: it happens each time from the n-th on.  The point `*` stands for
+ * any point.
  *
  * Each action is logged before it happens, so that a test can prove from the
  * server's log that a point was reached.
@@ -26,7 +27,7 @@
  */
 #define SKX_FAULT_LOCK_KEY	0x736b78
 
-/* Looks at the lock that a pause takes at most, 5 ms apart: a minute. */
+/* Most checks of the lock in a pause, 5 ms apart: one minute. */
 #define SKX_FAULT_PAUSE_MAX	12000
 
 typedef enum SkxFaultAction
@@ -47,7 +48,7 @@ static const char *const skx_fault_actions[] = {
 typedef struct SkxFaultPlace
 {
 	const char *name;
-	bool		wait;			/* is action wait possible? */
+	bool		wait;			/* action wait is possible */
 } SkxFaultPlace;
 
 #define SKX_FAULT_PLACE(symbol, name, wait) {name, wait},
@@ -57,7 +58,7 @@ static const SkxFaultPlace skx_fault_places[] = {
 };
 #undef SKX_FAULT_PLACE
 
-/* A setting, taken apart. */
+/* A parsed setting. */
 typedef struct SkxFaultSpec
 {
 	SkxFaultPoint point;		/* SKX_FAULT_NONE: any */
@@ -70,7 +71,10 @@ char	   *skx_fault_setting = NULL;
 static SkxFaultSpec skx_fault_spec;
 static int	skx_fault_count;	/* times reached since it was set */
 
-/* Finds the first `len` bytes of `text` among the names; -1: not there. */
+/*
+ * Returns the number of the point whose name is the first `len` bytes of
+ * `text`, or -1.
+ */
 static int
 skx_fault_point_number(const char *text, size_t len)
 {
@@ -151,10 +155,7 @@ skx_fault_assign(const char *newval, void *extra)
 		skx_fault_parse(newval, &skx_fault_spec) == NULL;
 }
 
-/*
- * Waits until the session that holds the point's advisory lock lets go of it;
- * at once when there is none.
- */
+/* Waits until no session holds the point's advisory lock. */
 static void
 skx_fault_wait(SkxFaultPoint point)
 {
@@ -170,8 +171,8 @@ skx_fault_wait(SkxFaultPoint point)
 }
 
 /*
- * The same where locks are held that forbid waiting: polls without joining the
- * queue, and cannot be cancelled.
+ * Does the same at points that forbid waiting, since locks are held there.  It
+ * polls without joining the queue, and cannot be cancelled.
  */
 static void
 skx_fault_pause(SkxFaultPoint point)

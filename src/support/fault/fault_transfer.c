@@ -1,9 +1,9 @@
 /*
  * fault_transfer.c
- *	  Where a library for tests can say what a transfer is to have returned.
+ *	  Finds the library for tests that replaces results of transfers.
  *
- * It leaves its functions in a rendezvous variable of the server, whichever
- * of the two libraries is loaded first.
+ * That library leaves its functions in a rendezvous variable of the server.
+ * It does not matter which of the two libraries is loaded first.
  */
 #include "postgres.h"
 

@@ -2,11 +2,11 @@
  * fault_undo.c
  *	  Tells a library that simulates power losses of writes by io_uring.
  *
- * Such a library is preloaded into the server, stands in for the C library's
- * functions that write and sync, and keeps what each write replaces.  Writes
- * that the kernel makes by itself are none of these functions' calls, so the
- * two functions of the library that begin and end a write are looked up by
- * name, once, and called for these.
+ * Such a library is preloaded into the server.  It replaces the C library's
+ * functions that write and sync, and saves what each write overwrites.  The
+ * kernel makes writes of io_uring itself, without these functions.  So the two
+ * functions of the library that begin and end a write are looked up once, by
+ * name, and called for these writes.
  */
 #include "postgres.h"
 

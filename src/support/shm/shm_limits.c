@@ -1,15 +1,15 @@
 /*
  * shm_limits.c
- *	  What dynamic shared memory there is, and what to take of it.
+ *	  Finds out how much dynamic shared memory is free, and how much to take.
  *
  * The server puts the hash tables of parallel joins there, too, and their
- * queries fail where there is none left.  So a quarter of what is free is
- * taken.  Of memory that was set aside for such use at the server's start it is
- * half: what does not fit there goes where it would go without.  Either way
- * whatever needs half of what was free has it still.
+ * queries fail if none is left.  So a quarter of the free memory is taken.  Of
+ * memory set aside for such use at server start, half is taken: a segment that
+ * does not fit there is made elsewhere, as it would be without.  Either way,
+ * an allocation of half of what was free still succeeds.
  *
- * A cgroup counts the pages of files that its processes have read as used, but
- * the kernel drops these first: they are not in the way.
+ * A cgroup counts the pages of files that its processes have read as used.
+ * But the kernel drops these first, so they count as free here.
  */
 #include "postgres.h"
 
@@ -23,7 +23,10 @@
 
 #include "support/shm/shm.h"
 
-/* More than any file that is read here has. */
+/*
+ * Capacity for the contents of a file; more than any file that is read here
+ * has.
+ */
 #define SKX_ROOM_FILE		(8 * 1024)
 
 uint64
@@ -58,7 +61,7 @@ skx_shm_choose(uint64 wanted, const SkxRoom *room,
  * Files
  */
 
-/* What is in a file, as a string; false: it cannot be read. */
+/* Reads a file as a string; returns false if it cannot be read. */
 static bool
 skx_shm_read(const char *dir, const char *name, char *text)
 {
@@ -82,7 +85,9 @@ skx_shm_read(const char *dir, const char *name, char *text)
 	return length > 0;
 }
 
-/* The number in a file; "max", or no file, is no limit. */
+/*
+ * Returns the number in a file. "max", or a file that is missing, is no limit.
+ */
 static uint64
 skx_shm_number(const char *dir, const char *name)
 {
@@ -94,7 +99,10 @@ skx_shm_number(const char *dir, const char *name)
 	return strtoull(text, NULL, 10);
 }
 
-/* The number after a word at the beginning of a line; 0: there is none. */
+/*
+ * Returns the number after a word at the beginning of a line, or 0 if there is
+ * none.
+ */
 static uint64
 skx_shm_field(const char *text, const char *word)
 {
@@ -160,13 +168,13 @@ skx_shm_sysv(void)
  * The cgroup
  */
 
-/* Names of the files that tell about a group's memory, by version. */
+/* Names of the files with the memory of a cgroup, by version. */
 typedef struct SkxRoomNames
 {
 	const char *most;
-	const char *high;			/* from which on the kernel slows it down */
+	const char *high;			/* use above which the kernel slows it down */
 	const char *used;
-	const char *files[2];		/* in memory.stat: pages of files */
+	const char *files[2];		/* words of memory.stat for pages of files */
 } SkxRoomNames;
 
 static const SkxRoomNames skx_shm_names_v1 = {
@@ -199,8 +207,9 @@ skx_shm_group(const char *dir, const SkxRoomNames *names)
 }
 
 /*
- * The least over a group and those around it.  In a container the path can be
- * that of the host, and the tree begin at the container's own group.
+ * Returns the least free memory of a group and those around it.  In a
+ * container the path may be that of the host, while the tree begins at the
+ * container's own group.
  */
 static uint64
 skx_shm_groups(const char *tree, const char *path,
@@ -224,7 +233,10 @@ skx_shm_groups(const char *tree, const char *path,
 	}
 }
 
-/* Is `word` in the list of `length` characters, separated by commas? */
+/*
+ * Returns true if `word` is in a list of `length` characters, separated by
+ * commas.
+ */
 static bool
 skx_shm_listed(const char *list, size_t length, const char *word)
 {
@@ -245,7 +257,10 @@ skx_shm_listed(const char *list, size_t length, const char *word)
 	return false;
 }
 
-/* One line of /proc/self/cgroup: number, controllers, path. */
+/*
+ * Returns the free memory for one line of /proc/self/cgroup, which has number,
+ * controllers and path.
+ */
 static uint64
 skx_shm_line(const char *root, const char *line)
 {

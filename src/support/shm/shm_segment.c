@@ -1,11 +1,11 @@
 /*
  * shm_segment.c
- *	  A dynamic segment that leaves most of what there is to others, by the
- *	  kind of memory that the server uses, and words for what limits it.
+ *	  Makes dynamic segments that leave most of the free memory to other uses,
+ *	  by the server's kind of shared memory, and describes the limits.
  *
- * posix is a file in /dev/shm, mmap one in pg_dynshmem, each in a file system
- * whose free space can be asked for.  System V memory, and a tmpfs without a
- * size, end where the machine's memory does.
+ * Kind posix is a file in /dev/shm, and mmap one in pg_dynshmem, each in a
+ * file system whose free space is known.  System V memory, and a tmpfs without
+ * a size, are limited by the machine's memory.
  */
 #include "postgres.h"
 
@@ -17,7 +17,10 @@
 #include "support/shm/shm.h"
 #include "utils/resowner.h"
 
-/* Where segments come from that are not set aside, and how to say so. */
+/*
+ * Sets *bytes to the free memory for segments that are not set aside, and
+ * returns words for it.
+ */
 static const char *
 skx_shm_place(uint64 *bytes)
 {
@@ -103,8 +106,8 @@ skx_shm_ask(uint64 wanted, SkxRoomGrant *grant)
 }
 
 /*
- * Another process can have taken what was set aside, and then the server takes
- * all of it from elsewhere.
+ * Another process may have taken the memory set aside; then the server
+ * allocates the whole segment elsewhere.
  */
 dsm_segment *
 skx_shm_segment(const SkxRoomGrant *grant, Size bytes)
@@ -129,7 +132,10 @@ skx_shm_segment(const SkxRoomGrant *grant, Size bytes)
 	return segment;
 }
 
-/* LWLocks are released as an abort would: no caller holds any. */
+/*
+ * All LWLocks are released, as an abort does, which is possible since the
+ * caller holds none.
+ */
 char *
 skx_shm_attempt(void (*action) (void *arg), void *arg)
 {
@@ -147,7 +153,9 @@ skx_shm_attempt(void (*action) (void *arg), void *arg)
 	{
 		ErrorData  *error;
 
-		/* errfinish has set the count to zero; releasing decrements it */
+		/*
+		 * errfinish has set the count to zero, and each release decrements it
+		 */
 		InterruptHoldoffCount = holdoff;
 		LWLockReleaseAll();
 		InterruptHoldoffCount = holdoff;

@@ -3,8 +3,8 @@
  *	  Points at which long work sleeps, is cancelled, or gives way.
  *
  * In VACUUM they are its own delay points.  A background worker has no cost
- * delay; it has a rate, and looks from time to time whether it is in another
- * process's way.
+ * delay.  It has a rate, and checks from time to time whether another process
+ * waits for it.
  */
 #include "postgres.h"
 
@@ -14,7 +14,7 @@
 #include "support/compat/compat.h"
 #include "support/throttle/throttle.h"
 
-/* One sleep at most, in ms: then it is looked whether another is in the way. */
+/* Longest sleep in ms; after it the check is called. */
 #define SKX_PACE_NAP	SKX_PACE_CHECK
 
 typedef struct SkxPace
@@ -23,14 +23,15 @@ typedef struct SkxPace
 	void	   *arg;
 	const int  *rate;			/* kB/s */
 	instr_time	checked;
-	instr_time	since;			/* from when on `bytes` are counted */
+	instr_time	since;			/* start of the time in which `bytes` were
+								 * written */
 	uint64		bytes;
-	int			counted;		/* the rate that they are counted for */
+	int			counted;		/* the rate while they were written */
 } SkxPace;
 
 static SkxPace skx_pace;
 
-/* Made at the first use. */
+/* The wait event, which is made at first use. */
 static uint32 skx_throttle_wait_event = 0;
 
 void
@@ -73,8 +74,8 @@ skx_throttle_point(void)
 }
 
 /*
- * How many ms the bytes are ahead of the rate.  What was written under another
- * rate is not paid for at this one.
+ * Returns how many ms the bytes are ahead of the rate.  Counts from 0 after
+ * the rate has changed, so bytes written under another rate do not count.
  */
 static double
 skx_throttle_ahead(void)
@@ -118,7 +119,7 @@ skx_throttle_wrote(int npages)
 		skx_throttle_point();
 	}
 
-	/* what was not written in a pause is not made up for */
+	/* after a pause of more than a second the count begins anew */
 	if (ahead < -1000)
 	{
 		INSTR_TIME_SET_CURRENT(skx_pace.since);

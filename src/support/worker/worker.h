@@ -138,8 +138,9 @@ extern void skx_worker_attach(void);
 /*
  * worker_records.c : records of operations, running and finished
  *
- * A process has one operation under way at most.  The functions do nothing if
- * it has none, or if its record was taken by a newer operation.
+ * A process has one operation under way at most.  Functions that note
+ * something do nothing if the process has none, or if a newer operation has
+ * taken its record.
  */
 
 /* What has begun an operation. */
@@ -190,7 +191,6 @@ typedef struct SkxWorkerRecord
 	TimestampTz started;
 	TimestampTz ended;
 } SkxWorkerRecord;
-
 
 /* Begins a record, of an operation (SKX_OPERATION_*) of this process. */
 extern void skx_worker_started(Relation index, uint8 operation,

@@ -1,10 +1,11 @@
 /*
  * worker_ask.c
- *	  Asks the server for a background worker.
+ *	  Requests a background worker from the server.
  *
- * Dynamic ones need no preloading.  The process that asks does not wait for
- * the worker, nor learn what has become of it: the worker sees for itself what
- * there is to do, and an insert that finds too much left asks again.
+ * Dynamic workers need no preloading.  The process that requests one does not
+ * wait for it, and does not learn how it ends.  The worker itself finds out
+ * what there is to do, and an insert that finds too much left requests another
+ * one.
  */
 #include "postgres.h"
 

@@ -1,9 +1,10 @@
 /*
  * worker_records.c
- *	  The operations that the server has seen last.
+ *	  Records of the last operations on this server.
  *
- * A record is written by the process whose operation it is, and may be taken
- * by a newer operation before that one ends: the number tells.
+ * A record is written by the process that carries out the operation.  A newer
+ * operation may take the record before that one ends; then it has another
+ * number.
  */
 #include "postgres.h"
 
@@ -14,18 +15,24 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
-/* The record of this process's operation; 0: none is under way. */
+/* Number of the record of this process's operation; 0: none is under way. */
 static uint64 skx_worker_record = 0;
 
-/* What this process had logged when it began, and what it has told last. */
+/*
+ * Bytes of WAL of this process when the operation began; the last progress
+ * that was noted.
+ */
 static uint64 skx_worker_logged = 0;
 static SkxWorkerPhase skx_worker_phase;
 static uint64 skx_worker_done;
 
-/* Progress is told in steps, each of so many of a phase. */
+/* Steps of a phase in which progress is noted. */
 #define SKX_WORKER_STEPS	64
 
-/* The same, locked; NULL: there is none, or no longer. */
+/*
+ * Locks the area and returns the record of this process's operation.  Returns
+ * NULL, without the lock, if there is none or a newer operation has taken it.
+ */
 static SkxWorkerRecord *
 skx_worker_record_lock(void)
 {
@@ -128,7 +135,7 @@ skx_worker_progress(SkxWorkerPhase phase, uint64 done, uint64 total)
 	LWLockRelease(&skx_worker_area()->lock);
 }
 
-/* Tells the log of an operation that took long. */
+/* Logs an operation that took long. */
 static void
 skx_worker_log(Relation index, const SkxWorkerRecord *record)
 {

@@ -1,6 +1,7 @@
 /*
  * worker_settings.c
- *	  Settings of the server in background workers; defaults of ours.
+ *	  Settings of the server for background workers, and the defaults of this
+ *	  module's own settings.
  */
 #include "postgres.h"
 

@@ -1,10 +1,10 @@
 /*
  * worker_slots.c
- *	  Which index has a worker, and which may get one.
+ *	  Tells which index has a worker, and which may get one.
  *
- * A slot is kept from the moment a worker is asked for, lest each insert ask
- * for another until the first has come.  The ticket tells a worker that comes
- * late, after its slot was given to another, from the one that is expected.
+ * A slot is kept from the moment a worker is requested.  Otherwise each insert
+ * would request another one until the first has started.  A worker may start
+ * after its slot was given to another one; the ticket distinguishes the two.
  */
 #include "postgres.h"
 
@@ -18,16 +18,16 @@
 #define SKX_WORKER_AREA_NAME	"skipidx workers"
 #define SKX_WORKER_TRANCHE_NAME	"SkipidxWorkers"
 
-/* How long a worker may take to come, in ms. */
+/* Longest time until a worker starts, in ms. */
 #define SKX_WORKER_PATIENCE		60000
 
-/* How long an index is let be whose worker has failed, in ms. */
+/* Time without a worker for an index whose worker has failed, in ms. */
 #define SKX_WORKER_REST			10000
 
 static SkxWorkerArea *skx_worker_found = NULL;
 static bool skx_worker_hopeless = false;
 
-/* The slot of this process, which is a worker; NULL: it has none. */
+/* The slot of this process if it is a worker that has one, else NULL. */
 static SkxWorkerSlot *skx_worker_mine = NULL;
 
 static void
@@ -75,7 +75,10 @@ skx_worker_attach(void)
 	(void) skx_worker_area();
 }
 
-/* One that would be so for longer than any is: the clock was set back. */
+/*
+ * Returns true if a slot is in use.  A slot whose time ends later than any can
+ * was kept before the clock was set back, and is free.
+ */
 static bool
 skx_worker_slot_live(const SkxWorkerSlot *slot, TimestampTz now)
 {
@@ -86,7 +89,10 @@ skx_worker_slot_live(const SkxWorkerSlot *slot, TimestampTz now)
 													SKX_WORKER_PATIENCE));
 }
 
-/* Busy slots, of merges or of all; the area is locked. */
+/*
+ * Returns the number of busy slots, of merges only or of all.  The caller
+ * holds the lock of the area.
+ */
 static int
 skx_worker_busy(const SkxWorkerArea *a, TimestampTz now, bool merges)
 {
@@ -106,8 +112,9 @@ skx_worker_busy(const SkxWorkerArea *a, TimestampTz now, bool merges)
 }
 
 /*
- * A merge lasts long and can wait, a flush is short and should not: where
- * there may be several workers, merges leave one to flushes.
+ * Returns true if one more worker may work.  A merge takes long and can wait;
+ * a flush is short and should not.  So if there may be several workers, merges
+ * leave one to flushes.
  */
 static bool
 skx_worker_allowed(const SkxWorkerArea *a, uint32 duty, TimestampTz now)
@@ -180,7 +187,9 @@ skx_worker_drop(const SkxWorkerTask *task)
 	LWLockRelease(&a->lock);
 }
 
-/* Ends the use of this process's slot; the area is locked. */
+/*
+ * Ends the use of this process's slot.  The caller holds the lock of the area.
+ */
 static void
 skx_worker_free(uint32 state)
 {
@@ -196,8 +205,9 @@ skx_worker_free(uint32 state)
 }
 
 /*
- * The same, if it has one.  After a failure the index has a rest, or every
- * insert would ask for a worker that fails.
+ * Does the same if the process has a slot.  After a failure the index gets no
+ * worker for a while, since otherwise every insert would request one that
+ * fails.
  */
 static void
 skx_worker_leave(bool rest)
@@ -238,7 +248,10 @@ skx_worker_begin(const SkxWorkerTask *task)
 	return skx_worker_mine != NULL;
 }
 
-/* The place is free before the lock is: an asker then finds no worker at it. */
+/*
+ * The slot is freed under the lock, so that a process that requests a worker
+ * after that finds none in the slot.
+ */
 bool
 skx_worker_again(void)
 {
@@ -282,7 +295,10 @@ skx_worker_pause(void)
 	return skx_worker_mine->pauses;
 }
 
-/* `called`: if it was asked for again, which is noted then. */
+/*
+ * Notes that the worker works again, if it may.  With `called` it must also
+ * have been requested once more, and that request is forgotten.
+ */
 static bool
 skx_worker_go_on(bool called)
 {

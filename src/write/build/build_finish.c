@@ -2,19 +2,19 @@
  * build_finish.c
  *	  Joins what the members of a team have written into one segment.
  *
- * Pages that did not fill a block at the end of a task lie side by side in
- * blocks of their own.  Only those of the postings plane, of the last task,
- * must be together in one.
+ * Pages that do not fill a block at the end of a task lie side by side in
+ * blocks of their own.  Only those of the postings plane must be together in
+ * one block; the last task alone has such pages.
  */
 #include "postgres.h"
 
 #include "utils/memutils.h"
 #include "write/build/build_internal.h"
 
-/* Bytes of a leaf's key, with what stands before it. */
+/* Most bytes of the key of a leaf, with the SkxDictChild before it. */
 #define SKX_FINISH_KEY_MAX	(sizeof(SkxDictChild) + SKX_LEXEME_MAX)
 
-/* What is known of the three planes that tasks write. */
+/* Runs of a plane that tasks have written. */
 typedef struct SkxFinishPlane
 {
 	SkxDiskRun *runs;
@@ -35,8 +35,8 @@ typedef struct SkxFinish
 	uint32		block_pages;
 	SkxFinishPlane planes[SKX_SEGMENT_NPLANES];
 	SkxFinishTask *tasks;
-	BlockNumber tail;			/* next page for tails ... */
-	uint32		ntail;			/* ... and how many are left in its block */
+	BlockNumber tail;			/* next page for tails */
+	uint32		ntail;			/* pages left in its block */
 	char	   *page;
 } SkxFinish;
 
@@ -97,9 +97,7 @@ skx_build_finish_tail(SkxFinish *f, BufFile *file)
 	}
 }
 
-/*
- * What members left
- */
+/* Files of members */
 
 static void
 skx_build_finish_plane(SkxFinish *f, BufFile *file)
@@ -121,7 +119,9 @@ skx_build_finish_plane(SkxFinish *f, BufFile *file)
 	}
 }
 
-/* One for each leaf, and none longer than a lexeme. */
+/*
+ * Raises an error unless each leaf has a key that is no longer than a lexeme.
+ */
 static void
 skx_build_finish_check_keys(const SkxFinishTask *task)
 {
@@ -177,7 +177,7 @@ skx_build_finish_member(SkxFinish *f, int member)
 
 	file = skx_build_open(segment->team, segment->round, member, "done", true);
 	if (file == NULL)
-		return;					/* it came when all tasks were taken */
+		return;					/* the member came when all tasks were taken */
 	for (;;)
 	{
 		skx_build_read(file, &kind, sizeof(kind));
@@ -200,7 +200,7 @@ skx_build_finish_member(SkxFinish *f, int member)
  * The segment
  */
 
-/* The keys of all leaves, task by task. */
+/* Joins the keys of all leaves, task by task. */
 static void
 skx_build_finish_leaves(SkxFinish *f, SkxDictLeaves *leaves)
 {
@@ -225,7 +225,7 @@ skx_build_finish_leaves(SkxFinish *f, SkxDictLeaves *leaves)
 		skx_invert_file_damaged("tasks have other leaves than were written");
 }
 
-/* The levels above the leaves are put behind these. */
+/* An SkxPageSink that puts the levels above the leaves behind these. */
 static void
 skx_build_finish_sink(void *arg, uint32 ordinal, char *page, uint32 used)
 {

@@ -1,10 +1,11 @@
 /*
  * build_merge.c
- *	  The terms of a merge of segments, written by several processes.
+ *	  A merge of segments by a team: several processes write its terms.
  *
- * Tasks are cut where the dictionary of the largest input has had about as many
- * pages of postings and positions: leaves of it are looked at, some for each
- * task.  A term is in one task whatever its size.
+ * Tasks are cut by the dictionary of the largest input, so that each has about
+ * as many pages of its postings and positions.  For this, some leaves of the
+ * dictionary are read for each task.  Every term is in one task only, however
+ * large it is.
  */
 #include "postgres.h"
 
@@ -13,7 +14,7 @@
 #include "utils/memutils.h"
 #include "write/build/build_internal.h"
 
-/* Leaves looked at for each task. */
+/* Leaves that are read for each task. */
 #define SKX_TEAM_SAMPLES	4
 
 /* The plan of a merge is an SkxPlanTask of each task. */
@@ -32,7 +33,7 @@ skx_build_merge_largest(SkxSegment **inputs, int n)
 	return largest;
 }
 
-/* Writes where tasks begin; returns how many there are. */
+/* Writes the first lexeme of each task, and returns the number of tasks. */
 static uint32
 skx_build_merge_cut(BufFile *plan, SkxSegment *seg, uint32 wanted)
 {
@@ -57,7 +58,7 @@ skx_build_merge_cut(BufFile *plan, SkxSegment *seg, uint32 wanted)
 								   &before))
 			break;
 		next.len = (uint16) len;
-		/* two lexemes may begin alike */
+		/* marks of two leaves may be the same */
 		if (before < total * ntasks / wanted ||
 			(next.len == task.len &&
 			 memcmp(next.lexeme, task.lexeme, len) == 0))
@@ -100,7 +101,7 @@ skx_build_merge_plan(SkxTeam *team, SkxMerge *merge, SkxSegment **inputs,
 	return segment;
 }
 
-/* Reads where all tasks begin. */
+/* Reads the first lexemes of all tasks. */
 static SkxPlanTask *
 skx_build_merge_tasks(SkxTeam *team)
 {
@@ -118,7 +119,10 @@ skx_build_merge_tasks(SkxTeam *team)
 	return tasks;
 }
 
-/* The terms of a task: those below the end come before the next one's. */
+/*
+ * Sets range[0] to the first lexeme of a task and range[1] to that of the next
+ * task.  After the last task, range[1] is *last.
+ */
 static void
 skx_build_merge_range(const SkxTeam *team, const SkxPlanTask *tasks,
 					  uint32 number, const SkxLexeme *last, SkxLexeme *range)
@@ -133,7 +137,10 @@ skx_build_merge_range(const SkxTeam *team, const SkxPlanTask *tasks,
 	}
 }
 
-/* Half of what is left beside the writers is for pages that wait. */
+/*
+ * Returns how many bytes pages that wait may take: half of what the writers
+ * leave.
+ */
 static Size
 skx_build_merge_kept(const SkxSegmentBuildOptions *options)
 {
@@ -162,7 +169,7 @@ skx_build_merge_encode(SkxTeam *team, int member, SkxSegment **inputs,
 	SkxLexeme	last = {high, SKX_LEXEME_MAX + 1};
 	uint32		number;
 
-	/* no lexeme is so long */
+	/* above all lexemes, none of which is so long */
 	memset(high, 0xff, SKX_LEXEME_MAX + 1);
 	while (skx_build_writer_next(w, &number))
 	{

@@ -1,30 +1,34 @@
 /*
  * build_order.c
- *	  Puts the documents of a team's shares in order, and cuts the lexemes
- *	  into tasks.
+ *	  Puts the documents of a team's shares in order, and cuts the lexemes into
+ *	  tasks.
  *
- * Shares interleave: each has stretches of the table.  Stretches are few, as
- * many as the parallel scan handed out, so the numbers of a share's documents
- * in the segment are kept as a start for each.
+ * Shares interleave, since each has several stretches of the table.  There are
+ * only as many stretches as the parallel scan has handed out ranges.  So the
+ * numbers of a share's documents in the segment are kept as the first number
+ * of each stretch.
  *
- * Tasks are cut at marks, so that each has about as many bytes of runs.  A
- * term is in one task whatever its size.
+ * Tasks are cut at marks, so that each has about as many bytes of runs.  Every
+ * term is in one task only, however large it is.
  */
 #include "postgres.h"
 
 #include "utils/memutils.h"
 #include "write/build/build_internal.h"
 
-/* Tasks for a member, so that none waits long for the last one ... */
+/* Tasks for a member, so that none waits long for the last one. */
 #define SKX_TEAM_TASKS		16
 /*
- * ... and bytes of runs for a task, whose last block of postings stays half
- * empty: so many blocks, of 32 kB at least, because leaves do too.
+ * Least bytes of runs for a task, in blocks of at least 32 kB.  The last block
+ * of postings of a task stays half empty on average, and its last leaf does,
+ * too.
  */
 #define SKX_TEAM_TASK_BLOCKS	64
 #define SKX_TEAM_TASK_BLOCK		(32 * 1024)
 
-/* Each has runs of its own in three planes, and these are numbered by uint16. */
+/*
+ * Most tasks.  Each has runs of its own in three planes, which uint16 numbers.
+ */
 #define SKX_TEAM_TASKS_MAX		4096
 
 /* A share while documents are put in order. */
@@ -33,7 +37,7 @@ typedef struct SkxOrderShare
 	BufFile    *docs;
 	int			nkeys;			/* of a document */
 	uint32		ndocs;
-	uint32		read;			/* the current one's number, plus one */
+	uint32		read;			/* number of the current document, plus one */
 	SkxTeamDoc	doc;
 	SkxRunStretch *stretches;
 	uint32		nstretches;
@@ -44,14 +48,14 @@ typedef struct SkxOrderShare
 typedef struct SkxOrderMark
 {
 	const char *lexeme;
-	SkxRunMark	mark;			/* of run number `run` of all */
+	SkxRunMark	mark;			/* mark.run counts the runs of all shares */
 } SkxOrderMark;
 
 /*
  * Documents
  */
 
-/* Goes to the next document; false: there is none. */
+/* Moves to the next document; returns false if there is none. */
 static bool
 skx_build_order_read(SkxOrderShare *share)
 {
@@ -73,7 +77,10 @@ skx_build_order_done(const SkxOrderShare *share)
 	return share->read > share->ndocs;
 }
 
-/* The share whose document comes next, but for `except`; -1: none. */
+/*
+ * Returns the share whose current document comes first, without `except`; -1:
+ * there is none.
+ */
 static int
 skx_build_order_first(SkxOrderShare *shares, int n, int except)
 {
@@ -111,7 +118,10 @@ skx_build_order_stretch(SkxOrderShare *share, uint32 merged)
 									  stretch[-1].merged < merged));
 }
 
-/* All documents go out, and each share learns where its own are. */
+/*
+ * Writes all documents to the segment, in order, and gives each share its
+ * stretches.
+ */
 static void
 skx_build_order_documents(SkxSegmentOutput *out, SkxOrderShare *shares,
 						  int n)
@@ -165,7 +175,10 @@ skx_build_order_shares(SkxTeam *team, int nkeys)
  * Tasks
  */
 
-/* Numbers the marks from `at` on, of the runs from `first` on, as the plan. */
+/*
+ * Renumbers the marks of a share, which begin at `at`: their runs get the
+ * numbers that these have in the plan, from `first` on.
+ */
 static void
 skx_build_order_renumber(const SkxTeamTotals *totals, const SkxPlanRun *runs,
 						 uint32 first, StringInfo marks, Size at)
@@ -192,7 +205,10 @@ skx_build_order_renumber(const SkxTeamTotals *totals, const SkxPlanRun *runs,
 		skx_invert_file_damaged("there are other marks than were made");
 }
 
-/* Reads a share's list: its runs become the plan's, from number `first` on. */
+/*
+ * Reads the list of a share.  Its runs become runs of the plan, from number
+ * `first` on, and its marks are added to `marks`.
+ */
 static void
 skx_build_order_list(SkxTeam *team, int member, SkxPlanRun *runs,
 					 uint32 first, StringInfo marks)
@@ -263,7 +279,7 @@ skx_build_ntasks(SkxTeam *team, uint64 bytes,
 	uint64		block = Max(options->block_size, SKX_TEAM_TASK_BLOCK);
 	uint64		size = bytes / (team->nmembers * SKX_TEAM_TASKS);
 
-	/* larger ones would wait, with their pages in memory, for others */
+	/* members would keep pages of larger tasks in memory, and wait */
 	size = Min(size, options->memory / 4);
 	size = Max(size, block * SKX_TEAM_TASK_BLOCKS);
 	size = Max(size, bytes / SKX_TEAM_TASKS_MAX);
@@ -287,7 +303,10 @@ skx_build_order_task(BufFile *plan, const SkxOrderMark *mark,
 	BufFileWrite(plan, unconstify(uint64 *, starts), nruns * sizeof(uint64));
 }
 
-/* Writes where tasks begin in each run; returns how many there are. */
+/*
+ * Writes the tasks, with where they begin in each run.  Returns how many there
+ * are.
+ */
 static uint32
 skx_build_order_tasks(BufFile *plan, SkxOrderMark *marks, uint32 nmarks,
 					  uint32 wanted, uint32 nruns)
@@ -302,7 +321,7 @@ skx_build_order_tasks(BufFile *plan, SkxOrderMark *marks, uint32 nmarks,
 	{
 		uint32		next = (uint64) ntasks * nmarks / wanted;
 
-		/* a run has its lexemes in their order, as the marks are */
+		/* lexemes of a run ascend, as do the marks */
 		Assert(marks[i].mark.run < nruns);
 		Assert(starts[marks[i].mark.run] <= marks[i].mark.at);
 		starts[marks[i].mark.run] = marks[i].mark.at;
@@ -364,13 +383,13 @@ skx_build_order_plan(SkxTeam *team, SkxOrderShare *shares,
 	pfree(bytes.data);
 }
 
-/* What all members add up to, and nothing is encoded yet. */
+/* Adds up the shares of all members, and resets what the team counts. */
 static void
 skx_build_order_totals(SkxTeam *team, uint64 *total_length)
 {
 	int			i;
 
-	/* all of the segment before is in its place */
+	/* the segment before is complete */
 	Assert(team->settled == team->ntasks);
 	team->round = team->share_round++;
 	team->nordered = 0;

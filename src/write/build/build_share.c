@@ -1,11 +1,11 @@
 /*
  * build_share.c
- *	  A team that builds one segment, and the share of the documents that a
- *	  member inverts.
+ *	  A team that builds one segment, and a member's share of the documents.
  *
- * A member numbers its documents from 0.  What they are in the segment shows
- * when all members are through, so TIDs and norms go to a file, in order, and
- * so do the runs: every member will read parts of all of them.
+ * A member numbers its documents from 0.  Their numbers in the segment are
+ * known only when all members have read their documents.  So TIDs and norms go
+ * to a file, in order, and so do the runs of postings, of which every member
+ * reads parts later.
  */
 #include "postgres.h"
 
@@ -16,13 +16,18 @@
 #include "write/build/build_internal.h"
 
 /*
- * The norms may be for a part of the documents, which makes segments smaller,
- * but not for so small a part that a process alone would do better.
+ * Shared memory for norms may be reserved for a part of the documents, which
+ * makes segments smaller.  It is for at least one in SKX_TEAM_SHRINK of them,
+ * and at least SKX_TEAM_DOCS_LEAST.  With less, one process alone would do
+ * better.
  */
 #define SKX_TEAM_SHRINK			8
 #define SKX_TEAM_DOCS_LEAST		(128 * 1024)
 
-/* Bytes left for what the server shares with workers and for their queues. */
+/*
+ * Bytes of shared memory left to the server, for its data and queues of
+ * workers.
+ */
 #define SKX_TEAM_SPARE			(512 * 1024)
 
 struct SkxBuildShare
@@ -37,7 +42,8 @@ struct SkxBuildShare
 	BufFile    *docs;
 	SkxTeamTotals totals;
 	ItemPointerData last;
-	uint32		told_docs;		/* what the team's sums have of it */
+	uint32		told_docs;		/* what this share has added to the team's
+								 * ndocs, and told_bytes to run_bytes */
 	uint64		told_bytes;
 	char		name[MAXPGPATH];
 };
@@ -157,8 +163,9 @@ skx_build_fail(SkxTeam *team, int code, const char *message)
 }
 
 /*
- * A cancel of another process is none of this one, which may be one that only
- * warns of errors; its own comes by itself.
+ * Returns the SQLSTATE to raise for another process's error.  A cancel of that
+ * process must not look like one of this process, which may make errors
+ * warnings except for a cancel.
  */
 static int
 skx_build_code(int code)
@@ -255,7 +262,7 @@ skx_build_runs_drop(SkxTeam *team, uint32 round, int member, uint32 file)
 void
 skx_build_read(BufFile *file, void *to, Size n)
 {
-	/* it reports by itself what the operating system does */
+	/* BufFileRead() itself reports errors of the operating system */
 	if (BufFileRead(file, to, n) != n)
 		skx_invert_file_damaged("it ends too soon");
 }
@@ -322,8 +329,9 @@ skx_build_grow_try(void *arg)
 }
 
 /*
- * The table has more rows than was estimated.  Nothing is in the norms while it
- * is scanned, so that others may replace them.
+ * Enlarges the norms if the table has more rows than was estimated.  They are
+ * empty while the table is scanned, so that new shared memory can replace
+ * them.
  */
 static void
 skx_build_grow(SkxTeam *team, uint64 docs)
@@ -367,7 +375,7 @@ skx_build_share_full(SkxBuildShare *share)
 	uint64		all_docs;
 	uint64		all_bytes;
 
-	/* bytes become fewer where a run is written */
+	/* bytes may become fewer when a run is written */
 	Assert(docs >= share->told_docs);
 	all_docs = pg_atomic_add_fetch_u64(&team->ndocs,
 									   docs - share->told_docs);
@@ -386,7 +394,7 @@ skx_build_share_full(SkxBuildShare *share)
 	return true;
 }
 
-/* Writes down what is where in the file of runs. */
+/* Writes the runs and their marks to the file "list". */
 static void
 skx_build_share_list(SkxBuildShare *share)
 {
@@ -419,7 +427,7 @@ skx_build_share_end(SkxBuildShare *share)
 	Assert(runs->nfiles > 0 || runs->nruns == 0);
 	share->totals.run_bytes = runs->nbytes;
 	share->totals.nruns = runs->nruns;
-	/* a share without runs has no file, and the first one is never opened */
+	/* a share without runs has no file; file 0 is not opened then */
 	share->totals.runs_file = Max(runs->nfiles, 1) - 1;
 	share->totals.nmarks = runs->nmarks;
 	share->totals.mark_bytes = runs->marks->len;

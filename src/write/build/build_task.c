@@ -1,6 +1,6 @@
 /*
  * build_task.c
- *	  A member encodes tasks from the runs of all members.
+ *	  Encoding of tasks: a member reads the runs of all members.
  */
 #include "postgres.h"
 
@@ -18,7 +18,7 @@ typedef struct SkxTeamEncoder
 
 	/* the plan */
 	BufFile    *plan;
-	int			tasks_file;		/* where the tasks start in it */
+	int			tasks_file;		/* where the tasks start in the plan */
 	off_t		tasks_offset;
 	SkxRunMap  *maps;
 	SkxPlanRun *runs;
@@ -30,14 +30,17 @@ typedef struct SkxTeamEncoder
 	/* the segment */
 	dsm_segment *norms;
 	SkxTeamWriter *writer;
-	Size		kept_most;		/* bytes of pages that wait */
+	Size		kept_most;		/* most bytes of pages that wait */
 } SkxTeamEncoder;
 
 /*
  * Tasks
  */
 
-/* Reads where a task begins. */
+/*
+ * Reads the first lexeme of a task, and where it begins in each run.  Behind
+ * the last task it sets *task to zero.
+ */
 static void
 skx_build_task_read(SkxTeamEncoder *e, uint32 number, SkxPlanTask *task)
 {
@@ -72,7 +75,7 @@ skx_build_task_run(SkxTeamEncoder *e, uint32 number)
 	bool		last = number + 1 == team->ntasks;
 	uint32		i;
 
-	/* the starts are read last of this task */
+	/* the next task first, because each call overwrites e->starts */
 	skx_build_task_read(e, number + 1, &next);
 	skx_build_task_read(e, number, &task);
 	for (i = 0; i < team->nruns; i++)
@@ -100,15 +103,16 @@ skx_build_encode_progress(void *arg, uint32 nbytes)
 	SkxTeamEncoder *e = arg;
 	uint64		read = pg_atomic_add_fetch_u64(&e->team->read, nbytes);
 
-	/* what lies around the end of a task is read twice */
+	/* bytes around the end of a task are read twice */
 	if (e->options.progress != NULL)
 		e->options.progress(SKX_BUILD_MERGE, Min(read, e->team->to_read),
 							e->team->to_read);
 }
 
 /*
- * Stretches lie in their share and, in the segment, no nearer to one another
- * than there: the number of every document of the share is in the segment.
+ * Raises an error unless stretches ascend within their share and within the
+ * segment, with distances in the segment that are no smaller than in the
+ * share.  Then every document of the share has a number in the segment.
  */
 static void
 skx_build_encode_check_map(const SkxRunMap *map, uint32 ndocs, uint32 nordered)
@@ -182,9 +186,8 @@ skx_build_encode_plan(SkxTeamEncoder *e)
 }
 
 /*
- * Opens all runs.  Half of what is left beside the writers, and what the norms
- * have grown by, is for pages that wait, the other half for the buffers of the
- * runs.
+ * Opens all runs.  Memory that the writers, and the norms' growth, leave is
+ * split: half for pages that wait, half for the buffers of the runs.
  */
 static void
 skx_build_encode_runs(SkxTeamEncoder *e)

@@ -1,15 +1,16 @@
 /*
  * build_writer.c
- *	  Where a member writes tasks, which are ranges of lexemes.
+ *	  Writing of tasks, which are ranges of lexemes.
  *
  * Tasks are taken in the order of their lexemes, and their pages follow one
- * another in the planes.  How many the task before takes shows when it is
- * done; until then the pages of this one are kept in memory, numbered from 0.
- * When they would pass what there is for them, the member waits.  The task that
- * is first of those in hand never waits, so that all come to an end.
+ * another in the planes.  The number of pages of a task is known when it is
+ * done.  Until the tasks before it are done, the pages of a task are kept in
+ * memory, numbered from 0.  If they would exceed the memory for them, the
+ * member waits.  The first of the tasks in progress never waits, so that all
+ * of them end.
  *
- * The postings plane of a task starts with a block, as its lists expect; the
- * block before is filled up with empty pages.
+ * The postings plane of a task starts with a block, as its lists require.  The
+ * block before it is filled up with empty pages.
  */
 #include "postgres.h"
 
@@ -20,7 +21,7 @@
 #include "utils/wait_event.h"
 #include "write/build/build_internal.h"
 
-/* A page before its task has a place. */
+/* A page that is kept until its task has a place. */
 typedef struct SkxKeptPage
 {
 	uint32		plane;			/* SkxSegmentPlane */
@@ -28,7 +29,7 @@ typedef struct SkxKeptPage
 	uint32		used;			/* bytes of content, which follow */
 } SkxKeptPage;
 
-/* Where the pages of one plane go. */
+/* Argument of the sink of a plane. */
 typedef struct SkxTaskSink
 {
 	SkxTeamWriter *writer;
@@ -45,7 +46,7 @@ struct SkxTeamWriter
 
 	/* the task */
 	uint32		task;
-	bool		settled;		/* it has its place: */
+	bool		settled;		/* the task has its place, base */
 	SkxTermTotals base;
 	StringInfoData kept;		/* SkxKeptPage and content, one by one */
 	Size		kept_most;
@@ -60,7 +61,7 @@ static const SkxSegmentPlane skx_build_planes[] = {
  * The place of a task
  */
 
-/* Does the current task have its place yet? */
+/* Returns true if the current task has its place, and sets w->base to it. */
 static bool
 skx_build_task_placed(SkxTeamWriter *w)
 {
@@ -89,14 +90,14 @@ skx_build_task_wait(SkxTeamWriter *w)
 	ConditionVariableCancelSleep();
 }
 
-/* The next task begins behind what this one takes. */
+/* Gives the next task its place, behind the pages of this one. */
 static void
 skx_build_task_publish(SkxTeamWriter *w, const SkxTermTotals *totals)
 {
 	SkxTeam    *team = w->team;
 	SkxTermTotals *base = &team->base;
 
-	/* only the first of the tasks in hand comes here */
+	/* only the first of the tasks in progress comes here */
 	Assert(team->settled == w->task);
 	SpinLockAcquire(&team->mutex);
 	base->nterms += totals->nterms;
@@ -126,7 +127,7 @@ skx_build_page_put(SkxTeamWriter *w, SkxSegmentPlane plane, uint32 ordinal,
 	skx_writer_plane_put(w->planes[plane], ordinal, page, used);
 }
 
-/* The task has its place: what was kept goes there. */
+/* Writes the kept pages of a task that has its place. */
 static void
 skx_build_task_settle(SkxTeamWriter *w)
 {
@@ -180,7 +181,7 @@ skx_build_task_sink(void *arg, uint32 ordinal, char *page, uint32 used)
 	appendBinaryStringInfo(&w->kept, page + SKX_PAGE_START, used);
 }
 
-/* Empty pages up to the end of the block. */
+/* Fills the last block of postings up with empty pages. */
 static void
 skx_build_task_pad(SkxTeamWriter *w, SkxTermTotals *totals)
 {
@@ -192,9 +193,7 @@ skx_build_task_pad(SkxTeamWriter *w, SkxTermTotals *totals)
 	Assert(totals->postings_pages % block_pages == 0);
 }
 
-/*
- * What member 0 needs to know
- */
+/* The file "done", for member 0 */
 
 static void
 skx_build_done_kind(SkxTeamWriter *w, SkxDoneKind kind)
@@ -219,7 +218,7 @@ skx_build_done_task(SkxTeamWriter *w, const char *lexeme, int len,
 	BufFileWrite(w->done, leaves->keys.data, leaves->keys.len);
 }
 
-/* Ends the task's stretch of a plane. */
+/* Ends the task's stretch of a plane, and writes its tail to the file. */
 static void
 skx_build_done_stretch(SkxTeamWriter *w, SkxSegmentPlane plane)
 {

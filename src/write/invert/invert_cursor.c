@@ -2,7 +2,7 @@
  * invert_cursor.c
  *	  Reads one run, term after term.
  *
- * It is read in large pieces, since several runs share a file.
+ * The run is read in large pieces, because several runs share a file.
  */
 #include "postgres.h"
 
@@ -84,7 +84,9 @@ skx_invert_cursor_compare(const SkxRunCursor *c, const char *lexeme, int len)
 	return order != 0 ? order : (int) c->term.len - len;
 }
 
-/* Reads the term that comes next in a file; false at the end of the run. */
+/*
+ * Reads the next term of a run in a file; returns false at the end of the run.
+ */
 static bool
 skx_invert_cursor_read_file(SkxRunCursor *c)
 {
@@ -116,7 +118,7 @@ skx_invert_cursor_read_file(SkxRunCursor *c)
 	return true;
 }
 
-/* Reads the term that comes next; false at the end of the run. */
+/* Reads the next term; returns false at the end of the run. */
 static bool
 skx_invert_cursor_read(SkxRunCursor *c)
 {
@@ -156,7 +158,7 @@ skx_invert_cursor_next(SkxRunCursor *c)
 	return true;
 }
 
-/* Leaves the postings of the current term out. */
+/* Skips the postings of the current term. */
 static void
 skx_invert_cursor_skip(SkxRunCursor *c)
 {
@@ -190,7 +192,7 @@ skx_invert_cursor_range(SkxRunCursor *c, uint64 at, const char *low,
 		skx_invert_cursor_skip(c);
 	}
 
-	/* the term is read again as the first one: it is still in the buffer */
+	/* goes back to the head of the term, which is still in the buffer */
 	Assert(c->at - term <= c->end - c->buffer);
 	c->p = c->end - (c->at - term);
 	c->begun = false;

@@ -1,13 +1,16 @@
 /*
  * invert_documents.c
- *	  Documents into runs, within a given memory.
+ *	  Makes runs of documents, within a given memory.
  */
 #include "postgres.h"
 
 #include "utils/memutils.h"
 #include "write/invert/invert.h"
 
-/* The inverter has addresses for 4 GB of postings; runs of half are long. */
+/*
+ * Most bytes of a run.  The inverter has addresses for 4 GB of postings, and a
+ * run of half of that is long.
+ */
 #define SKX_INVERT_RUN_MAX	((Size) 2 * 1024 * 1024 * 1024)
 
 struct SkxInvertDocuments

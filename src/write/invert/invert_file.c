@@ -2,13 +2,13 @@
  * invert_file.c
  *	  The file of runs: written once from start to end, then read anywhere.
  *
- * Runs are written and read in pieces far larger than the server's buffered
- * temporary files have, and every process has its own place in them.  The
- * server's files below that still close and delete them, count them, and
- * limit their size.
+ * Runs are written and read in much larger pieces than the server's buffered
+ * temporary files use, and every process reads at offsets of its own.  The
+ * file is still one of the server's virtual files, which are closed, deleted,
+ * counted and limited in size.
  *
- * Nothing vouches for what comes back from a temporary file.  Its readers take
- * no number for an index or a size without a test.
+ * A temporary file has no checksum.  So readers check every number before they
+ * use it as an index or a size.
  */
 #include "postgres.h"
 
@@ -55,7 +55,7 @@ skx_invert_file_flush(SkxRunFile *f)
 					 WAIT_EVENT_BUFFILE_WRITE);
 	if (done != f->used)
 	{
-		/* what wrote less without saying why found no room */
+		/* a short write without an error means that the disk is full */
 		if (errno == 0)
 			errno = ENOSPC;
 		ereport(ERROR,

@@ -3,15 +3,16 @@
  *	  Inverts documents in memory: from lexemes by document to documents by
  *	  lexeme.
  *
- * A hash table leads from a lexeme to its term, which appends encoded postings
- * to slices of a byte arena.  A slice that is full links to one twice as
- * large, so that rare terms cost few bytes and frequent ones few links.  There
- * is one allocation per arena chunk, none per term or posting.
+ * A hash table leads from a lexeme to its term.  A term appends encoded
+ * postings to slices of a byte arena.  A full slice links to one that is twice
+ * as large, so that rare terms cost few bytes and frequent ones few links.
+ * There is one allocation for each chunk of the arena, and none for a term or
+ * posting.
  *
- * What costs time is waiting for memory.  So a term lies in the arena with its
- * lexeme and its first slice behind it, for most terms all in one cache line,
- * and the lexemes of a document go through the stages slot, term, end of its
- * postings together, each stage fetching what the next one will touch.
+ * Most time goes into waiting for memory.  So a term lies in the arena with
+ * its lexeme and its first slice behind it, mostly in one cache line.  The
+ * lexemes of a document go together through three stages: slot, term, end of
+ * its postings.  Each stage prefetches what the next one reads.
  */
 #include "postgres.h"
 
@@ -24,11 +25,11 @@
 #include "utils/memutils.h"
 #include "write/invert/invert.h"
 
-/* The lexeme and the first slice follow. */
+/* A term; its lexeme and its first slice follow. */
 typedef struct SkxInvertTerm
 {
-	uint32		tail;			/* arena addresses: of the next byte, */
-	uint32		end;			/* and where the current slice's bytes end */
+	uint32		tail;			/* address in the arena of the next byte */
+	uint32		end;			/* address where the current slice's bytes end */
 	uint32		last;			/* last document */
 	uint32		df;
 	uint32		npositions;
@@ -47,7 +48,7 @@ typedef struct SkxInvertSlot
 /* An address is that of a cache line; its lowest bit is free. */
 #define SKX_INVERT_TAKEN	1
 
-/* What the slots become when they have served: terms in lexeme order. */
+/* A term in lexeme order.  The memory of the slots is reused for these. */
 typedef struct SkxInvertOrder
 {
 	uint64		prefix;			/* first bytes of the lexeme, big-endian */
@@ -59,31 +60,32 @@ StaticAssertDecl(sizeof(SkxInvertOrder) == 2 * sizeof(SkxInvertSlot),
 				 "a table at most half full has room for the order");
 
 /*
- * Slices of 32 bytes to 8 kB end with the address of the next one; the first,
- * level 0, is what is left of the term's lines.
+ * Slices of 32 bytes to 8 kB end with the address of the next one.  The first
+ * slice, level 0, is the rest of the term's cache lines.
  */
 #define SKX_SLICE_LEVELS	10
 #define SKX_SLICE_SIZE(level)	((uint32) 16 << (level))
 #define SKX_SLICE_NEXT(level)	Min((level) + 1, SKX_SLICE_LEVELS - 1)
 #define SKX_SLICE_LINK		sizeof(uint32)
 
-/* Terms begin, and chunks too, at multiples of this. */
+/* Terms and chunks begin at multiples of this: a cache line. */
 #define SKX_INVERT_LINE		64
 
 /*
- * Chunks are of a sixteenth of the memory, in powers of two.  They count as
- * far as they have been written to: before that they are no memory.
+ * Powers of two between which the size of chunks lies; it is about a sixteenth
+ * of the memory.  Chunks count only as far as they are written to, because the
+ * rest takes no memory yet.
  */
 #define SKX_INVERT_CHUNK_MIN	15	/* 32 kB */
 #define SKX_INVERT_CHUNK_MAX	23	/* 8 MB */
 
-/* A huge page, where areas of at least two of them are put on such. */
+/* Size of a huge page.  Areas of at least two of them lie on huge pages. */
 #define SKX_INVERT_HUGE		((Size) 2 * 1024 * 1024)
 
-/* The first slice is no smaller. */
+/* Least bytes of the first slice. */
 #define SKX_INVERT_FIRST	16
 
-/* Bytes of a term with its lexeme and first slice. */
+/* Bytes of a term with its lexeme and its first slice. */
 #define SKX_INVERT_TERM_SIZE(len) \
 	TYPEALIGN(SKX_INVERT_LINE, \
 			  sizeof(SkxInvertTerm) + (len) + SKX_INVERT_FIRST)
@@ -94,7 +96,7 @@ StaticAssertDecl(sizeof(SkxInvertOrder) == 2 * sizeof(SkxInvertSlot),
 /* Lexemes of a document that are looked up together. */
 #define SKX_INVERT_BATCH	64
 
-/* Terms fetched ahead when all are gone through. */
+/* Terms that are prefetched ahead when all are read. */
 #define SKX_INVERT_AHEAD	16
 
 typedef struct SkxInvertChunk
@@ -106,7 +108,7 @@ typedef struct SkxInvertChunk
 struct SkxInverter
 {
 	MemoryContext context;
-	Size		memory;			/* what it should hold at most */
+	Size		memory;			/* bytes that it should take at most */
 	uint64		secret;			/* of the hash */
 
 	SkxInvertSlot *slots;
@@ -119,13 +121,14 @@ struct SkxInverter
 	uint32		chunks_size;
 	int			chunk_bits;
 	uint32		free;			/* first free byte of the last chunk */
-	uint32		hole;			/* address of a free half line, 0: none */
+	uint32		hole;			/* address of a free half line; 0: there is
+								 * none */
 
 	/* going through the terms */
 	SkxInvertOrder *order;
 	uint32		next;
 	uint32		left;			/* bytes of the current term not yet read */
-	uint32		at;				/* address of the next one */
+	uint32		at;				/* address of the next byte */
 	uint32		at_end;			/* end of its slice */
 	int			at_level;		/* level of its slice */
 };
@@ -144,7 +147,7 @@ struct SkxInverter
 #define SKX_INVERT_MASK(n)	(~UINT64CONST(0) >> (64 - 8 * (n)))
 #endif
 
-/* The first n bytes of a word in memory, 0 to 8. */
+/* Masks for the first n bytes of a word in memory, n from 0 to 8. */
 static const uint64 skx_invert_masks[] = {
 	0, SKX_INVERT_MASK(1), SKX_INVERT_MASK(2), SKX_INVERT_MASK(3),
 	SKX_INVERT_MASK(4), SKX_INVERT_MASK(5), SKX_INVERT_MASK(6),
@@ -152,8 +155,8 @@ static const uint64 skx_invert_masks[] = {
 };
 
 /*
- * The `n` bytes at `text`, at most 8, and zeros behind them; nothing at or
- * past `limit` is read, which may be right behind the text.
+ * Returns the n bytes at `text`, at most 8, and zeros behind them.  Reads
+ * nothing at or past `limit`, which may be right behind the text.
  */
 static inline uint64
 skx_invert_word(const char *text, int n, const char *limit)
@@ -169,7 +172,7 @@ skx_invert_word(const char *text, int n, const char *limit)
 	return word & skx_invert_masks[Min(n, sizeof(word))];
 }
 
-/* Both halves of a product. */
+/* Combines both halves of a product into one word. */
 static inline uint64
 skx_invert_fold(uint64 a, uint64 b)
 {
@@ -185,8 +188,9 @@ skx_invert_fold(uint64 a, uint64 b)
 }
 
 /*
- * By a secret number, odd: nothing about a text tells which lexemes would have
- * the same hash, so that a table is no slower for texts that were made up.
+ * Returns the hash of a lexeme, which depends on a secret, odd number.  So the
+ * lexemes that have the same hash cannot be predicted, and a table is not
+ * slower for texts that were made up for it.
  */
 static inline uint32
 skx_invert_hash(const SkxInverter *inv, const char *text, int len,
@@ -229,7 +233,10 @@ skx_invert_memory_text(const SkxInvertTerm *term)
 	return (char *) (term + 1);
 }
 
-/* Is this the lexeme of the term?  What is read behind it is its slice. */
+/*
+ * Returns true if this is the lexeme of the term.  Reads past the end of the
+ * term's lexeme are in its slice.
+ */
 static inline bool
 skx_invert_memory_same(const SkxInvertTerm *term, const char *lexeme,
 					   int len, const char *limit)
@@ -257,10 +264,10 @@ skx_invert_memory_same(const SkxInvertTerm *term, const char *lexeme,
  */
 
 /*
- * Allocates memory that begins with a cache line, *allocated being what is to
- * be freed.  With `huge` an area that is large enough lies on huge pages, if
- * the system has some: what is looked at next is anywhere in it, and finding
- * the places of small pages would take longer than fetching from them.
+ * Allocates memory that begins with a cache line; *allocated is what to free.
+ * With `huge`, an area that is large enough lies on huge pages, if the system
+ * has some.  Accesses go anywhere in the area, and with small pages the
+ * translation of addresses would take longer than the reads.
  */
 static void *
 skx_invert_memory_area(SkxInverter *inv, Size size, bool huge,
@@ -275,7 +282,7 @@ skx_invert_memory_area(SkxInverter *inv, Size size, bool huge,
 	*allocated = MemoryContextAllocHuge(inv->context, size + align);
 	area = (void *) TYPEALIGN(align, *allocated);
 #ifdef MADV_HUGEPAGE
-	/* a hint; refused where the system has none */
+	/* only a hint, which a system without huge pages refuses */
 	if (huge)
 		(void) madvise(area, size, MADV_HUGEPAGE);
 #endif
@@ -318,9 +325,9 @@ skx_invert_memory_create(Size memory)
 }
 
 /*
- * Gives the arena back: the next documents may need the memory for more slots
- * instead.  A table that a document with very many lexemes has made too large
- * goes as well, or each document from then on would be a run.
+ * Frees the arena, because the next documents may need the memory for more
+ * slots.  A table that a document with very many lexemes has made too large
+ * goes as well.  Otherwise each later document would become a run.
  */
 void
 skx_invert_memory_reset(SkxInverter *inv)
@@ -340,7 +347,7 @@ skx_invert_memory_reset(SkxInverter *inv)
 	inv->order = NULL;
 }
 
-/* Bytes of the arena written to. */
+/* Returns the bytes of the arena that are written to. */
 static Size
 skx_invert_arena_used(const SkxInverter *inv)
 {
@@ -357,8 +364,8 @@ skx_invert_memory_used(const SkxInverter *inv)
 }
 
 /*
- * As if all lexemes of the document were new, and its postings took twice
- * their space in the document for the slices that they do not fill.
+ * Assumes that all lexemes of the document are new, and that its postings take
+ * twice their bytes in the document, because slices are not full.
  */
 Size
 skx_invert_memory_need(const SkxInverter *inv, TSVector value)
@@ -372,7 +379,7 @@ skx_invert_memory_need(const SkxInverter *inv, TSVector value)
 	while (size / 2 < nterms)
 		size *= 2;
 	need += size * sizeof(SkxInvertSlot);
-	/* the last doubling needs the slots before and after it */
+	/* during the last doubling, old and new slots exist */
 	if (size > inv->nslots)
 		need += size / 2 * sizeof(SkxInvertSlot);
 	return need;
@@ -396,7 +403,7 @@ skx_invert_arena_chunk(SkxInverter *inv)
 	if (inv->nchunks >= (uint32) 1 << (32 - inv->chunk_bits))
 		elog(ERROR, "more than 4 GB of postings in memory");
 	chunk = &inv->chunks[inv->nchunks];
-	/* the first may stay nearly empty */
+	/* the first chunk may stay nearly empty */
 	chunk->bytes = skx_invert_memory_area(inv, (Size) 1 << inv->chunk_bits,
 										  inv->nchunks > 0,
 										  &chunk->allocated);
@@ -405,8 +412,8 @@ skx_invert_arena_chunk(SkxInverter *inv)
 }
 
 /*
- * Address of `size` bytes that lie together: half a line, or whole ones, which
- * begin where a line does.
+ * Returns the address of `size` bytes that lie together: half a cache line, or
+ * whole ones, aligned to a line.
  */
 static uint32
 skx_invert_arena_take(SkxInverter *inv, uint32 size)
@@ -428,7 +435,7 @@ skx_invert_arena_take(SkxInverter *inv, uint32 size)
 	return address;
 }
 
-/* Gives a term whose slice is full the next one. */
+/* Gives a term with a full slice its next one. */
 static void
 skx_invert_memory_slice(SkxInverter *inv, SkxInvertTerm *term)
 {
@@ -465,7 +472,7 @@ skx_invert_memory_append(SkxInverter *inv, SkxInvertTerm *term,
  * Terms
  */
 
-/* Makes room for as many terms again. */
+/* Doubles the slots. */
 static void
 skx_invert_memory_grow(SkxInverter *inv)
 {
@@ -519,7 +526,7 @@ skx_invert_memory_new_term(SkxInverter *inv, uint32 hash, const char *lexeme,
 	return term;
 }
 
-/* The term of a lexeme, new if need be. */
+/* Returns the term of a lexeme, which it creates if there is none. */
 static SkxInvertTerm *
 skx_invert_memory_term(SkxInverter *inv, uint32 hash, const char *lexeme,
 					   int len, const char *limit)
@@ -541,7 +548,10 @@ skx_invert_memory_term(SkxInverter *inv, uint32 hash, const char *lexeme,
 	return skx_invert_memory_new_term(inv, hash, lexeme, len);
 }
 
-/* Address of the first term with this hash, nearly always the one; or 0. */
+/*
+ * Returns the slot's `term` of the first term with this hash, nearly always
+ * the right one; 0: there is none.
+ */
 static inline uint32
 skx_invert_memory_probe(const SkxInverter *inv, uint32 hash)
 {
@@ -570,9 +580,9 @@ skx_invert_memory_varint(uint8 *to, uint64 v)
 }
 
 /*
- * Writes a posting with one position, label D, which most are: without
- * branches, since its length cannot be predicted.  Returns it in the order of
- * its bytes, low first, at most 7 of them.
+ * Encodes a posting with one position and label D, the most frequent kind.  It
+ * has no branches, because the length cannot be predicted.  Returns at most 7
+ * bytes, the first one in the lowest bits, and sets *size to their number.
  */
 static inline uint64
 skx_invert_memory_once(uint32 gap, uint32 position, int *size)
@@ -640,7 +650,7 @@ skx_invert_memory_refuse(uint32 doc, int n)
 		 doc, n);
 }
 
-/* Appends a posting with `n` positions. */
+/* Appends a posting with n positions. */
 static inline void
 skx_invert_memory_posting(SkxInverter *inv, SkxInvertTerm *term, uint32 doc,
 						  const WordEntryPos *positions, int n)
@@ -648,7 +658,7 @@ skx_invert_memory_posting(SkxInverter *inv, SkxInvertTerm *term, uint32 doc,
 	uint32		gap = doc - term->last - 1;
 	uint32		room = term->end - term->tail;
 
-	/* of a document that does not come after the last one the gap is negative */
+	/* if the document does not come after the last one, the gap is negative */
 	if (unlikely(gap > SKX_DOC_MAX || n > SKX_TF_MAX))
 		skx_invert_memory_refuse(doc, n);
 	term->last = doc;
@@ -688,8 +698,8 @@ skx_invert_memory_posting(SkxInverter *inv, SkxInvertTerm *term, uint32 doc,
 }
 
 /*
- * Finds the terms of `n` lexemes, at most SKX_INVERT_BATCH, and has the ends
- * of their postings fetched.  `limit` is the end of the document's bytes.
+ * Finds the terms of n lexemes, at most SKX_INVERT_BATCH, and prefetches the
+ * ends of their postings.  `limit` is the end of the document's bytes.
  */
 static void
 skx_invert_memory_find(SkxInverter *inv, const WordEntry *entries, int n,
@@ -762,9 +772,7 @@ skx_invert_memory_add(SkxInverter *inv, uint32 doc, TSVector value)
 	return length - skx_column_count_values(value);
 }
 
-/*
- * Going through the terms
- */
+/* Reading the terms */
 
 static inline int
 skx_invert_memory_compare(const SkxInvertOrder *x, const SkxInvertOrder *y,
@@ -793,9 +801,9 @@ skx_invert_memory_compare(const SkxInvertOrder *x, const SkxInvertOrder *y,
 #include "lib/sort_template.h"
 
 /*
- * Turns the table, no longer needed, into the order: first the terms of all
- * slots in use, at its beginning, then twice the space for each, from the last
- * one down.
+ * Reuses the memory of the table for the order.  First the addresses of all
+ * terms move to its beginning.  Then they become elements of the order, which
+ * take twice the space, from the last one to the first.
  */
 void
 skx_invert_memory_sort(SkxInverter *inv)
@@ -832,14 +840,14 @@ skx_invert_memory_sort(SkxInverter *inv)
 	inv->next = 0;
 }
 
-/* Where the first slice of the term at `address` ends. */
+/* Returns where the first slice of the term at `address` ends. */
 static inline uint32
 skx_invert_memory_first_end(const SkxInvertTerm *term, uint32 address)
 {
 	return address + SKX_INVERT_TERM_SIZE(term->len) - SKX_SLICE_LINK;
 }
 
-/* The slice after the one that ends at `end`. */
+/* Returns the address of the slice behind the one that ends at `end`. */
 static inline uint32
 skx_invert_memory_link(const SkxInverter *inv, uint32 end)
 {
@@ -850,9 +858,10 @@ skx_invert_memory_link(const SkxInverter *inv, uint32 end)
 }
 
 /*
- * Returns the address of the next term, and has memory fetched for those that
- * come soon: their lines, and of those that are nearer, whose lines have come,
- * the second slice.  (GCC drops calls of functions that do nothing but fetch.)
+ * Returns the address of the next term, and prefetches for terms that come
+ * soon.  The lines of a term are prefetched first.  Its second slice follows
+ * when it is nearer and its lines have arrived.  (GCC drops calls of functions
+ * that only prefetch.)
  */
 static inline uint32
 skx_invert_memory_fetch(const SkxInverter *inv)
@@ -902,7 +911,7 @@ skx_invert_memory_next(SkxInverter *inv, SkxRunTerm *run,
 	return true;
 }
 
-/* Goes on to the next slice, and has the end of that one fetched. */
+/* Moves to the next slice, and prefetches its end. */
 static void
 skx_invert_memory_read_slice(SkxInverter *inv)
 {

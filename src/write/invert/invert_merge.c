@@ -3,9 +3,9 @@
  *	  Merges runs, term by term.
  *
  * Terms come out of a heap of cursors.  Within a term, the runs of one source
- * follow one another.  Sources alternate by stretches of documents: whichever
- * is ahead goes on to the end of its stretch, since no document of another
- * source lies inside.
+ * follow one another.  Sources alternate by stretches of documents: the source
+ * that is ahead goes on to the end of its stretch, because no document of
+ * another source lies inside.
  */
 #include "postgres.h"
 
@@ -16,24 +16,24 @@
 typedef struct SkxRunStream
 {
 	SkxRunCursor **cursors;		/* in the order of their documents */
-	int			n;				/* left of them */
+	int			n;				/* number of cursors that are left */
 	const SkxRunMap *map;
 	const SkxRunStretch *stretch;	/* of the next posting */
-	uint32		end;			/* first local number after it */
+	uint32		end;			/* first local number after the stretch */
 	uint32		last;			/* local number of the posting before */
-	uint32		next;			/* final number of the next one */
+	uint32		next;			/* final number of the next posting */
 } SkxRunStream;
 
 struct SkxRunMerge
 {
 	const SkxRunMap *maps;
-	SkxRunMap	identity;		/* without maps */
-	SkxRunCursor **heap;		/* the first term on top */
+	SkxRunMap	identity;		/* used if there are no maps */
+	SkxRunCursor **heap;		/* heap with the first term on top */
 	int			nheap;
-	SkxRunCursor **same;		/* that stand on the current term */
+	SkxRunCursor **same;		/* cursors on the current term */
 	int			nsame;
 	SkxRunStream *streams;
-	int			nstreams;		/* with postings left */
+	int			nstreams;		/* streams with postings left */
 };
 
 static const SkxRunStretch skx_invert_identity = {0, 0};
@@ -51,8 +51,8 @@ skx_invert_merge_compare(const SkxRunCursor *a, const SkxRunCursor *b)
 }
 
 /*
- * Does `a` leave the heap before `b`?  Of one term, the earlier run of the
- * earlier source does.
+ * Returns true if `a` leaves the heap before `b`.  If both have the same term,
+ * the earlier run of the earlier source does.
  */
 static inline bool
 skx_invert_merge_before(const SkxRunCursor *a, const SkxRunCursor *b)
@@ -170,7 +170,7 @@ skx_invert_map_index(SkxRunMap *map, uint32 ndocs)
 	uint32		i;
 
 	map->ndocs = ndocs;
-	/* two to four entries for a stretch */
+	/* about two to four entries for a stretch */
 	map->shift = 0;
 	while (ndocs >> map->shift >= 4 * most)
 		map->shift++;
@@ -201,7 +201,7 @@ skx_invert_stream_find(SkxRunStream *s, uint32 doc)
 	s->end = at + 1 < map->nstretches ? s->stretch[1].local : map->ndocs;
 }
 
-/* Looks which document the next posting is of. */
+/* Reads the document of the next posting, without using the posting up. */
 static void
 skx_invert_stream_peek(SkxRunStream *s)
 {
@@ -231,7 +231,7 @@ skx_invert_stream_begin(SkxRunStream *s, SkxRunCursor **cursors, int n,
 }
 
 /*
- * Decodes positions of a posting behind those in the batch.
+ * Decodes the positions of a posting, and appends them to those of the batch.
  */
 static inline uint8 *
 skx_invert_positions(SkxPostingBatch *batch, uint8 *p, uint32 tf,
@@ -262,7 +262,8 @@ skx_invert_positions(SkxPostingBatch *batch, uint8 *p, uint32 tf,
 }
 
 /*
- * Takes postings up to the end of the stretch, of the run, or of the batch.
+ * Adds postings to the batch, up to the end of the stretch, the run or the
+ * batch.
  */
 static void
 skx_invert_stream_run(SkxRunStream *s, SkxPostingBatch *batch)
@@ -297,7 +298,10 @@ skx_invert_stream_run(SkxRunStream *s, SkxPostingBatch *batch)
 	}
 }
 
-/* The same for all of its runs; false when it has no more postings. */
+/*
+ * Does skx_invert_stream_run(), and moves to the next run at the end of one.
+ * Returns false if the source has no more postings.
+ */
 static bool
 skx_invert_stream_take(SkxRunStream *s, SkxPostingBatch *batch)
 {
@@ -317,7 +321,7 @@ skx_invert_stream_take(SkxRunStream *s, SkxPostingBatch *batch)
  * Terms
  */
 
-/* What the cursors that stand on one term know of it together. */
+/* Adds up the term's totals over all cursors on it. */
 static void
 skx_invert_merge_sum(SkxRunMerge *m, SkxRunTerm *sum)
 {
@@ -336,7 +340,7 @@ skx_invert_merge_sum(SkxRunMerge *m, SkxRunTerm *sum)
 	}
 }
 
-/* One stream for the runs of each source. */
+/* Makes a stream of the runs of each source. */
 static void
 skx_invert_merge_streams(SkxRunMerge *m)
 {
@@ -405,7 +409,8 @@ skx_invert_merge_postings(SkxRunMerge *m, SkxPostingBatch *batch)
 }
 
 /*
- * The first gap of each part but the first counts from the part before.
+ * Postings are copied as they are, except for the first gap of each run but
+ * the first: it has to count from the last document of the run before.
  */
 void
 skx_invert_merge_copy(SkxRunMerge *m, const SkxRunTerm *term,

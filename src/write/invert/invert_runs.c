@@ -2,12 +2,13 @@
  * invert_runs.c
  *	  Sorted runs of inverted documents, one after the other in a file.
  *
- * A run holds the terms of consecutive documents in lexeme order, each as an
+ * A run holds the terms of consecutive documents in lexeme order: for each an
  * SkxRunTerm, the lexeme and the bytes of its postings.  Documents ascend from
  * run to run, so the postings of a term are those of its runs one after the
  * other.
  *
- * Where others merge parts of the runs, marks tell what stands where.
+ * If several processes merge ranges of the runs, marks tell where terms begin
+ * in them.
  */
 #include "postgres.h"
 
@@ -37,7 +38,7 @@ skx_invert_runs_name(char to[MAXPGPATH], const char *name, uint32 number)
 	snprintf(to, MAXPGPATH, "%s.%u", name, number);
 }
 
-/* Makes the next file the one that is written to. */
+/* Creates the next file, which is written to from then on. */
 static void
 skx_invert_runs_file(SkxRuns *runs)
 {
@@ -77,7 +78,7 @@ skx_invert_run_begin(SkxRuns *runs)
 	runs->marked = 0;
 }
 
-/* Notes where the term that comes next stands. */
+/* Makes a mark for the next term if one is due. */
 static void
 skx_invert_run_mark(SkxRuns *runs, const SkxRunTerm *term, const char *lexeme)
 {
@@ -105,7 +106,7 @@ skx_invert_run_term(SkxRuns *runs, const SkxRunTerm *term, const char *lexeme)
 	skx_invert_run_write(runs, lexeme, term->len);
 }
 
-/* Copies the postings of a term right into the file's buffer. */
+/* Copies the postings of a term directly into the file's buffer. */
 static void
 skx_invert_runs_postings(SkxRuns *runs, SkxInverter *inv, uint64 nbytes)
 {

@@ -51,7 +51,8 @@ typedef struct SkxMaintOptions
 	int			deletes_pct_allowed;	/* percent of deleted documents above
 										 * which a segment is written anew */
 	uint32		purged;			/* segments with ids up to this are written
-								 * anew if any document is deleted; 0: none is */
+								 * anew if they have deleted documents; 0:
+								 * none is */
 	SkxWorkerAsker asker;		/* what has begun the work */
 	bool		certain;		/* errors cannot be caught: only work that has
 								 * all its space is begun, and lack of space
@@ -157,9 +158,9 @@ extern uint64 skx_maint_pending_bytes(Relation index);
  * Merges segments, and returns how many the index has then.  `most` 0: merges
  * until the policy finds nothing worth it.  Else it merges until at most
  * `most` segments are left, or as few as can hold all documents.  It also
- * writes segments anew that are there at the start and have deleted documents.
- * Segments that are made
- * meanwhile, and their deleted documents, do not make it go on.
+ * writes segments anew that are there at the start and have deleted
+ * documents.  Segments that are made meanwhile, and their deleted documents,
+ * do not make it go on.
  */
 extern int	skx_maint_merge(Relation index, const SkxMaintOptions *options,
 							int most, SkxManifestWait wait);
@@ -200,7 +201,8 @@ extern void skx_maint_patience(SkxMaintPatience *patience, int ms);
  *
  * If it is not wanted, returns SKX_STEP_NONE.  But with patience->merges it
  * returns SKX_STEP_BUSY if segments should move into free pages that may not
- * be overwritten yet.  It waits a little then, or allows them to be overwritten.
+ * be overwritten yet.  It waits a little then, or allows them to be
+ * overwritten.
  *
  * May assign a transaction id, so it is not called in parallel mode.
  */

@@ -1,20 +1,22 @@
 /*
  * maint_dead.c
- *	  Documents of rows that are dead to all, before VACUUM has come to them.
+ *	  Finds documents of rows that are dead to all snapshots before VACUUM
+ *	  does.
  *
- * Each update leaves a version of the row behind, and queries score its document
- * until autovacuum has looked, once a minute, and found a fifth of the table
- * dead.  What a worker merges is written anew anyway: so the table is asked
- * first which rows of it no snapshot sees any more, as a B-tree asks before it
- * splits a page, and their documents are marked as VACUUM would mark them.
+ * Each update leaves an old version of the row, whose document queries score
+ * until autovacuum removes it.  Autovacuum looks once a minute, and waits
+ * until a fifth of the table is dead.  But a merge by a worker writes its
+ * segments anew in any case.  So the table is first asked which rows no
+ * snapshot sees any more, as a B-tree asks before it splits a page.  The
+ * deleted bits of their documents are set as VACUUM would set them.
  *
- * A standby may have older snapshots: a record before the marks makes it cancel
- * queries that need the rows, as pruning of the table does.
+ * A standby may have older snapshots.  A record before the bits makes it
+ * cancel queries that need the rows, as pruning of the table does.
  *
- * The TID of a document that is not marked is that of its row: VACUUM gives the
- * line pointer free only after it has marked all of an index.  So it is kept
- * from marking, by the lock on the metapage, from the look at the bits of some
- * documents to the table's answer.
+ * The TID of a document whose deleted bit is not set is that of its row:
+ * VACUUM frees a line pointer only after it has set all bits of an index.  So
+ * the lock on the metapage keeps VACUUM from setting bits, from the time that
+ * some documents' bits are read until the table answers.
  */
 #include "postgres.h"
 
@@ -29,13 +31,13 @@
 #include "support/throttle/throttle.h"
 #include "write/maint/maint_internal.h"
 
-/* A merge of more would read too much of the table. */
+/* A merge of more bytes would read too much of the table. */
 #define SKX_DEAD_BYTES		(64 * 1024 * 1024)
 
-/* Documents that the table is asked about at once, some .1 ms. */
+/* Documents in one question to the table, which takes some .1 ms. */
 #define SKX_DEAD_BATCH		SKX_TID_GROUP
 
-/* Between two looks whether the table is wanted, in batches. */
+/* Batches between two looks for a process that waits for the table. */
 #define SKX_DEAD_LOOK		64
 
 typedef struct SkxMaintDead
@@ -44,12 +46,12 @@ typedef struct SkxMaintDead
 	Relation	heap;
 	BlockNumber nblocks;		/* of the heap */
 	Buffer		map;			/* page of its visibility map, pinned */
-	TransactionId horizon;		/* the last that removed one of the rows */
-	SkxMaintMarks marks;		/* of the segment */
-	uint32		ndead;			/* ditto */
-	uint32		nasked;			/* documents of all segments */
+	TransactionId horizon;		/* newest that removed one of the rows */
+	SkxMaintMarks marks;		/* of one segment */
+	uint32		ndead;			/* of one segment */
+	uint32		nasked;			/* of all segments */
 
-	/* asked about at once */
+	/* the batch */
 	int			n;
 	uint32		docs[SKX_DEAD_BATCH];
 	TM_IndexDelete tids[SKX_DEAD_BATCH];
@@ -57,8 +59,9 @@ typedef struct SkxMaintDead
 } SkxMaintDead;
 
 /*
- * Takes those of documents first .. first + n - 1 whose pages may have dead
- * rows, and has these pages in memory, so that the lock is not held meanwhile.
+ * Makes a batch of those of documents first to first + n - 1 whose heap pages
+ * may have dead rows.  Reads these pages, so that the lock is not held during
+ * reads.
  */
 static void
 skx_maint_dead_gather(SkxMaintDead *d, SkxSegment *seg, uint32 first, int n)
@@ -90,7 +93,9 @@ skx_maint_dead_gather(SkxMaintDead *d, SkxSegment *seg, uint32 first, int n)
 	}
 }
 
-/* Leaves out those that are marked; then numbers them. */
+/*
+ * Removes deleted documents from the batch, and numbers those that are left.
+ */
 static void
 skx_maint_dead_unmarked(SkxMaintDead *d, SkxSegment *seg)
 {
@@ -98,7 +103,7 @@ skx_maint_dead_unmarked(SkxMaintDead *d, SkxSegment *seg)
 	int			n = 0;
 	int			i;
 
-	/* groups do not cross pages of bits */
+	/* a batch does not cross pages of deleted bits */
 	skx_segment_read_deletes(seg, d->docs[0] / SKX_DELETES_PER_PAGE, bits);
 	for (i = 0; i < d->n; i++)
 	{
@@ -118,8 +123,9 @@ skx_maint_dead_unmarked(SkxMaintDead *d, SkxSegment *seg)
 }
 
 /*
- * Asks the table about rows of one block.  Nothing is known of them, as only
- * bottom-up deletion may say; which leaves blocks out where there are several.
+ * Asks the table about n rows of one block.  The index does not know whether
+ * any of them is dead, which only bottom-up deletion allows.  Given several
+ * blocks, that leaves some of them out.
  */
 static void
 skx_maint_dead_ask_block(SkxMaintDead *d, int from, int n)
@@ -140,7 +146,7 @@ skx_maint_dead_ask_block(SkxMaintDead *d, int from, int n)
 		 TransactionIdFollows(horizon, d->horizon)))
 		d->horizon = horizon;
 
-	/* what cannot be deleted may still be among them */
+	/* the array may still have rows that cannot be deleted */
 	for (i = 0; i < op.ndeltids; i++)
 	{
 		int			id = op.deltids[i].id;
@@ -173,7 +179,10 @@ skx_maint_dead_ask(SkxMaintDead *d)
 	}
 }
 
-/* False: another process wants the table. */
+/*
+ * Asks about all documents of a segment.  Returns false, before the end, if
+ * another process waits for the table.
+ */
 static bool
 skx_maint_dead_segment(SkxMaintDead *d, SkxSegment *seg)
 {
@@ -201,7 +210,10 @@ skx_maint_dead_segment(SkxMaintDead *d, SkxSegment *seg)
 	return true;
 }
 
-/* Marks what was found, after a record that makes standbys ready for it. */
+/*
+ * Sets the deleted bits of dead documents, after a record that makes standbys
+ * cancel queries.
+ */
 static void
 skx_maint_dead_mark(SkxMaintDead *d, const SkxOperation *op,
 					const SkxDiskSegmentRef *ref)

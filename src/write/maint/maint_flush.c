@@ -2,11 +2,13 @@
  * maint_flush.c
  *	  Flush: pending documents become a segment.
  *
- * A flush reads the documents of the lists, oldest first, and sorts them by
- * TID; that of one portion is what the segment holds.  Values wait in memory,
- * or in a temporary file where they do not fit.  Inserts and scans go on, and
- * so does VACUUM: documents that it marks after the flush has read them are
- * found at the end, under the lock that keeps VACUUM out.
+ * A flush reads the documents of the lists, oldest first, until it has a
+ * portion, and sorts that by TID.  The segment holds this portion.  Values
+ * stay in memory, or in a temporary file if they do not fit.
+ *
+ * Inserts, scans and VACUUM go on meanwhile.  Documents that VACUUM marks as
+ * deleted after the flush has read them are found at the end, under the lock
+ * that keeps VACUUM out.
  */
 #include "postgres.h"
 
@@ -20,22 +22,23 @@
 #include "write/maint/maint_internal.h"
 
 /*
- * Bytes that one flush takes at most, far less than make up a segment of the
- * largest size: pages of them may have to be read again under the lock that
+ * Most bytes that one flush takes, far fewer than a segment of the largest
+ * size has.  Some of their pages may have to be read again under the lock that
  * publishing needs.
  */
 #define SKX_FLUSH_MOST		(64 * 1024 * 1024)
 
-/* Most that is reserved at first by a flush that can wait for more. */
+/* Most bytes that a flush reserves at first if it can wait for more. */
 #define SKX_FLUSH_RESERVE	(64 * 1024 * 1024)
 
 /*
- * What is worth a flush where the disk is full, in bytes: pages of lists are
- * given up 16 at a time, and a segment has some pages, whatever is in it.
+ * Bytes that are worth a flush when the disk is full.  Pages of lists are
+ * freed 16 at a time, and a segment has some pages even if it has few
+ * documents.
  */
 #define SKX_FLUSH_TIGHT		(128 * 1024)
 
-/* How long an insert tries to publish what it has made, in ms. */
+/* How long an insert tries to get the lock for publishing, in ms. */
 #define SKX_FLUSH_PATIENCE	10
 
 /* A document between list and segment. */
@@ -44,25 +47,25 @@ typedef struct SkxFlushDoc
 	ItemPointerData tid;
 	bool		in_file;
 	uint32		size;			/* of the value; 0: NULL */
-	TSVector	value;			/* in memory, or */
-	int			fileno;			/* where it waits in the file */
+	TSVector	value;			/* in memory; or in the file: */
+	int			fileno;			/* place in the file */
 	off_t		offset;
 } SkxFlushDoc;
 
 typedef struct SkxFlush
 {
 	Relation	index;
-	SkxFlushDoc *docs;			/* at last by TID */
+	SkxFlushDoc *docs;			/* sorted by TID after reading */
 	uint32		ndocs;
 	uint32		docs_size;
 	uint32		docs_most;
 	MemoryContext values;
 	Size		nbytes;			/* of values in memory */
 	Size		nbytes_most;
-	uint64		nread;			/* of all values */
+	uint64		nread;			/* bytes of all values */
 	BufFile    *file;
-	bool		tight;			/* the disk is full: no more pages are to be
-								 * taken than are given up */
+	bool		tight;			/* the disk is full: the segment must take
+								 * fewer pages than the lists free */
 	SkxMaintMarks marks;
 } SkxFlush;
 
@@ -127,7 +130,10 @@ skx_maint_flush_compare(const void *a, const void *b)
 										 &((const SkxFlushDoc *) b)->tid));
 }
 
-/* Two entries of one row cannot both be live: one of them is damage. */
+/*
+ * Sorts documents by TID.  A row cannot have two live entries, so these are
+ * reported as damage.
+ */
 static void
 skx_maint_flush_sort(SkxFlush *f)
 {
@@ -238,7 +244,10 @@ skx_maint_flush_late(ItemPointer tid, void *arg)
 	skx_maint_marks_add(&f->marks, doc - f->docs);
 }
 
-/* Is this a flush that would make a full disk fuller? */
+/*
+ * Returns true if the disk is full, and the flush would take as many pages as
+ * it frees.
+ */
 static bool
 skx_maint_flush_vain(const SkxFlush *f, const SkxPublish *change)
 {
@@ -257,8 +266,9 @@ skx_maint_flush_vain(const SkxFlush *f, const SkxPublish *change)
 }
 
 /*
- * The metapage's lock is held; ref NULL: no document was live.  False: it was of
- * no use.
+ * Publishes the segment; ref NULL: no document was live.  The caller holds the
+ * lock on the metapage.  Returns false, with nothing changed, if the flush
+ * would be in vain.
  */
 static bool
 skx_maint_flush_publish(SkxFlush *f, SkxOperation *op,
@@ -290,8 +300,9 @@ skx_maint_flush_publish(SkxFlush *f, SkxOperation *op,
 }
 
 /*
- * A merge that publishes has the lock for a moment, VACUUM perhaps for long:
- * an insert waits for the former, lest its work be in vain.
+ * Takes the lock on the metapage; returns false if it is not free in time.  A
+ * merge that publishes holds it for a moment, VACUUM perhaps for long.  So an
+ * insert waits a little, lest its work be lost.
  */
 static bool
 skx_maint_flush_lock(const SkxOperation *op)
@@ -309,10 +320,12 @@ skx_maint_flush_lock(const SkxOperation *op)
 }
 
 /*
- * Blocks to reserve for a flush of so many bytes: more than it will need when
- * it is an insert's, which could not wait for the lock to reserve more, or
- * when it must not fail for lack of more; all of it for an optional flush.  None
- * where all documents are dead: a full disk must not keep them.
+ * Returns how many blocks to reserve for a flush of nbytes bytes.  It is more
+ * than the flush should need if more cannot be reserved later.  This is so for
+ * an insert, which cannot wait for the lock, and if options->certain.  Other
+ * optional flushes reserve as much as they should need.  A flush without live
+ * documents reserves nothing, so that dead documents can go when the disk is
+ * full.
  */
 static uint32
 skx_maint_flush_blocks(uint64 nbytes, uint32 block_size,
@@ -327,7 +340,10 @@ skx_maint_flush_blocks(uint64 nbytes, uint32 block_size,
 	return skx_maint_blocks(nbytes, block_size);
 }
 
-/* Everything under the lock of flushes; false: nothing was published. */
+/*
+ * Reads, builds and publishes; the caller has begun the operation.  Returns
+ * false if nothing was published.
+ */
 static bool
 skx_maint_flush_work(Relation index, const SkxMaintOptions *options,
 					 uint64 budget, bool tight, SkxManifestWait wait,
@@ -351,7 +367,7 @@ skx_maint_flush_work(Relation index, const SkxMaintOptions *options,
 	built = skx_maint_flush_build(&f, op, options, &ref);
 	SKX_FAULT(SKX_FAULT_FLUSH_BUILT);
 	skx_worker_progress(SKX_PHASE_PUBLISH, 0, 0);
-	/* most of it without the lock */
+	/* reads most late marks before the lock is taken */
 	(void) skx_pending_flush_late(pending, skx_maint_flush_late, &f);
 	SKX_FAULT(SKX_FAULT_PUBLISH_NOTED);
 	if (!skx_maint_flush_lock(op))
@@ -365,7 +381,7 @@ skx_maint_flush_work(Relation index, const SkxMaintOptions *options,
 	return done;
 }
 
-/* The same, for skipidx_merges to show. */
+/* Does skx_maint_flush_work(), and records it for skipidx_merges. */
 static bool
 skx_maint_flush_recorded(Relation index, const SkxMaintOptions *options,
 						 uint64 budget, bool tight, SkxManifestWait wait,
@@ -390,9 +406,12 @@ skx_maint_flush_recorded(Relation index, const SkxMaintOptions *options,
 }
 
 /*
- * Where the file cannot grow, by what is free in it: a portion, so that it needs
- * no more than that; its bytes go to *budget.  NULL: there is too little, which
- * is an error, or there is something to wait for.
+ * Begins a flush in a file that cannot grow.  It takes a portion that
+ * certainly fits into the free pages, and sets *budget to the bytes of that.
+ *
+ * If there are too few free pages, a flush that can wait for a free lock
+ * begins as usual, which raises the error.  Other flushes report the lack of
+ * space, and NULL is returned.
  */
 static SkxOperation *
 skx_maint_flush_tight(Relation index, uint32 block_size,
@@ -443,7 +462,7 @@ skx_maint_flush(Relation index, const SkxMaintOptions *options, uint64 budget,
 	budget = Min(budget, SKX_FLUSH_MOST);
 	skx_pending_totals(index, view, &totals, NULL);
 	nbytes = Min(totals.nbytes, budget);
-	/* a document that comes meanwhile may need more */
+	/* not if more cannot be reserved for a document that comes meanwhile */
 	if (totals.ndead == totals.ndocs && wait != SKX_WAIT_NEVER &&
 		!options->certain)
 		nbytes = 0;
@@ -483,7 +502,10 @@ skx_maint_pending_bytes(Relation index)
 	return nbytes;
 }
 
-/* Is any document up to `last` of its stripe still pending? */
+/*
+ * Returns true if, in any stripe, a document up to last[stripe] is still
+ * pending.
+ */
 static bool
 skx_maint_flush_left(Relation index, const uint64 *last)
 {
@@ -507,7 +529,7 @@ skx_maint_flush_all(Relation index, const SkxMaintOptions *options,
 	uint64		ndocs = 0;
 	SkxPendingTotals totals;
 
-	/* no more than stays in memory as documents and as postings */
+	/* few enough to stay in memory, as documents and as postings */
 	if (options->certain)
 		budget = options->memory / 4;
 	skx_pending_totals(index, view, &totals, last);

@@ -1,17 +1,19 @@
 /*
  * maint_help.c
  *	  A large merge by several processes: the first of them asks the server for
- *	  others, which write a part of the terms.
+ *	  helpers, which write a part of the terms.
  *
- * Helpers are background workers of our own rather than parallel workers: a
- * merge has no snapshot that would hold others back, and a helper needs none.
- * One that does not come, or comes late, is not waited for; one that fails ends
- * the merge.  What a helper writes to belongs to the operation, and it has
- * joined that (skx_manifest_join), so that no other operation gets the pages as
- * long as it lives, whatever becomes of the first process.
+ * Helpers are background workers of this extension rather than parallel
+ * workers: a merge has no snapshot that could hold others back, and a helper
+ * needs none.  The merge does not wait for a helper that does not come or
+ * comes late.  A helper that fails ends the merge.
  *
- * Of a helper remain, in a file, the pages that it did not need, and what it
- * found of the inputs in the cache.
+ * The pages that a helper writes belong to the operation, which it has joined
+ * (skx_manifest_join).  So no other operation gets these pages as long as the
+ * helper lives, even if the first process ends.
+ *
+ * A helper leaves a file with the pages that it did not need, and its notes on
+ * which pages of the inputs were in the cache.
  */
 #include "postgres.h"
 
@@ -39,14 +41,14 @@
 #define SKX_HELPERS_MOST	15
 
 /*
- * A helper for so many times min_parallel_table_scan_size of input; where a
- * background worker merges, so many times that, since no user waits for it and
- * others want the processors.
+ * Input for one helper, as a multiple of min_parallel_table_scan_size.  If a
+ * background worker merges, it is SKX_HELP_WORKER times as much, because no
+ * user waits for it and other processes need the processors.
  */
 #define SKX_HELP_SCANS		8
 #define SKX_HELP_WORKER		8
 
-/* The least memory of a process, and extents that a helper starts with. */
+/* Least memory of a process, and most extents that a helper starts with. */
 #define SKX_HELP_MEMORY		((Size) 4 * 1024 * 1024)
 #define SKX_HELP_EXTENTS	16
 
@@ -58,15 +60,19 @@ typedef struct SkxHelpExtents
 	SkxDiskExtent extents[SKX_HELP_EXTENTS];
 } SkxHelpExtents;
 
-/* In shared memory; behind it segments, the team, what the merge has. */
+/*
+ * In shared memory.  Behind it are the inputs' segment references, the team,
+ * and the common part of the merge, at the offsets `segments`, `team` and
+ * `common`.
+ */
 typedef struct SkxHelpShared
 {
 	Oid			database;
 	Oid			index;
 	SkxMaintOptions options;	/* of each process */
-	SkxOperation op;			/* the first process's */
-	SkxDiskMeta meta;			/* of the view with the inputs */
-	uint64		bytes;			/* of the result, about */
+	SkxOperation op;			/* that of the first process */
+	SkxDiskMeta meta;			/* of the view that has the inputs */
+	uint64		bytes;			/* of the result, estimated */
 	bool		past;			/* inputs are read past the page cache */
 	int			ninputs;
 	int			nmembers;
@@ -74,8 +80,8 @@ typedef struct SkxHelpShared
 	Size		team;
 	Size		common;
 
-	slock_t		mutex;			/* for those below */
-	bool		open;			/* helpers may come */
+	slock_t		mutex;			/* protects the fields from here to nlogged */
+	bool		open;			/* helpers may still come */
 	int			come;
 	int			done;
 	uint64		npages;			/* written by helpers */
@@ -99,8 +105,8 @@ struct SkxMaintHelp
 extern PGDLLEXPORT void skx_maint_helper_main(Datum arg);
 
 /*
- * For the end of the process: a merge that has asked for help; of a helper, the
- * team to which it has come, until it is through.
+ * For the end of the process.  In the first process, the merge that has
+ * helpers.  In a helper, the team that it has come to, until it is done.
  */
 static SkxMaintHelp *skx_maint_asking = NULL;
 static SkxTeam *skx_maint_helping = NULL;
@@ -117,11 +123,9 @@ skx_maint_help_name(char name[MAXPGPATH], int number)
 	snprintf(name, MAXPGPATH, "rest.%d", number);
 }
 
-/*
- * The first process: before
- */
+/* The first process: preparation */
 
-/* How many processes should merge together? */
+/* Returns how many processes should merge together, with this one. */
 static int
 skx_maint_help_members(const SkxMaintOutput *out,
 					   const SkxMaintOptions *options, uint64 bytes)
@@ -133,7 +137,7 @@ skx_maint_help_members(const SkxMaintOutput *out,
 							  Min(max_parallel_maintenance_workers,
 								  SKX_HELPERS_MOST));
 
-	/* a rate, and the cost delay, are those of one process */
+	/* a rate and the cost delay bound only one process */
 	if (options->certain || skx_worker_max == 0 || skx_worker_rate > 0 ||
 		VacuumCostActive || !IsUnderPostmaster || IsInParallelMode() ||
 		!skx_worker_may_see(out->op->rel))
@@ -155,7 +159,10 @@ skx_maint_help_room(void *arg)
 	room->seg = dsm_create(room->size, DSM_CREATE_NULL_IF_MAXSEGMENTS);
 }
 
-/* Shared memory, or NULL; it goes away with the statement's at the latest. */
+/*
+ * Returns shared memory, or NULL if there is none.  It goes at the end of the
+ * statement at the latest.
+ */
 static dsm_segment *
 skx_maint_help_reserve(Size size)
 {
@@ -258,7 +265,7 @@ skx_maint_help_launch(SkxMaintHelp *h)
 		h->nhandles++;
 }
 
-/* No other may come; how many have? */
+/* Lets no more helpers come, and returns how many have. */
 static int
 skx_maint_help_close(SkxHelpShared *shared)
 {
@@ -271,7 +278,7 @@ skx_maint_help_close(SkxHelpShared *shared)
 	return come;
 }
 
-/* After an error: helpers have nothing to go on with. */
+/* Ends the helpers after an error of the merge. */
 static void
 skx_maint_help_stop(void)
 {
@@ -287,8 +294,8 @@ skx_maint_help_stop(void)
 }
 
 /*
- * Before the locks go.  (PG_ENSURE_ERROR_CLEANUP would not do: what is read for
- * the first time may register callbacks of its own.)
+ * Runs before the locks of the process go.  PG_ENSURE_ERROR_CLEANUP would not
+ * do: what is read for the first time may register callbacks of its own.
  */
 static void
 skx_maint_help_exit(int code, Datum arg)
@@ -323,7 +330,7 @@ skx_maint_help_wait(SkxMaintHelp *h, int come)
 	ConditionVariableCancelSleep();
 }
 
-/* What is left of extents that went to helpers. */
+/* Takes back extents that were given to helpers and not used. */
 static void
 skx_maint_help_regain(SkxMaintHelp *h, const SkxDiskExtent *extents, int n)
 {
@@ -363,7 +370,10 @@ skx_maint_help_collect(SkxMaintHelp *h, int number)
 	BufFileClose(file);
 }
 
-/* All that helpers have left, and what those got that never came. */
+/*
+ * Takes back what helpers have left, and the extents of helpers that have not
+ * come.
+ */
 static void
 skx_maint_help_rest(SkxMaintHelp *h, int come)
 {
@@ -441,7 +451,9 @@ skx_maint_help_end(SkxMaintHelp *h)
  * A helper
  */
 
-/* The process ends before it is through. */
+/*
+ * Called when the process detaches; fails the team if the helper is not done.
+ */
 static void
 skx_maint_helper_detached(dsm_segment *seg, Datum arg)
 {
@@ -450,7 +462,7 @@ skx_maint_helper_detached(dsm_segment *seg, Datum arg)
 	skx_maint_helping = NULL;
 }
 
-/* The first process will tell its client of the error. */
+/* Passes the error to the first process, which reports it to its client. */
 static void
 skx_maint_helper_failed(void)
 {
@@ -463,7 +475,10 @@ skx_maint_helper_failed(void)
 	FreeErrorData(error);
 }
 
-/* Comes, unless it is too late; its number, or 0. */
+/*
+ * Counts this helper as come, unless it is too late.  Returns its number, or
+ * 0.
+ */
 static int
 skx_maint_helper_come(SkxHelpShared *shared)
 {
@@ -508,7 +523,10 @@ skx_maint_helper_done(SkxHelpShared *shared, const SkxMaintOutput *out,
 	ConditionVariableBroadcast(skx_build_news(team));
 }
 
-/* Every SKX_PACE_CHECK ms: holds nothing back, and ends when the others have. */
+/*
+ * Called every SKX_PACE_CHECK ms.  Gives up the catalog snapshot, so that this
+ * process holds nothing back, and ends if another one has failed.
+ */
 static void
 skx_maint_helper_look(void *arg)
 {
@@ -516,7 +534,7 @@ skx_maint_helper_look(void *arg)
 	skx_build_check(skx_maint_helping);
 }
 
-/* The operation joined, and a number taken. */
+/* Does the work of a helper that has joined the operation and has a number. */
 static void
 skx_maint_helper_merge(SkxHelpShared *shared, Relation index,
 					   SkxOperation *op, int number)
@@ -558,8 +576,9 @@ skx_maint_helper_merge(SkxHelpShared *shared, Relation index,
 }
 
 /*
- * At the end of the process: the memory goes, and with the last process the
- * files, before the server's statistics do, which count them.
+ * At the end of the process, detaches the shared memory; the last process
+ * removes the files by that.  This comes before the server's statistics end,
+ * because they count files.
  */
 static void
 skx_maint_helper_exit(int code, Datum arg)
@@ -568,7 +587,10 @@ skx_maint_helper_exit(int code, Datum arg)
 	dsm_detach((dsm_segment *) DatumGetPointer(arg));
 }
 
-/* The first process has a lock like this, so that the index is there. */
+/*
+ * Helps if it is not too late.  The first process holds a lock on the index,
+ * too, so the index stays as long as that merges.
+ */
 static void
 skx_maint_helper_work(dsm_segment *seg)
 {

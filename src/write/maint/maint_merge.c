@@ -2,10 +2,10 @@
  * maint_merge.c
  *	  Merge: several segments become one, without their deleted documents.
  *
- * What to merge is a matter of maint_policy.c.  Only merges remove segments,
- * so under the lock of merges the inputs stay what they are, but for the bits
- * that VACUUM sets in them: those that it sets after the merge has read them
- * are carried over at the end, under the lock that keeps it out.
+ * maint_policy.c decides what to merge.  Only merges remove segments, so under
+ * the lock of merges the inputs do not change, except for deleted bits that
+ * VACUUM sets.  Bits that it sets after the merge has read them are copied to
+ * the result at the end, under the lock that keeps VACUUM out.
  */
 #include "postgres.h"
 
@@ -21,24 +21,29 @@
 #include "write/maint/maint_policy.h"
 #include "write/merge/merge.h"
 
-/* Reserved at first at most; more is reserved when it is needed. */
+/* Most bytes that a merge reserves at first if it can reserve more later. */
 #define SKX_MERGE_RESERVE	(64 * 1024 * 1024)
 
 /*
- * A merge of more reads past the page cache, which would let go of pages that
- * queries read for the sake of ones that are not read again.  Of less, most was
- * written a moment ago, and is there.
+ * A merge of more bytes reads past the page cache.  Otherwise the kernel would
+ * drop pages that queries read, to keep pages that are not read again.  Most
+ * pages of a smaller merge were written a moment ago, and are in the page
+ * cache.
  */
 #define SKX_MERGE_PAST		(64 * 1024 * 1024)
 
-/* One document of so many that is dead is many. */
+/* If one document of so many is likely to be dead, many are. */
 #define SKX_MERGE_DYING		10
 
 /*
- * Segments move where at least so many pages are free, beside those of the
- * pool, and more than a third of the file.  To write the whole of a small file
- * costs little: there a fifth is too much already; and an eighth of one in
- * several segments, which take more than one of the same documents.
+ * Segments move if at least SKX_MOVE_LEAST pages are free, besides those of
+ * the pool, and more than a third of the file is free (SKX_MOVE_PART).  To
+ * write a small file anew costs little, so there more than a fifth suffices
+ * (SKX_MOVE_SMALL_PART).
+ *
+ * If a small file has several segments, more than an eighth and
+ * SKX_MOVE_MANY_LEAST pages suffice, because several segments take more space
+ * than one with the same documents.
  */
 #define SKX_MOVE_LEAST		192
 #define SKX_MOVE_PART		3
@@ -47,40 +52,42 @@
 #define SKX_MOVE_MANY_PART	8
 
 /*
- * No more is put aside: as long as something keeps it from coming back the file
- * is that much longer.
+ * Most pages that are put aside, past the end of the file: as long as they
+ * cannot come back, the file is that much longer.
  */
 #define SKX_MOVE_ASIDE		(16 * 1024 * 1024 / BLCKSZ)
 
 /*
- * Pages that a merge may want beyond those of its input, for free ones that are
- * in short runs: a part of them, less than is given back (SKX_SHRINK_PART), and
- * some more.
+ * Pages that a moving segment may need beyond those of its input, because free
+ * pages come in short runs.  They are one in SKX_MOVE_SPARE pages, fewer than
+ * are given back at the end of the file (SKX_SHRINK_PART), and SKX_MOVE_SLACK
+ * more.
  */
 #define SKX_MOVE_SPARE		32
 #define SKX_MOVE_SLACK		24
 
-/* What is to become one segment. */
+/* The inputs of a merge, and what they have. */
 typedef struct SkxMaintMerge
 {
 	Relation	index;
 	int			n;
 	uint32		ids[SKX_POLICY_INPUTS_MAX];
-	SkxView		inputs;			/* the view, with these segments alone */
-	uint64		bytes;			/* of their pages, as far as they are live */
+	SkxView		inputs;			/* the view, with only these segments */
+	uint64		bytes;			/* of their live documents */
 	uint64		ndocs;
 	uint64		ndeleted;
-	uint64		left;			/* bytes free on a full disk, into which it
-								 * has to fit; 0: any */
-	BlockNumber moved_from;		/* where those end that only move; else 0 */
-	bool		aside;			/* it may come to lie higher */
-	bool		unused;			/* no other process was there: the file may
-								 * grow, as it becomes shorter afterwards */
+	uint64		left;			/* bytes free on a full disk, which the result
+								 * must fit into; 0: no bound */
+	BlockNumber moved_from;		/* end of segments that only move; else 0 */
+	bool		aside;			/* the result may lie higher in the file */
+	bool		unused;			/* no other process used the index: the file
+								 * may grow, since it becomes shorter
+								 * afterwards */
 } SkxMaintMerge;
 
 /*
- * Takes what was chosen out of the view, and adds it up.  The policy has left
- * the segments in another order.
+ * Fills in the inputs of m, and their totals, from m->ids.  The policy has
+ * sorted `segments`, so their order is not that of the view.
  */
 static void
 skx_maint_merge_take(SkxMaintMerge *m, const SkxView *view,
@@ -110,7 +117,7 @@ skx_maint_merge_take(SkxMaintMerge *m, const SkxView *view,
 	Assert(m->ndeleted <= m->ndocs);
 }
 
-/* Where a segment ends. */
+/* Returns the block behind the last page of a segment. */
 static BlockNumber
 skx_maint_merge_end(SkxSegment *seg, const SkxDiskSegmentRef *ref)
 {
@@ -125,11 +132,13 @@ skx_maint_merge_end(SkxSegment *seg, const SkxDiskSegmentRef *ref)
 }
 
 /*
- * Chooses segments that move, if they fit into free pages before `end`, far
- * enough before it in a large file, or if they may be put aside: written past
- * the end of the file, whose low pages are then theirs to come back to, once
- * those that they have left may be overwritten.  Not while other pages are
- * waited for that suffice, or another operation has reserved some.
+ * Chooses n segments to move, if they fit into free pages before `end`, and in
+ * a large file far enough before it.  Returns false if they do not.
+ *
+ * With `aside`, segments that do not fit may be put aside: they are written
+ * past the end of the file.  They come back later to the pages that they have
+ * left, once these may be overwritten.  Nothing is put aside if pages that are
+ * waited for would suffice, or if another operation has reserved pages.
  */
 static bool
 skx_maint_merge_move_some(SkxMaintMerge *m, const SkxView *view,
@@ -166,11 +175,11 @@ skx_maint_merge_move_some(SkxMaintMerge *m, const SkxView *view,
 }
 
 /*
- * Where much of the file is free, the segment that lies furthest behind, up to
- * `end`, is written anew, if all of it fits into free pages before that: then
- * the end of the file can be given back.  Each such merge moves the end of a
- * segment forward, and leaves fewer pages free before it.  In a small file that
- * is to become shorter all segments become one by it.
+ * Chooses the segment that ends last in the file, at `end`, to be written
+ * anew, if it fits into free pages before that.  Then the end of the file can
+ * be given back.  Each such merge moves the end of a segment towards the start
+ * of the file, and leaves fewer pages free before it.  In a small file all
+ * segments become one, if the options allow it and all of them fit.
  */
 static void
 skx_maint_merge_move(SkxMaintMerge *m, const SkxView *view,
@@ -219,7 +228,10 @@ skx_maint_loose(Relation index, const SkxView *view)
 		skx_maint_truncates(index);
 }
 
-/* A number of segments that was asked for is not bound by the index's size. */
+/*
+ * Returns the limits of the policy.  If a user asks for a number of segments
+ * (most > 0), the index's largest size of a segment does not apply.
+ */
 static SkxPolicyLimits
 skx_maint_merge_limits(const SkxMaintOptions *options, int most)
 {
@@ -239,9 +251,9 @@ skx_maint_merge_limits(const SkxMaintOptions *options, int most)
 }
 
 /*
- * How many of the documents that are not marked are likely to be dead?  The
- * server counts dead rows, those without a document included, until VACUUM
- * comes, and live ones, but neither for certain.
+ * Returns how many of ndocs documents without a deleted bit are likely to be
+ * dead.  The server counts live rows, and dead ones since the last VACUUM,
+ * with rows that have no document.  Both counts are estimates.
  */
 static uint64
 skx_maint_merge_unmarked(Relation index, uint64 ndocs)
@@ -254,8 +266,9 @@ skx_maint_merge_unmarked(Relation index, uint64 ndocs)
 }
 
 /*
- * Bytes for the result of a merge beside readers, of free pages and of those
- * that the file may get; 0: any, as a user has asked for it.
+ * Returns how many bytes the result of a merge may take beside readers: free
+ * pages and those by which the file may grow.  Returns 0, for no bound, if a
+ * user has asked for the merge.
  */
 static uint64
 skx_maint_merge_room(Relation index, const SkxView *view,
@@ -291,7 +304,10 @@ skx_maint_merge_room(Relation index, const SkxView *view,
 								 largest) * BLCKSZ;
 }
 
-/* Are a tenth of the documents that are not marked likely to be dead? */
+/*
+ * Returns true if a tenth of the documents without a deleted bit are likely to
+ * be dead.
+ */
 static bool
 skx_maint_merge_dying(Relation index, const SkxPolicySegment *segments, int n)
 {
@@ -304,7 +320,7 @@ skx_maint_merge_dying(Relation index, const SkxPolicySegment *segments, int n)
 		ndocs / SKX_MERGE_DYING + 1;
 }
 
-/* What the keys of each column of a segment lie between. */
+/* Returns the range of the keys of each column in a segment. */
 static const SkxPolicyRange *
 skx_maint_merge_ranges(SkxSegment *seg, const SkxKeyColumns *columns)
 {
@@ -329,7 +345,7 @@ skx_maint_merge_ranges(SkxSegment *seg, const SkxKeyColumns *columns)
 	return ranges;
 }
 
-/* Why nothing, or no more, is merged. */
+/* Logs what was chosen, and the bounds of the choice. */
 static void
 skx_maint_merge_tell(const SkxMaintMerge *m, const SkxView *view,
 					 const SkxPolicyLimits *limits)
@@ -342,10 +358,12 @@ skx_maint_merge_tell(const SkxMaintMerge *m, const SkxView *view,
 }
 
 /*
- * By tiers: where no other process has used the index for a moment, without a
- * bound of room, as far as that makes a difference.  It is looked for before
- * anything is reserved, and not again: a file that has grown for more than is
- * merged then would have grown in vain.
+ * Chooses by tiers.  If the bound `room` changes the choice, and no other
+ * process has used the index for a moment, chooses without that bound.
+ *
+ * Other processes are looked for only before the operation begins.  Otherwise
+ * the file could grow for the larger choice and the smaller one be merged, so
+ * that it would have grown for nothing.
  */
 static void
 skx_maint_merge_tiers(SkxMaintMerge *m, SkxPolicySegment *segments, int n,
@@ -371,7 +389,10 @@ skx_maint_merge_tiers(SkxMaintMerge *m, SkxPolicySegment *segments, int n,
 	memcpy(m->ids, ids, nids * sizeof(uint32));
 }
 
-/* Which of the segments; arguments as below. */
+/*
+ * Sets m->n and m->ids, unless segments should only move.  Arguments are those
+ * of skx_maint_merge_choose().
+ */
 static void
 skx_maint_merge_ids(SkxMaintMerge *m, const SkxView *view,
 					SkxPolicySegment *segments, SkxPolicyLimits *limits,
@@ -395,9 +416,11 @@ skx_maint_merge_ids(SkxMaintMerge *m, const SkxView *view,
 }
 
 /*
- * Chooses among the segments of a new view; `most` as for skx_maint_merge, `left`
- * as in SkxMaintMerge.  What the operation has reserved is there for it; with
- * one, m has what was found without.
+ * Chooses among the segments of a new view, and fills in *m.  `most` is as for
+ * skx_maint_merge(), `left` as in SkxMaintMerge.  `operation` is the segment
+ * id of an operation that has begun, whose reserved pages count as free; 0:
+ * none has.  With an operation, *m has the choice that was made before it
+ * began.
  */
 static void
 skx_maint_merge_choose(SkxMaintMerge *m, Relation index,
@@ -460,7 +483,7 @@ skx_maint_merge_choose(SkxMaintMerge *m, Relation index,
 	pfree(segments);
 }
 
-/* All pages of the inputs. */
+/* Returns all extents of the inputs. */
 static SkxFreed *
 skx_maint_merge_freed(const SkxSource *source, int *nfreed)
 {
@@ -498,7 +521,7 @@ skx_maint_merge_late(uint32 doc, void *arg)
 	skx_maint_marks_add(arg, doc);
 }
 
-/* Pages of the inputs. */
+/* Returns the number of pages of the inputs. */
 static uint64
 skx_maint_merge_pages(const SkxMaintMerge *m)
 {
@@ -510,7 +533,10 @@ skx_maint_merge_pages(const SkxMaintMerge *m)
 	return npages;
 }
 
-/* Everything under the lock of merges, the inputs chosen. */
+/*
+ * Merges the inputs and publishes the result.  The caller has begun the
+ * operation.
+ */
 static void
 skx_maint_merge_work(SkxMaintMerge *m, const SkxMaintOptions *options,
 					 SkxOperation *op)
@@ -537,7 +563,7 @@ skx_maint_merge_work(SkxMaintMerge *m, const SkxMaintOptions *options,
 	skx_maint_output_begin(&out, op, options, m->bytes);
 	skx_maint_warm_begin(&out, source);
 	merge = skx_merge_begin(m->index, &out.build, source->segments, m->n);
-	/* several processes take more pages, so that it might not lie lower */
+	/* several processes take more pages, so the result might not lie lower */
 	help = m->moved_from > 0 ? NULL :
 		skx_maint_help_begin(&out, options, source, past, merge, m->bytes);
 	if (help != NULL)
@@ -556,7 +582,7 @@ skx_maint_merge_work(SkxMaintMerge *m, const SkxMaintOptions *options,
 	SKX_FAULT(SKX_FAULT_MERGE_BUILT);
 
 	skx_worker_progress(SKX_PHASE_PUBLISH, 0, 0);
-	/* most of it without the lock */
+	/* reads most late bits before the lock is taken */
 	if (change.add != NULL)
 		(void) skx_merge_late(merge, skx_maint_merge_late, &marks);
 	SKX_FAULT(SKX_FAULT_PUBLISH_NOTED);
@@ -581,9 +607,11 @@ skx_maint_merge_work(SkxMaintMerge *m, const SkxMaintOptions *options,
 }
 
 /*
- * Blocks to reserve: all that a merge needs that can be done without, and more
- * when it must not fail for want of more; for others it can reserve later.  None
- * where no document is left, so that a full disk does not keep what is dead.
+ * Returns how many blocks to reserve at the start.  A merge that may be left
+ * undone reserves all that it needs, and more if it must not fail for lack of
+ * space.  Others reserve more when they need it.  A merge without live
+ * documents reserves nothing, so that dead segments can go when the disk is
+ * full.
  */
 static uint32
 skx_maint_merge_blocks(const SkxMaintMerge *m, const SkxMaintOptions *options,
@@ -593,7 +621,11 @@ skx_maint_merge_blocks(const SkxMaintMerge *m, const SkxMaintOptions *options,
 
 	if (m->ndeleted == m->ndocs)
 		return 0;
-	/* what is only written anew is as large as it was; it should lie low */
+
+	/*
+	 * a segment that is only written anew takes little more than before, and
+	 * fewer reserved pages let it lie low
+	 */
 	if (options->certain)
 		return skx_maint_blocks(m->bytes + m->bytes /
 								(m->n == 1 || m->moved_from > 0 ? 8 : 2),
@@ -603,7 +635,10 @@ skx_maint_merge_blocks(const SkxMaintMerge *m, const SkxMaintOptions *options,
 	return 1 + (uint32) (Min(m->bytes, SKX_MERGE_RESERVE) / block_size);
 }
 
-/* Does a merge need temporary files, for which space cannot be reserved? */
+/*
+ * Returns true if a merge needs temporary files, for which it cannot reserve
+ * space.
+ */
 static bool
 skx_maint_merge_spills(const SkxMaintMerge *m, const SkxMaintOptions *options)
 {
@@ -611,8 +646,9 @@ skx_maint_merge_spills(const SkxMaintMerge *m, const SkxMaintOptions *options)
 }
 
 /*
- * Has what was moved come to lie lower?  If its pages did not come from where
- * they were expected, to move it again would go on for ever.
+ * Returns true if the segment that was moved lies lower than before.  If its
+ * pages have come from elsewhere than expected, to move it again would never
+ * end.
  */
 static bool
 skx_maint_merge_lowered(const SkxMaintMerge *m, uint32 segment)
@@ -635,7 +671,10 @@ skx_maint_merge_lowered(const SkxMaintMerge *m, uint32 segment)
 	return end < m->moved_from;
 }
 
-/* What fits into the file as it is, since it cannot grow; NULL: nothing. */
+/*
+ * Chooses a segment that fits into the free pages of a file that cannot grow,
+ * and begins its merge.  Returns NULL if there is none.
+ */
 static SkxOperation *
 skx_maint_merge_fit(SkxMaintMerge *m, const SkxMaintOptions *options,
 					SkxManifestWait wait)
@@ -659,9 +698,11 @@ skx_maint_merge_fit(SkxMaintMerge *m, const SkxMaintOptions *options,
 }
 
 /*
- * Begins a merge of what was chosen; where a full disk has no space for it, a
- * lesser one, by those that no user has asked for.  (Not inlined, where gcc takes
- * its variables for some that an error may clobber.)
+ * Begins the merge that was chosen.  If the disk has no space for it, and no
+ * user has asked for it, begins skx_maint_merge_fit() instead.
+ *
+ * The function is not inlined: gcc would warn that an error may clobber its
+ * variables.
  */
 static pg_noinline SkxOperation *
 skx_maint_merge_begin(SkxMaintMerge *m, const SkxMaintOptions *options,
@@ -686,7 +727,7 @@ skx_maint_merge_begin(SkxMaintMerge *m, const SkxMaintOptions *options,
 	return op;
 }
 
-/* One merge; none: there is nothing to merge, or it was of no use. */
+/* Does skx_maint_merge_step() in the current memory context. */
 static SkxMaintStep
 skx_maint_merge_try(Relation index, const SkxMaintOptions *options, int most,
 					SkxManifestWait wait)
@@ -696,7 +737,7 @@ skx_maint_merge_try(Relation index, const SkxMaintOptions *options, int most,
 	volatile bool done = false;
 	bool		aside;
 
-	/* to look whether there is any need costs nothing on disk */
+	/* chooses before it reserves anything on disk */
 	skx_maint_merge_choose(&m, index, options, most, 0, 0);
 	if (m.n == 0 || (options->certain && skx_maint_merge_spills(&m, options)))
 		return SKX_STEP_NONE;
@@ -789,7 +830,7 @@ skx_maint_merge_wanted(Relation index, const SkxMaintOptions *options)
 	return m.n > 0;
 }
 
-/* The number of the newest segment of the view. */
+/* Returns the id of the newest segment of the view; 0 if it has none. */
 static uint32
 skx_maint_merge_newest(const SkxView *view)
 {
@@ -809,10 +850,10 @@ skx_maint_merge(Relation index, const SkxMaintOptions *options, int most,
 	SkxView    *view = skx_maint_view(index, wait);
 	int			left = 2 * view->nsegments;
 
-	/* what is made, and marked, meanwhile is not chased */
+	/* segments made meanwhile, with their deleted documents, do not count */
 	if (most > 0)
 		mine.purged = skx_maint_merge_newest(view);
-	/* no merge makes more segments, or more of those with many deletes */
+	/* no merge makes more segments, or more with many deleted documents */
 	pfree(view);
 	for (; left > 0; left--)
 	{

@@ -1,9 +1,10 @@
 /*
  * maint_open.c
- *	  From a name that a user has given to an index of ours that can be read.
+ *	  Opens an index that a user has named, and checks that it can be read.
  *
- * All functions that take an index come here, so that all refuse the same:
- * what is no index of ours, is not whole, or has none of its table's rows.
+ * All functions that take an index use this file, so all refuse the same.
+ * These are relations that are not a skipidx index, indexes that are not
+ * valid, and indexes that have none of their table's rows.
  */
 #include "postgres.h"
 
@@ -29,9 +30,9 @@
 #include "write/maint/maint.h"
 
 /*
- * Was it a valid index when the query took its snapshot?  Names are looked up
- * before that, and the index opened after it: REINDEX CONCURRENTLY may put
- * another in its place meanwhile.
+ * Returns true if the index was valid when the query took its snapshot.  Names
+ * are looked up before that, and the index is opened after it; REINDEX
+ * CONCURRENTLY may replace it meanwhile.
  */
 static bool
 skx_maint_was_valid(Oid index)
@@ -58,9 +59,9 @@ skx_maint_was_valid(Oid index)
 }
 
 /*
- * Is another process at replacing or dropping the index?  REINDEX and DROP
- * INDEX CONCURRENTLY keep it locked from one transaction to the next.  On a
- * standby only the name tells, which REINDEX gives to what it has replaced.
+ * Returns true if another process is replacing or dropping the index.  REINDEX
+ * and DROP INDEX CONCURRENTLY keep it locked from one transaction to the next.
+ * On a standby only the name shows it, which REINDEX gives to the old index.
  */
 static bool
 skx_maint_is_replaced(Relation index)
@@ -86,7 +87,7 @@ skx_maint_is_replaced(Relation index)
 	return false;
 }
 
-/* There is no such relation. */
+/* Raises the error that there is no relation with the OID. */
 SKX_NORETURN static void
 skx_maint_gone(Oid oid)
 {
@@ -102,7 +103,7 @@ skx_maint_gone(Oid oid)
 			 errhint("An index may have been dropped, or replaced by REINDEX CONCURRENTLY, after its name was looked up: try again.")));
 }
 
-/* ---- is it an index of ours, and whole? ---- */
+/* ---- kind, validity and file of the index ---- */
 
 static void
 skx_maint_check_kind(Relation rel)
@@ -142,7 +143,7 @@ skx_maint_check_valid(Relation index)
 			 errhint("If it is not being built, rebuild it with REINDEX, or drop it.")));
 }
 
-/* Can its file be read here and now? */
+/* Raises an error if this session cannot read the file of the index. */
 static void
 skx_maint_check_file(Relation index)
 {
@@ -162,12 +163,13 @@ skx_maint_check_file(Relation index)
 				 errhint("Rebuild it with REINDEX.")));
 }
 
-/* ---- has the table its rows itself? ---- */
+/* ---- rows of the table ---- */
 
 /*
- * The catalog in which Citus, and what is made of it, lists tables whose rows
- * are in others.  Only superusers make relations in pg_catalog.  InvalidOid:
- * there is none, which costs one look-up in a cache.
+ * Returns the catalog in which Citus, and software derived from it, lists
+ * tables whose rows are in other tables.  Returns InvalidOid if there is none,
+ * which costs one look-up in a cache.  Only superusers create relations in
+ * pg_catalog.
  */
 static Oid
 skx_maint_shards_catalog(AttrNumber *column)
@@ -224,7 +226,7 @@ skx_maint_check_rows(Relation heap, Relation index)
 				 errhint("Use a query with @@ on the table, or call the function for the index of each shard, as with run_command_on_shards().")));
 }
 
-/* ---- all of it ---- */
+/* ---- the interface ---- */
 
 void
 skx_maint_check(Relation heap, Relation index)
@@ -248,7 +250,7 @@ skx_maint_open(Oid oid, LOCKMODE mode, bool parts, Relation *heap,
 	if (*index == NULL)
 		skx_maint_gone(oid);
 	skx_maint_check_kind(*index);
-	/* which table it is of could change until both are locked */
+	/* the table of the index could change until both were locked */
 	if (*heap == NULL || (*index)->rd_index->indrelid != table)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),

@@ -1,14 +1,14 @@
 /*
  * maint_optional.c
- *	  Work that may be left undone: an error of it becomes a warning.
+ *	  Work that may be left undone: its errors become warnings.
  *
- * A flush or merge that an insert or VACUUM begins of its own accord must not
- * fail what was asked for: the row is stored, dead rows are marked, and VACUUM
- * has yet to write how far the table is frozen.  So the work runs in a
- * subtransaction, which gives back locks, pins, files and memory.
+ * An insert or VACUUM that begins a flush or merge by itself must not fail
+ * with it: the row is stored, or dead rows are marked.  VACUUM also has yet to
+ * record how far the table is frozen.  So the work runs in a subtransaction,
+ * whose rollback gives back locks, pins, files and memory.
  *
- * What it has reserved in the index stays so then; the caller has
- * skx_manifest_tidy() take it back.
+ * Pages that the work has reserved in the index stay reserved; the caller has
+ * skx_manifest_tidy() take them back.
  */
 #include "postgres.h"
 
@@ -20,7 +20,10 @@
 #include "utils/resowner.h"
 #include "write/maint/maint.h"
 
-/* What pg_stat_progress_* shows: a subtransaction that fails ends it. */
+/*
+ * The state that pg_stat_progress_* shows, which a subtransaction that fails
+ * clears.
+ */
 typedef struct SkxMaintProgress
 {
 	ProgressCommandType command;
@@ -55,7 +58,10 @@ skx_maint_progress_restore(const SkxMaintProgress *progress)
 									   progress->values);
 }
 
-/* Never a cancel, and nothing else that an operator wants (class 57). */
+/*
+ * Returns true if the error becomes a warning.  A cancel, and anything else
+ * that an operator causes (class 57), never does.
+ */
 static bool
 skx_maint_is_spared(const ErrorData *error, SkxMaintSpare spare)
 {
@@ -66,7 +72,10 @@ skx_maint_is_spared(const ErrorData *error, SkxMaintSpare spare)
 	return class != ERRCODE_OPERATOR_INTERVENTION;
 }
 
-/* The context in which the error occurred has that of the statement in it. */
+/*
+ * Reports the error as a warning.  Its context already includes that of the
+ * statement, so the callbacks are not called again.
+ */
 static void
 skx_maint_warn(Relation index, const ErrorData *error)
 {
@@ -85,7 +94,10 @@ skx_maint_warn(Relation index, const ErrorData *error)
 	error_context_stack = stack;
 }
 
-/* The subtransaction has failed and the error is in hand. */
+/*
+ * Called with the error after the subtransaction was rolled back: makes it a
+ * warning, or raises it.
+ */
 static void
 skx_maint_optional_failed(Relation index, ErrorData *error,
 						  SkxMaintSpare spare)
@@ -126,7 +138,7 @@ skx_maint_optional(Relation index, SkxMaintWork work, void *arg,
 	PG_END_TRY();
 	MemoryContextSwitchTo(old);
 	CurrentResourceOwner = owner;
-	/* the work has given back its locks, done or not */
+	/* the work has released its locks, whether it is done or not */
 	Assert(!skx_manifest_locked(index, AccessShareLock));
 	MemoryContextDelete(context);
 	if (error == NULL)

@@ -4,8 +4,8 @@
  *
  * Its pages go to extents that the operation has reserved, past shared
  * buffers, and no reader sees them before they are published.  Documents that
- * VACUUM marked in the meantime, where they came from, get their bits before
- * that: under the lock that keeps VACUUM out, so that none is missed.
+ * VACUUM marks as deleted in the inputs meanwhile get their bits before that.
+ * This happens under the lock that keeps VACUUM out, so that none is missed.
  */
 #include "postgres.h"
 
@@ -27,7 +27,10 @@ skx_maint_output_give_back(void *arg, BlockNumber block, uint32 npages)
 	skx_manifest_give_back(((SkxMaintOutput *) arg)->op, block, npages);
 }
 
-/* Writes outside shared buffers cost VACUUM what others do. */
+/*
+ * Writes pages.  They are charged to VACUUM's cost, as writes to shared
+ * buffers are.
+ */
 static void
 skx_maint_output_write(void *arg, BlockNumber block, char **pages, int npages)
 {
@@ -53,13 +56,17 @@ uint32
 skx_maint_blocks(uint64 nbytes, uint32 block_size)
 {
 	Assert(block_size >= BLCKSZ && block_size % BLCKSZ == 0);
-	/* a page or two a plane, whatever is in it; whole blocks apart */
+
+	/*
+	 * planes have a page or two however few documents there are, not all in
+	 * whole blocks
+	 */
 	nbytes += 16 * BLCKSZ;
 	if (nbytes > block_size)
 		nbytes += 2 * block_size;
 	nbytes = (nbytes + block_size - 1) / block_size;
 
-	/* more than a file can have is refused when it is to be reserved */
+	/* skx_manifest_begin() refuses more blocks than a file can have */
 	return (uint32) Min(nbytes, MaxBlockNumber);
 }
 

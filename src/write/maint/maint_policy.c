@@ -1,26 +1,29 @@
 /*
  * maint_policy.c
- *	  Which segments to merge next.
+ *	  The merge policy: which segments to merge next.
  *
- * Segments fall into tiers by what is live in them, each tier `fan` times the
- * one below (eight, unless the index says otherwise).  So many of a tier become
- * one, which belongs to the next tier or nearly so: hence a document is written
- * once or twice a tier, and at most fan - 1 segments a tier are left.  Were
- * tiers wider than the fan, what a merge makes would often stay in its tier and
- * be written again with the next segment.  Where more have gathered, as many as
- * one merge takes become one at once, so that a backlog is not written tier by
- * tier.  What has more than half of what a segment may have is full: it makes
- * no tier larger, or the two smallest of a tier of full ones would be merged as
- * soon as there are two, time and again until they are full, too.  A segment
- * with many deleted documents is written anew for their sake alone.
+ * Segments fall into tiers by their live bytes; each tier is `fan` times as
+ * large as the one below.  As soon as a tier has `fan` segments, they become
+ * one, which belongs to the next tier or nearly so.  Hence a document is
+ * written once or twice a tier, and at most fan - 1 segments a tier are left.
+ * If tiers were wider than `fan`, the result of a merge would often stay in
+ * its tier, and be written again with the next segment.
  *
- * Where a tier has more than one merge takes, and columns have keys, those
- * become one that are neighbours by a column: others then have few of the keys
- * between its least and its most, and a scan in the column's order comes to one
- * segment after the other.
+ * If a tier has more than `fan` segments, as many as one merge takes become
+ * one at once.  So a backlog is not written tier by tier.
  *
- * Each choice leaves fewer segments, or as many and fewer with many deletes;
- * that is why it ends.
+ * A segment with more than half of the bytes that a segment may have is full,
+ * and counts for no tier.  Otherwise the two smallest of a tier of such
+ * segments would be merged as soon as there are two, again and again.  A
+ * segment with many deleted documents is written anew, even if it is full.
+ *
+ * If a tier has more segments than one merge takes, and columns have keys, the
+ * merge takes segments that are neighbours by a column.  Then few other
+ * segments have keys between the least and the most of the result, and a scan
+ * in the order of the column reads one segment after the other.
+ *
+ * Merging ends, because each choice leaves fewer segments, or as many segments
+ * of which fewer have many deleted documents.
  */
 #ifndef FRONTEND
 #include "postgres.h"
@@ -31,58 +34,72 @@
 #include "write/maint/maint_policy.h"
 
 /*
- * Where the smallest tier ends: a segment is not smaller than a page or two a
- * plane, however little is in it.  4 MB, about what a flush makes, is the end
- * of a tier too.
+ * End of the smallest tier.  A segment has at least a page or two a plane,
+ * even if it has few documents.  4 MB, about what a flush makes, is the end of
+ * a tier, too.
  */
 #define SKX_POLICY_TIER_BYTES	(64 * 1024)
 
 /*
- * An index of so many live bytes is small: a query pays for each of its
- * segments about what it pays for all that is in them.  So all become one when
- * those beside the largest have this part of it.  Where many documents are
- * dead a query pays for these, too, and only a merge of the largest finds most
- * of them: then it is a smaller part, and half as many segments may stay.
+ * An index is small if it has at most SKX_POLICY_SMALL live bytes: a query
+ * pays for each segment about as much as for all documents in it.  So all
+ * segments become one when those beside the largest have at least half as many
+ * bytes as the largest (SKX_POLICY_SMALL_PART).
+ *
+ * If many documents are dead, a query pays for these, too, and only a merge of
+ * the largest segment finds most of them.  Then a quarter is enough
+ * (SKX_POLICY_DYING_PART), and half as many segments as `fan` are merged.
  */
 #define SKX_POLICY_SMALL		(64 * 1024 * 1024)
 #define SKX_POLICY_SMALL_PART	2
 #define SKX_POLICY_DYING_PART	4
 
 /*
- * Merges make room only once nothing waits: of pages that wait for transactions
- * they add as many as they free.  Beside more than half of what is live they
- * are left but for what keeps segments few, beside twice of it altogether.
+ * The pages that a merge frees wait for transactions, so merges free no space
+ * while these go on.  If more bytes wait than half of the live bytes, only
+ * full tiers are merged.  If more than twice the live bytes wait, only
+ * segments without live documents are taken.
  */
 #define SKX_POLICY_WAITING_PART		2
 #define SKX_POLICY_WAITING_TIMES	2
 
 /*
- * How long a file may be beside readers, in percent of what is live; where one
- * segment has half of it or more, for each percent of that above 25 one more,
- * since it is written anew beside itself.
+ * Length that a file may reach while readers use it, in percent of its live
+ * pages.  It is SKX_POLICY_FILE_OTHERS plus the percentage of the largest
+ * segment, within SKX_POLICY_FILE_LEAST and SKX_POLICY_FILE_MOST.  The largest
+ * segment counts because its new version is written while the old one is still
+ * there.
  */
 #define SKX_POLICY_FILE_LEAST		150
 #define SKX_POLICY_FILE_MOST		200
 #define SKX_POLICY_FILE_OTHERS		125
 
 /*
- * Where no segment of an index that is not small has more than this part, none
- * gets more, so that there is room to write any of them anew.
+ * If no segment of an index that is not small has more than this part of it,
+ * merges make none that has more.  So there is space to write any of them
+ * anew.
  */
 #define SKX_POLICY_MANY_PART		4
 
-/* Room that a merge always has: this part of what is live, and 1 MB. */
+/*
+ * A merge may always take this part of the live pages, or 1 MB if that is
+ * more.
+ */
 #define SKX_POLICY_ROOM_PART		16
 #define SKX_POLICY_ROOM_LEAST		(1024 * 1024 / BLCKSZ)
 
 /*
- * A segment of a file that is not small comes to lie lower by such a part of
- * what is written at least.  Free pages that lie between others lower it again
- * and again by a little, and all of it is written each time.
+ * In a file that is not small, a segment moves only if its end comes down by
+ * this part of the pages that are written, or more.  Otherwise free pages
+ * between segments would lower it again and again by a little, and all of it
+ * would be written each time.
  */
 #define SKX_POLICY_MOVE_PART	4
 
-/* Where little is free: so much more than expected a segment may take. */
+/*
+ * In a file that cannot grow, a new segment may take this part more bytes than
+ * its documents have at present.
+ */
 #define SKX_POLICY_FIT_PART		8
 
 static uint32
@@ -91,7 +108,7 @@ skx_maint_policy_live_docs(const SkxPolicySegment *s)
 	return s->ndocs - Min(s->ndeleted, s->ndocs);
 }
 
-/* 0 only when nothing is live. */
+/* Returns the bytes of live documents; 0 only if no document is live. */
 static uint64
 skx_maint_policy_live_bytes(const SkxPolicySegment *s)
 {
@@ -118,13 +135,13 @@ skx_maint_policy_tier(const SkxPolicySegment *s, int fan)
 	int			tier = 0;
 
 	Assert(fan >= 2 && fan <= SKX_POLICY_INPUTS_MAX);
-	/* rounded up: the end of a tier, multiplied, would pass 64 bits */
+	/* divides and rounds up, because a product could exceed 64 bits */
 	for (; bytes > SKX_POLICY_TIER_BYTES; tier++)
 		bytes = (bytes - 1) / fan + 1;
 	return tier;
 }
 
-/* Smallest first, and of equals the oldest. */
+/* Sorts by live bytes, smallest first; equal segments by age, oldest first. */
 static int
 skx_maint_policy_compare(const void *a, const void *b)
 {
@@ -139,10 +156,11 @@ skx_maint_policy_compare(const void *a, const void *b)
 }
 
 /*
- * Takes from segments [from, to) the first that fit into one, at most `most`
- * of them; only those with many deletes if told so.  The first is taken
- * whatever its size, or it could never be rid of its deletes.  Deleted
- * documents count: a merge has a number for each document of its inputs.
+ * Takes the first of segments [from, to) that together fit into one, at most
+ * `most` of them.  With `many`, it takes only segments with many deleted
+ * documents.  The first one is taken whatever its size, because it could not
+ * lose its deleted documents otherwise.  Deleted documents count towards
+ * limits->ndocs, since a merge has a number for each document of its inputs.
  */
 static int
 skx_maint_policy_take(const SkxPolicySegment *segments, int from, int to,
@@ -173,19 +191,19 @@ skx_maint_policy_take(const SkxPolicySegment *segments, int from, int to,
 	return taken;
 }
 
-/* Strangers that a window may have because it has two ends. */
+/* Strangers that even a good window may have, one at each end. */
 #define SKX_POLICY_BORDERS		2
 
-/* Neighbours that one merge takes. */
+/* Neighbours that one merge can take. */
 typedef struct SkxPolicyWindow
 {
 	int			column;
 	int			from;			/* in the order of that column */
 	int			n;
-	int			strangers;		/* others with keys between theirs */
+	int			strangers;		/* segments outside, with keys between theirs */
 } SkxPolicyWindow;
 
-/* By the least keys of a column; those without keys last. */
+/* Sorts by the least key of a column; segments without keys come last. */
 static int
 skx_maint_policy_compare_keys(const void *a, const void *b, void *arg)
 {
@@ -201,7 +219,7 @@ skx_maint_policy_compare_keys(const void *a, const void *b, void *arg)
 	return (s->id > t->id) - (s->id < t->id);
 }
 
-/* How many of n segments, from the first on, one merge takes. */
+/* Returns how many of n segments, from the first on, fit into one merge. */
 static int
 skx_maint_policy_reach(const SkxPolicySegment *segments, int n,
 					   const SkxPolicyLimits *limits)
@@ -221,8 +239,8 @@ skx_maint_policy_reach(const SkxPolicySegment *segments, int n,
 }
 
 /*
- * How many of n segments have keys between those of a window's, which are `w->n`
- * of them, from `first` on.
+ * Returns how many of n segments have keys between those of a window, without
+ * the segments of the window itself.  These are w->n, from `first` on.
  */
 static int
 skx_maint_policy_strangers(const SkxPolicySegment *segments, int n,
@@ -254,11 +272,11 @@ skx_maint_policy_strangers(const SkxPolicySegment *segments, int n,
 }
 
 /*
- * The best window of segments [from, to), which are put in the order of a
- * column, if it is better than `best`.  What comes before or after a window
- * would not have fitted into it: so it becomes a full segment, or has as many as
- * a merge takes, as what is taken by size.  Of those that are about as good the
- * first is taken: then what is left is next to each other, too.
+ * Sorts segments [from, to) by a column, and sets *best to their best window,
+ * if that is better than *best.  A window takes as many segments as one merge
+ * can, just as a choice by size does.  The first of several windows that are
+ * about as good is taken, so that the segments that are left are neighbours,
+ * too.
  */
 static void
 skx_maint_policy_windows(SkxPolicySegment *segments, int n, int from, int to,
@@ -283,8 +301,9 @@ skx_maint_policy_windows(SkxPolicySegment *segments, int n, int from, int to,
 }
 
 /*
- * Takes neighbours of segments [from, to); 0: one merge takes all of them, or
- * no two, or no column has keys.  Then they are in the order of their sizes, as
+ * Takes segments of [from, to) that are neighbours by a column.  Returns 0 if
+ * one merge can take all of them, if it can take no two neighbours, or if no
+ * column has keys.  The segments are in the order of their sizes then, as
  * before.
  */
 static int
@@ -311,7 +330,7 @@ skx_maint_policy_neighbours(SkxPolicySegment *segments, int n, int from,
 	return best.n;
 }
 
-/* End of the tier that starts at `from`. */
+/* Returns the end of the tier that starts at `from`. */
 static int
 skx_maint_policy_tier_end(const SkxPolicySegment *segments, int n, int from,
 						  int fan)
@@ -326,7 +345,7 @@ skx_maint_policy_tier_end(const SkxPolicySegment *segments, int n, int from,
 	return to;
 }
 
-/* Sorts; then takes the segments of which nothing is live. */
+/* Sorts by size, and takes the segments without live documents. */
 static int
 skx_maint_policy_dead(SkxPolicySegment *segments, int n,
 					  const SkxPolicyLimits *limits, uint32 *chosen)
@@ -341,8 +360,8 @@ skx_maint_policy_dead(SkxPolicySegment *segments, int n,
 }
 
 /*
- * Segments with many deletes, of one tier: as they have to be written anyway,
- * they can as well become one.
+ * Takes the segments with many deleted documents of the lowest tier that has
+ * any.  They must be written in any case, so they become one.
  */
 static int
 skx_maint_policy_purge(const SkxPolicySegment *segments, int n,
@@ -364,7 +383,7 @@ skx_maint_policy_purge(const SkxPolicySegment *segments, int n,
 	return 0;
 }
 
-/* How many are not full, of segments in order. */
+/* Returns how many of n segments, sorted by size, are not full. */
 static int
 skx_maint_policy_open(const SkxPolicySegment *segments, int n,
 					  const SkxPolicyLimits *limits)
@@ -386,7 +405,10 @@ skx_maint_policy_bytes(const SkxPolicySegment *segments, int n)
 	return bytes;
 }
 
-/* Takes all segments, which are in order, of a small index of so many bytes. */
+/*
+ * Takes all segments, sorted by size, of a small index with `bytes` live
+ * bytes, if they are many enough and the largest does not outweigh the others.
+ */
 static int
 skx_maint_policy_all(const SkxPolicySegment *segments, int n, uint64 bytes,
 					 const SkxPolicyLimits *limits, uint32 *chosen)
@@ -403,7 +425,10 @@ skx_maint_policy_all(const SkxPolicySegment *segments, int n, uint64 bytes,
 	return skx_maint_policy_take(segments, 0, n, n, false, limits, chosen);
 }
 
-/* As many as there may be of a tier, or more, of the first `open` segments. */
+/*
+ * Takes segments of the lowest tier with at least `fan` segments of which a
+ * merge can take two.  Only the first `open` segments are looked at.
+ */
 static int
 skx_maint_policy_full_tier(SkxPolicySegment *segments, int n, int open,
 						   const SkxPolicyLimits *limits, uint32 *chosen)
@@ -515,7 +540,7 @@ skx_maint_policy_fit(SkxPolicySegment *segments, int n, uint64 left,
 		uint64		live = skx_maint_policy_live_bytes(&segments[i]);
 		uint64		gain;
 
-		/* what is live may take some more pages than its part */
+		/* live documents may take more pages than their share */
 		live += live / SKX_POLICY_FIT_PART;
 		gain = segments[i].bytes - Min(segments[i].bytes, live);
 		if (live > left || gain <= SKX_POLICY_TIER_BYTES || gain <= most)

@@ -35,12 +35,13 @@ typedef struct SkxPolicyLimits
 	uint64		bytes;			/* most live bytes of the inputs */
 	uint64		ndocs;			/* most documents of the inputs, with deleted
 								 * ones */
-	int			fan;			/* so many segments of one tier are merged;
-								 * from 2 to SKX_POLICY_INPUTS_MAX */
+	int			fan;			/* segments of one tier at which these are
+								 * merged; 2 to SKX_POLICY_INPUTS_MAX */
 	int			deleted;		/* a segment with more percent of deleted
 								 * documents is written anew */
 	uint32		purged;			/* segments with ids up to this are written
-								 * anew if any document is deleted; 0: none is */
+								 * anew if they have deleted documents; 0:
+								 * none is */
 	int			nranges;		/* columns that have keys */
 	bool		dying;			/* many documents are likely to be dead
 								 * without a deleted bit */
@@ -86,10 +87,10 @@ extern int	skx_maint_policy_most(SkxPolicySegment *segments, int n, int most,
  * largest segment.
  *
  * The result is `free`, and as many more as make the file 1.5 times as long
- * as `live`, or up to twice as long if one segment has most of it.  It is at
- * least a 16th of `live`, and 1 MB, so that merges go on.  In an index of
- * more than 64 MB in which no segment has more than a quarter of `live`, it
- * is at most that quarter.
+ * as `live`.  If one segment has most of `live`, that is up to twice as long.
+ * It is at least a 16th of `live`, and 1 MB, so that merges go on.  In an
+ * index of more than 64 MB in which no segment has more than a quarter of
+ * `live`, it is at most that quarter.
  */
 extern uint64 skx_maint_policy_room(uint64 nblocks, uint64 free, uint64 live,
 									uint64 largest);

@@ -3,9 +3,9 @@
  *	  Gives free pages at the end of an index back to the file system.
  *
  * What is in the way moves first: segments by merges (maint_merge.c), and
- * stripes of which nothing is pending here.  All of it takes some ms, under a
- * lock that keeps all other processes out, so it is done only where none is
- * in, and only for an amount that is worth it.
+ * stripes without pending documents here.  All of it takes some ms, under a
+ * lock that keeps all other processes out.  So it is done only while no other
+ * process uses the index, and only for an amount that is worth it.
  */
 #include "postgres.h"
 
@@ -19,28 +19,35 @@
 #include "support/throttle/throttle.h"
 #include "write/maint/maint_internal.h"
 
-/* Worth it are so many pages, and so large a part of the file. */
+/*
+ * Least number of pages by which the file must become shorter to be worth it,
+ * and least part of the file.
+ */
 #define SKX_SHRINK_LEAST	128
 #define SKX_SHRINK_PART		16
 
-/* Between two looks whether another process is in the way, in ms. */
+/* Time between two looks for other processes, in ms. */
 #define SKX_SHRINK_NAP		5
 
 /*
- * So many times in turn no process may be in the way of what takes long: searches
- * one after the other leave gaps, but not as many as these.
+ * Looks in turn at which no other process may use the index before something
+ * that takes long.  Searches one after the other leave gaps, but not as many
+ * as these.
  */
 #define SKX_SHRINK_LOOKS	8
 
 /*
- * So many times as long as for others it waits for VACUUM: the one that asked
- * for it holds the index until all others of the table are done.
+ * Wait for VACUUM, as a multiple of that for other processes.  A VACUUM that
+ * has asked for the work holds the index until all other indexes of the table
+ * are done.
  */
 #define SKX_SHRINK_VACUUM	60
 
 /*
- * Where the file could end.  newest: where the newest extents of the stripes
- * are that would have to move, each before the place it has; else 0.
+ * Returns where the file could end if stripes moved.  Sets newest[i] to the
+ * first block of the newest extent of stripe i if that stripe must move: its
+ * new extent has to start before this block.  Sets it to 0 if it need not
+ * move.
  */
 static BlockNumber
 skx_maint_shrink_end(Relation index, const SkxView *view, BlockNumber *newest)
@@ -80,8 +87,9 @@ skx_maint_shrink_least(BlockNumber nblocks)
 }
 
 /*
- * What the pool keeps does not count; but pages past the allocated part do,
- * which a shrink that was cut short has left.
+ * Returns true if it is worth it to cut the file off at block `end`.  Pages
+ * that the pool keeps do not count.  Pages behind the allocated part do: a
+ * shrink that was cut short has left them.
  */
 static bool
 skx_maint_shrink_worth(Relation index, const SkxView *view, BlockNumber end)
@@ -93,7 +101,7 @@ skx_maint_shrink_worth(Relation index, const SkxView *view, BlockNumber end)
 		skx_manifest_pool_pages(view, end);
 }
 
-/* Under all locks. */
+/* Moves stripes and makes the file shorter.  The caller holds all locks. */
 static void
 skx_maint_shrink_locked(Relation index)
 {
@@ -166,8 +174,9 @@ skx_maint_shrink_but_none(int pid)
 }
 
 /*
- * The attempt alone takes a transaction id, which holds VACUUM back while the
- * process waits: it is made when nothing is seen to be in the way.
+ * Takes the exclusive lock on the index if it is free.  The attempt itself
+ * assigns a transaction id, which holds VACUUM back while the process waits.
+ * So it is made only if no other process is in the way.
  */
 static bool
 skx_maint_shrink_lock(Relation index)
@@ -183,7 +192,10 @@ skx_maint_patience(SkxMaintPatience *patience, int ms)
 	patience->vacuum = ms * SKX_SHRINK_VACUUM;
 }
 
-/* Between two looks at what others are in the way of; false: no longer. */
+/*
+ * Waits between two looks, and takes the time off the patience.  Returns false
+ * if the patience has ended.
+ */
 static bool
 skx_maint_shrink_nap(Relation index, SkxMaintPatience *patience, int ms)
 {
@@ -230,7 +242,10 @@ skx_maint_clear_wait(Relation index, SkxMaintPatience *patience)
 	return true;
 }
 
-/* All that is free may be overwritten, if no other process is in the way. */
+/*
+ * Lets all free pages be overwritten, if no other process uses the index.
+ * Returns false if another process does, or nothing has changed.
+ */
 static bool
 skx_maint_shrink_release(Relation index)
 {
@@ -248,10 +263,13 @@ skx_maint_shrink_release(Relation index)
 }
 
 /*
- * Nothing at the end is free.  Segments move from there into free pages, which
- * may not be overwritten yet: then it is time to merge again, after a while.
- * Where no transaction has begun since they were freed, this one does; where an
- * old one holds them back that does not use the index, they need not wait.
+ * Called if too little is free at the end of the file.  Segments from there
+ * may have to move into free pages that may not be overwritten yet.  Then the
+ * caller merges again after a while, and the result is SKX_STEP_BUSY.
+ *
+ * If no transaction has begun since the pages were freed, this process begins
+ * one.  If an old transaction holds the pages back that does not use the
+ * index, they need not wait for it.
  */
 static SkxMaintStep
 skx_maint_shrink_not_yet(Relation index, SkxMaintPatience *patience)

@@ -1,23 +1,27 @@
 /*
  * maint_vacuum.c
- *	  Marks the documents of dead rows, in pending lists and segments.
+ *	  VACUUM: marks the documents of dead rows as deleted, in pending lists and
+ *	  segments.
  *
- * That takes long, and publishing must not wait for it: the heavyweight lock
- * on the metapage is taken for a part of a pending list or of a segment at a
- * time, and the view read again under it, because the processes that run us do
- * not hold back the reuse of replaced pages.
+ * This takes long, and a publish must not wait for it.  So the heavyweight
+ * lock on the metapage is taken for a part of a pending list or of a segment
+ * at a time.  The view is read again under it each time, because the processes
+ * that run VACUUM do not hold back the reuse of replaced pages.
  *
  * Documents move from pending lists into segments, and from segment to
- * segment, never back.  So the lists come first: what a flush takes out of
- * them before its turn is in a segment when the segments are first looked at,
- * and what it takes later was asked about.  A merge that publishes while one
- * of its inputs is not done has moved documents that were not asked about, and
- * its output is done from the start (skx_maint_vacuum_follow).  Marks are
- * never lost on the way (promise 2 in README.md).
+ * segment, but never back.  So the lists come first.  Documents that a flush
+ * takes out of the lists before their turn are in a segment when the segments
+ * are first looked at.  For documents that it takes out later, the callback
+ * has been called.
  *
- * A page of the deletes plane is changed once a part, in one WAL record, after
- * the documents of the part were looked at.  A crash in between leaves bits
- * unset that the next VACUUM sets; the rows' TIDs are not reused before.
+ * If a merge publishes while one of its inputs is not done, it has moved
+ * documents for which the callback was not called.  Then its output is done
+ * from the start (skx_maint_vacuum_follow).  Marks are never lost on the way
+ * (promise 2 in README.md).
+ *
+ * A part changes its page of the deletes plane once, in one WAL record, after
+ * the callback was called for its documents.  After a crash in between, the
+ * next VACUUM sets the bits; the rows' TIDs are not reused before.
  */
 #include "postgres.h"
 
@@ -33,19 +37,22 @@
 #include "write/maint/maint_internal.h"
 
 /*
- * A pending list of fewer bytes is left as it is: the smallest segment is not
- * smaller, and costs a query as much.  But a list whose pages may keep the
- * file from becoming shorter is flushed.
+ * Pending documents of fewer bytes are not flushed: the smallest segment is
+ * not smaller, and costs a query as much.  But they are flushed if their pages
+ * may keep the file from becoming shorter.
  */
 #define SKX_CLEANUP_WORTH	(64 * 1024)
 
-/* How long others may be in the way of a shorter file, in ms. */
+/*
+ * How long to wait for other processes that keep the file from becoming
+ * shorter, in ms.
+ */
 #define SKX_CLEANUP_PATIENCE	50
 
 /*
- * Steps towards a shorter file that are not merges: a transaction begins, free
- * pages may be overwritten, the file becomes shorter, twice; and one that finds
- * nothing.
+ * Most steps towards a shorter file that are not merges.  Such a step begins a
+ * transaction, allows free pages to be overwritten, makes the file shorter
+ * (all of these twice), or finds nothing to do.
  */
 #define SKX_CLEANUP_STEPS	8
 
@@ -53,9 +60,10 @@ StaticAssertDecl(SKX_DELETES_PER_PAGE % SKX_TID_GROUP == 0,
 				 "groups of TIDs do not cross pages of the deletes plane");
 
 /*
- * A part ends after so many pages of a pending list, or documents of a segment
- * (within a page of delete bits), some 5 ms in memory; or after so many ms,
- * looked at after each run of pages and each group of documents.
+ * Bounds of a part: SKX_VACUUM_PAGES pages of a pending list, or
+ * SKX_VACUUM_DOCS documents of a segment within a page of deleted bits, some 5
+ * ms in memory.  It also ends after SKX_VACUUM_MS ms.  The time is checked
+ * after each run of SKX_VACUUM_RUN pages and each group of documents.
  */
 #define SKX_VACUUM_PAGES	256
 #define SKX_VACUUM_RUN		16
@@ -72,9 +80,9 @@ typedef struct SkxVacuum
 	IndexBulkDeleteCallback callback;
 	void	   *state;
 	double		removed;
-	instr_time	begun;			/* the part */
+	instr_time	begun;			/* when the part began */
 	int			nparts;
-	double		longest;		/* of them, in ms */
+	double		longest;		/* longest part, in ms */
 
 	/* segments of the last view, and those of them that are not done */
 	uint64		generation;
@@ -82,14 +90,15 @@ typedef struct SkxVacuum
 	int			nseen;
 	uint32	   *wanted;
 	int			nwanted;
-	uint32		next;			/* document of wanted[0] that is */
-	uint8		deleted[SKX_DELETES_BYTES]; /* bits of its page, as found */
+	uint32		next;			/* next document of wanted[0] */
+	uint8		deleted[SKX_DELETES_BYTES]; /* bits of the page, as found */
 	uint8		dying[SKX_DELETES_BYTES];	/* bits to add */
 } SkxVacuum;
 
 /*
- * Asks about documents first .. first + n - 1, one group of TIDs, which lie
- * on the page of v->deleted; returns how many die.
+ * Calls the callback for n documents from `first` on, a group of TIDs that
+ * lies on the page of v->deleted.  Skips deleted documents, and notes dead
+ * ones in v->dying.  Returns how many are dead.
  */
 static int
 skx_maint_vacuum_group(SkxVacuum *v, SkxSegment *seg, uint32 first, int n)
@@ -117,7 +126,7 @@ skx_maint_vacuum_group(SkxVacuum *v, SkxSegment *seg, uint32 first, int n)
 	return dying;
 }
 
-/* How long the part has lasted, in ms. */
+/* Returns how long the part has lasted, in ms. */
 static double
 skx_maint_vacuum_lasted(const SkxVacuum *v)
 {
@@ -128,7 +137,7 @@ skx_maint_vacuum_lasted(const SkxVacuum *v)
 	return INSTR_TIME_GET_MILLISEC(now);
 }
 
-/* Takes the lock for a part, and a view under it. */
+/* Takes the lock for a part, and returns a view that is read under it. */
 static SkxView *
 skx_maint_vacuum_lock(SkxVacuum *v)
 {
@@ -146,7 +155,10 @@ skx_maint_vacuum_unlock(SkxVacuum *v, SkxView *view)
 	pfree(view);
 }
 
-/* A part of the segment; false: it was the last. */
+/*
+ * Does a part of the segment, from document v->next on.  Returns false if it
+ * was the last part.
+ */
 static bool
 skx_maint_vacuum_docs(SkxVacuum *v, SkxSegment *seg)
 {
@@ -158,7 +170,7 @@ skx_maint_vacuum_docs(SkxVacuum *v, SkxSegment *seg)
 						  doc + SKX_VACUUM_DOCS);
 	int			dying = 0;
 
-	/* none is published, nor marked by another, behind our back */
+	/* under this lock no other process publishes, or sets deleted bits */
 	Assert(skx_manifest_locked(seg->rel, ExclusiveLock));
 	if ((uint64) npages * SKX_DELETES_PER_PAGE < ndocs)
 		skx_damage_report(seg->rel, InvalidBlockNumber,
@@ -215,10 +227,14 @@ skx_maint_vacuum_has(const uint32 *segments, int n, uint32 segment)
 }
 
 /*
- * Compares a new view with the last.  Segments that have appeared are outputs
- * of flushes, which hold nothing that was not asked about, or of merges.  As
- * long as none that is not done has gone, the inputs of all merges were done;
- * otherwise all that have appeared are done, whichever are outputs of it.
+ * Brings v->wanted, the segments that are not done, up to date with a new
+ * view.
+ *
+ * Segments that have appeared since the last view are outputs of flushes or
+ * merges.  Outputs of flushes have only documents for which the callback was
+ * called.  If no segment of v->wanted has gone, the inputs of all merges were
+ * done, and so their outputs are.  Otherwise all segments that have appeared
+ * are added, because it is not known which of them are outputs of that merge.
  */
 static void
 skx_maint_vacuum_follow(SkxVacuum *v, const SkxView *view)
@@ -261,7 +277,7 @@ skx_maint_vacuum_follow(SkxVacuum *v, const SkxView *view)
 	v->nwanted = n;
 }
 
-/* A part of a segment; false: all are done. */
+/* Does a part of a segment.  Returns false if all segments are done. */
 static bool
 skx_maint_vacuum_segments(SkxVacuum *v)
 {
@@ -292,7 +308,7 @@ skx_maint_vacuum_segments(SkxVacuum *v)
 	return v->nwanted > 0;
 }
 
-/* Pages of a pending list; false: there are no more. */
+/* Does a part of a pending list.  Returns false if that was the last one. */
 static bool
 skx_maint_vacuum_pending(SkxVacuum *v, int which, SkxPendingVacuum *pending)
 {
@@ -360,7 +376,7 @@ skx_maint_count(Relation index, void *arg)
 	pfree(view);
 }
 
-/* Between two parts, nothing locked. */
+/* Called between two parts, with nothing locked. */
 static void
 skx_maint_vacuum_pause(void)
 {
@@ -377,7 +393,10 @@ skx_maint_bulkdelete(Relation index, IndexBulkDeleteResult *stats,
 	int			nstripes = view->nstripes;
 	int			i;
 
-	/* what the first use of a file may have to make, without the lock */
+	/*
+	 * opens the file once without the lock, since the first use may create
+	 * what later ones need
+	 */
 	skx_blkio_close(skx_segment_file(index, view->meta.incarnation));
 	pfree(view);
 	v->index = index;
@@ -424,9 +443,9 @@ skx_maint_cleanup_flush(Relation index, void *arg)
 
 /*
  * Autovacuum leaves merges to a worker: its own cost delay would make them
- * last, and it holds a lock on the table.  VACUUM as a command has done all
- * when it ends, save the merges that it must not begin where no error can be
- * caught.
+ * take long, and it holds a lock on the table.  VACUUM as a command has done
+ * all when it ends, except merges that it must not begin because no error can
+ * be caught.
  */
 static void
 skx_maint_cleanup_merge(Relation index, void *arg)
@@ -441,7 +460,10 @@ skx_maint_cleanup_merge(Relation index, void *arg)
 		skx_worker_ask(index, SKX_WORKER_SHRINK);
 }
 
-/* Is there free space at the end, or so much that it could be there? */
+/*
+ * Returns true if enough pages at the end of the file are free, or so many
+ * elsewhere that segments should move.
+ */
 static bool
 skx_maint_cleanup_slack(Relation index)
 {
@@ -453,8 +475,8 @@ skx_maint_cleanup_slack(Relation index)
 }
 
 /*
- * Where no worker is to be had that does it, segments move here, and the file
- * becomes shorter.  Ends when nothing is left that can be done now.
+ * Moves segments and makes the file shorter in this process, because no worker
+ * can do it.  Ends when no step succeeds any more.
  */
 static void
 skx_maint_cleanup_moves(Relation index, SkxMaintOptions *options,
@@ -487,12 +509,17 @@ skx_maint_cleanup_moves(Relation index, SkxMaintOptions *options,
 }
 
 /*
- * In parallel mode there is no transaction id for the lock that a standby must
- * know of.  A worker does it then; and where there is a standby, which keeps
- * the lock until the transaction ends, and VACUUM's may be long; and where
- * another process uses the index, such as the worker that still merges what a
- * load has left: it has more patience than a command's user; and where so much
- * is free still that segments may move.
+ * Makes the file shorter, or asks a worker to do so.
+ *
+ * In parallel mode no transaction id can be assigned for the lock that a
+ * standby must know of.  With a standby, the lock is kept until the
+ * transaction ends, and VACUUM's may be long.  In both cases this process does
+ * not try first.
+ *
+ * Afterwards a worker is asked if the file could still become shorter.
+ * Another process may use the index, such as a worker that merges what a load
+ * has left: a worker has more patience than the user of a command.  Or so much
+ * is free that segments should move.
  */
 static void
 skx_maint_cleanup_shrink(Relation index, void *arg)

@@ -1,19 +1,20 @@
 /*
  * maint_warm.c
- *	  What queries have in the cache of the inputs of a merge, they get of the
- *	  segment that it makes.
+ *	  Lets the pages of a merge's result be in the cache if the inputs' pages
+ *	  were.
  *
- * A segment that is published has no page in the cache, and the first queries
- * on it would read all that they had before, many at once.  So while a page is
- * filled it is noted whether the cache had pages that it is filled from: those
- * of the same terms, or of the same documents.  When the segment is written,
- * and before it is published, what was noted is read into the cache, up to a
- * quarter of that, and what was used most comes first.  Norms are filled in
- * when the merge ends; of them all are brought if the cache has most of those
- * of the inputs.
+ * A segment that is published has no page in the cache.  Without this file the
+ * first queries on it would read, many at once, all that they had in the cache
+ * before.  So a merge notes, for each page that it fills, whether the cache
+ * has pages of the inputs with the same terms or the same documents.
  *
- * Pages of the inputs are wanted by queries that began before, and by no
- * other: the clock takes them next.
+ * Before the new segment is published, the noted pages are read into the
+ * cache, up to a quarter of it, those first whose inputs were used most.
+ * Norms are filled in at the end of a merge.  All of them are read if the
+ * cache has most of the norms of the inputs.
+ *
+ * Only queries that began before the publish need pages of the inputs, so
+ * these are the next that the cache gives up.
  */
 #include "postgres.h"
 
@@ -22,17 +23,17 @@
 #include "miscadmin.h"
 #include "write/maint/maint_internal.h"
 
-/* Pages that are asked for together. */
+/* Most pages in one prefetch. */
 #define SKX_WARM_STEP		64
 
 struct SkxMaintWarm
 {
 	MemoryContext context;
 	const SkxSource *inputs;
-	uint32		sizes[SKX_PLANE_LAST + 1];	/* of notes, by plane */
-	uint8	   *notes[SKX_PLANE_LAST + 1];	/* uses, of each page */
-	uint32		used[2];		/* pages brought of planes read page by page,
-								 * and of others */
+	uint32		sizes[SKX_PLANE_LAST + 1];	/* number of notes, by plane */
+	uint8	   *notes[SKX_PLANE_LAST + 1];	/* uses of each page, by plane */
+	uint32		used[2];		/* pages read of planes with units of one
+								 * page, and of others */
 };
 
 static void
@@ -113,7 +114,7 @@ skx_maint_warm_read(SkxMaintOutput *out, BufFile *file,
 	}
 }
 
-/* Has the cache most of the norms of the inputs? */
+/* Returns true if the cache has most of the norms of the inputs. */
 static bool
 skx_maint_warm_norms(const SkxSource *inputs)
 {
@@ -134,7 +135,7 @@ skx_maint_warm_norms(const SkxSource *inputs)
 	return had * 2 > all;
 }
 
-/* The uses of pages [page, end) of a plane: the most. */
+/* Returns the most uses of any of pages [page, end) of a plane. */
 static int
 skx_maint_warm_uses(const SkxMaintWarm *warm, uint8 plane, uint32 page,
 					uint32 end)
@@ -146,7 +147,7 @@ skx_maint_warm_uses(const SkxMaintWarm *warm, uint8 plane, uint32 page,
 	return uses;
 }
 
-/* Reads pages of a plane, and gives up the pins. */
+/* Reads n pages of a plane into the cache, without keeping pins. */
 static void
 skx_maint_warm_fetch(SkxSegment *seg, const SkxBlkPlane *plane,
 					 const uint32 *pages, int n)
@@ -162,8 +163,9 @@ skx_maint_warm_fetch(SkxSegment *seg, const SkxBlkPlane *plane,
 }
 
 /*
- * Brings the units of a plane whose pages were used so often, as far as there is
- * room; from the end on, where planes have what leads to their other pages.
+ * Reads those units of a plane whose pages have `uses` uses into the cache, as
+ * far as the quarter allows.  Starts at the end of the plane, where planes
+ * have the pages that lead to their others.
  */
 static void
 skx_maint_warm_plane(SkxMaintWarm *warm, SkxSegment *seg,
@@ -200,7 +202,7 @@ skx_maint_warm_plane(SkxMaintWarm *warm, SkxSegment *seg,
 		skx_maint_warm_fetch(seg, plane, pages, n);
 }
 
-/* What every search needs comes first. */
+/* Planes that every search needs come first. */
 static const SkxSegmentPlane skx_maint_warm_order[] = {
 	SKX_SEGMENT_NORMS, SKX_SEGMENT_DICT, SKX_SEGMENT_TIDS, SKX_SEGMENT_KEYS,
 	SKX_SEGMENT_POSTINGS, SKX_SEGMENT_POSITIONS

@@ -2,10 +2,10 @@
  * merge_dead.c
  *	  What the documents that a merge leaves out take from each term.
  *
- * Goes through all terms of a segment and looks up its dead documents in each
- * posting list: where these are few, most of a long list is skipped.  Terms
+ * Goes through all terms of a segment, and looks up its deleted documents in
+ * each posting list.  If they are few, most of a long list is skipped.  Terms
  * that lose postings are noted in a temporary file, in the order in which the
- * merge will come to them.
+ * merge comes to them.
  */
 #include "postgres.h"
 
@@ -19,7 +19,7 @@
 /* Records of a segment that are read at once. */
 #define SKX_DEAD_BATCH		64
 
-/* Its name among the files of several processes. */
+/* Name of the file in a file set. */
 #define SKX_DEAD_FILE		"dead"
 
 /* The part of the file with the terms of one segment. */
@@ -32,7 +32,7 @@ typedef struct SkxDeadPlace
 typedef struct SkxDeadRun
 {
 	SkxDeadPlace place;
-	uint64		next;			/* record of it to be read next */
+	uint64		next;			/* number of the next record to read */
 	SkxDeadTerm *batch;
 	int			n;
 	int			i;
@@ -41,9 +41,9 @@ typedef struct SkxDeadRun
 struct SkxDeadTerms
 {
 	MemoryContext context;
-	FileSet    *files;			/* NULL: of this process alone */
+	FileSet    *files;			/* NULL: the file is only of this process */
 	BufFile    *file;
-	uint64		nrecords;		/* of it */
+	uint64		nrecords;		/* in the file */
 	int			nruns;
 	SkxDeadRun *runs;
 };
@@ -53,7 +53,7 @@ typedef struct SkxDeadScan
 {
 	SkxSegment *seg;
 	const uint8 *dead;
-	SkxCursor  *list;			/* of one term after the other */
+	SkxCursor  *list;			/* for one term after the other */
 	uint64		length;
 } SkxDeadScan;
 
@@ -108,7 +108,9 @@ skx_merge_dead_attach(int nsegments, FileSet *files, const void *shared)
 	return d;
 }
 
-/* The first dead document >= doc, SKX_NO_DOC when there is none. */
+/*
+ * Returns the first deleted document from doc on; SKX_NO_DOC if there is none.
+ */
 static uint32
 skx_merge_dead_next(const SkxDeadScan *s, uint32 doc)
 {
@@ -125,7 +127,10 @@ skx_merge_dead_next(const SkxDeadScan *s, uint32 doc)
 	return SKX_NO_DOC;
 }
 
-/* Adds up the dead postings of the list; values are no part of the length. */
+/*
+ * Adds up the postings of deleted documents in the list.  With is_value the
+ * term is a value of a column, which does not count towards lengths.
+ */
 static void
 skx_merge_dead_postings(SkxDeadScan *s, SkxDeadTerm *t, bool is_value)
 {
@@ -153,7 +158,7 @@ skx_merge_dead_postings(SkxDeadScan *s, SkxDeadTerm *t, bool is_value)
 	}
 }
 
-/* Which of `flags`, that some postings of the term have, live ones have. */
+/* Returns those of `flags` that live postings of the term have. */
 static uint8
 skx_merge_dead_flags(SkxDeadScan *s, const SkxTerm *term, uint8 flags)
 {
@@ -224,7 +229,7 @@ skx_merge_dead_count(SkxDeadTerms *d, int which, SkxSegment *seg,
 	return length;
 }
 
-/* Reads n records of a segment, from `first` on. */
+/* Reads n records of a segment, from number `first` on. */
 static void
 skx_merge_dead_fetch(SkxDeadTerms *d, const SkxDeadRun *run, uint64 first,
 					 SkxDeadTerm *to, int n)
@@ -240,7 +245,7 @@ skx_merge_dead_fetch(SkxDeadTerms *d, const SkxDeadRun *run, uint64 first,
 				 errmsg("could not read temporary file of an index merge: %m")));
 }
 
-/* Reads the next records of a segment; false after the last one. */
+/* Reads the next records of a segment; returns false after the last one. */
 static bool
 skx_merge_dead_read(SkxDeadTerms *d, SkxDeadRun *run)
 {

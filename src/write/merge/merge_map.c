@@ -1,11 +1,11 @@
 /*
  * merge_map.c
- *	  New numbers of the documents of segments that are being merged.
+ *	  New numbers of the documents of segments that are merged.
  *
- * Postings of a term ascend, so each term goes through the maps once, from
- * low numbers to high ones; terms with many postings read page after page.
- * A map in the file has its pages in memory at their number modulo the slots
- * it has, which serves that as well as anything.
+ * Postings of a term ascend, so each term goes through the maps once, from low
+ * numbers to high ones.  A term with many postings reads page after page.  A
+ * map in the file keeps page p in slot p % nslots, which suits this order as
+ * well as any other choice of slots.
  */
 #include "postgres.h"
 
@@ -24,11 +24,11 @@ typedef struct SkxMergeMap
 
 	/* in the file */
 	uint32		npages;
-	uint32	   *places;			/* where each page went: block of the file */
+	uint32	   *places;			/* block of the file for each page */
 	uint32		nslots;			/* pages in memory: page p in p % nslots */
 	uint32	   *slots;
 	uint32	   *tags;			/* page in each slot, plus one */
-	uint32		nput;			/* while the map is filled */
+	uint32		nput;			/* documents that have a number */
 } SkxMergeMap;
 
 struct SkxMergeMaps
@@ -38,7 +38,7 @@ struct SkxMergeMaps
 	int			nmaps;
 	BufFile    *file;
 	uint32		nplaces;		/* pages in the file */
-	struct SkxSharedMap *shared;	/* NULL: of this process alone */
+	struct SkxSharedMap *shared;	/* NULL: only of this process */
 };
 
 /* Prepares a map that does not fit into memory. */
@@ -83,7 +83,10 @@ skx_merge_maps_create(const uint32 *ndocs, int nmaps, const bool *linear,
 	return maps;
 }
 
-/* A map as other processes find it; the arrays follow, in order. */
+/*
+ * A map in shared memory.  The arrays of the maps that are not linear follow
+ * behind all of these, in order.
+ */
 typedef struct SkxSharedMap
 {
 	uint32		ndocs;
@@ -146,7 +149,7 @@ skx_merge_maps_shared(const uint32 *ndocs, int nmaps, const bool *linear,
 	return skx_merge_maps_attach(nmaps, shared);
 }
 
-/* Appends the page that is complete, number `page`, to the file. */
+/* Appends a complete page of a map to the file. */
 static void
 skx_merge_map_write(SkxMergeMaps *maps, SkxMergeMap *map, uint32 page)
 {
@@ -205,7 +208,10 @@ skx_merge_maps_filled(SkxMergeMaps *maps)
 	}
 }
 
-/* A page of a map in the file. */
+/*
+ * Returns a page of a map, which it reads from the file if it is not in a
+ * slot.
+ */
 static const uint32 *
 skx_merge_map_page(SkxMergeMaps *maps, SkxMergeMap *map, uint32 page)
 {

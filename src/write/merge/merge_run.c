@@ -2,15 +2,15 @@
  * merge_run.c
  *	  One segment from several: documents first, then term after term.
  *
- * Documents are interleaved by TID; that gives the maps from old numbers to
- * new ones, and the norms.  Inputs with deleted documents are counted.  Then
- * come the terms (merge_terms.c), all by this process, or by several that have
- * maps and norms in shared memory.
+ * Documents are interleaved by TID, which gives the maps from old numbers to
+ * new ones, and the norms.  Then the postings of deleted documents are
+ * counted.  Then come the terms (merge_terms.c).  They are merged by this
+ * process, or by several that have maps and norms in shared memory.
  *
- * In memory are some 16 kB an input, delete bits until documents and dead
- * postings were counted, and norms, a byte a document, if they take no more
- * than a quarter; else they are read again from the inputs.  The maps have what
- * is left, at least a page an input.
+ * A merge takes some 16 kB of memory an input.  It keeps deleted bits until
+ * their documents and postings are counted.  Norms take a byte a document; if
+ * that is more than a quarter of the memory, they are read again from the
+ * inputs instead.  The maps have what is left, at least a page an input.
  */
 #include "postgres.h"
 
@@ -24,9 +24,7 @@
 #include "utils/memutils.h"
 #include "write/merge/merge_internal.h"
 
-/*
- * Begin: the delete bits
- */
+/* Begin: the deleted bits */
 
 static void
 skx_merge_read_dead(SkxMergeInput *in)
@@ -60,9 +58,9 @@ skx_merge_read_dead(SkxMergeInput *in)
 }
 
 /*
- * Opens the keys of the inputs.  The result has those that all of them have: an
- * operator family may have got ranges after an index was built, a numeric may
- * have lost its scale.
+ * Opens the keys of the inputs.  The result has those that all inputs have.
+ * Inputs may differ, because an operator family may have got ranges after an
+ * index was built, or a numeric may have lost its scale.
  */
 static const SkxSegmentBuildOptions *
 skx_merge_open_keys(SkxMerge *m, const SkxSegmentBuildOptions *options)
@@ -148,7 +146,7 @@ skx_merge_progress(const SkxMerge *m, int phase, uint64 done, uint64 total)
  * Documents
  */
 
-/* Makes the next TID current; false after the last one. */
+/* Makes the next TID of an input current; returns false after the last one. */
 static bool
 skx_merge_next_tid(SkxMergeInput *in, int nkeys)
 {
@@ -169,7 +167,10 @@ skx_merge_next_tid(SkxMergeInput *in, int nkeys)
 	return true;
 }
 
-/* Makes the next live document current; the dead before it are left out. */
+/*
+ * Makes the next live document of an input current, and gives the deleted ones
+ * before it no new number.  Returns false after the last one.
+ */
 static bool
 skx_merge_next_doc(SkxMerge *m, SkxMergeInput *in)
 {
@@ -186,7 +187,9 @@ skx_merge_next_doc(SkxMerge *m, SkxMergeInput *in)
 	return false;
 }
 
-/* The heap's largest is the document that comes first. */
+/*
+ * Orders inputs so that the heap's largest has the document that comes first.
+ */
 static int
 skx_merge_tid_order(Datum a, Datum b, void *arg)
 {
@@ -275,8 +278,9 @@ skx_merge_documents(SkxMerge *m)
 }
 
 /*
- * Do the documents of an input stay next to each other?  So they do when all
- * live and no other input has a TID between its first and its last.
+ * Returns true if the documents of an input stay next to each other in the
+ * result.  They do if all are live, and no other input has a TID between their
+ * first and last one.
  */
 static bool
 skx_merge_linear(SkxMerge *m, int which,
@@ -300,7 +304,6 @@ skx_merge_linear(SkxMerge *m, int which,
 	return true;
 }
 
-/* Memory that is left for the maps. */
 Size
 skx_merge_map_memory(SkxMerge *m)
 {
@@ -314,7 +317,6 @@ skx_merge_map_memory(SkxMerge *m)
 	return memory - Min(taken, memory);
 }
 
-/* Which documents stay together. */
 void
 skx_merge_plan_maps(SkxMerge *m)
 {
@@ -336,9 +338,6 @@ skx_merge_plan_maps(SkxMerge *m)
 	pfree(ends);
 }
 
-/*
- * Adds up the lengths of the live documents, and notes what terms lose.
- */
 void
 skx_merge_count(SkxMerge *m, FileSet *files)
 {
@@ -358,9 +357,7 @@ skx_merge_count(SkxMerge *m, FileSet *files)
 	}
 }
 
-/*
- * The whole
- */
+/* The whole merge */
 
 static void
 skx_merge_all_terms(SkxMerge *m)
@@ -406,7 +403,10 @@ skx_merge_run(SkxMerge *m, SkxDiskSegmentRef *ref)
 	return m->nlive > 0;
 }
 
-/* The deleted documents of a page of delete bits that are in the result. */
+/*
+ * Calls visit for the deleted documents of a page of deleted bits that are in
+ * the result.
+ */
 static void
 skx_merge_late_page(SkxMerge *m, int which, uint32 page, const uint8 *bits,
 					void (*visit) (uint32 doc, void *arg), void *arg)
@@ -429,7 +429,10 @@ skx_merge_late_page(SkxMerge *m, int which, uint32 page, const uint8 *bits,
 	}
 }
 
-/* Bits are only ever set: a page that has as many is the same page. */
+/*
+ * Deleted bits are never cleared, so a page with as many bits as before is
+ * unchanged.
+ */
 uint32
 skx_merge_late(SkxMerge *m,
 			   void (*visit) (uint32 doc, void *arg), void *arg)

@@ -1,12 +1,12 @@
 /*
  * merge_terms.c
- *	  The terms of several segments, or of those a range of lexemes, into one
+ *	  Merges the terms of several segments, or a range of them, into one
  *	  writer.
  *
- * The dictionaries are walked together, and the postings of each term
- * interleaved by new number.  Whichever input is ahead is used up to where the
- * next one begins: inputs that do not overlap cost a comparison each, not one a
- * posting.
+ * The dictionaries are walked together, and the postings of each term are
+ * interleaved by new number.  The input that is ahead is used up to where the
+ * next one begins.  So inputs that do not overlap cost one comparison each,
+ * not one a posting.
  */
 #include "postgres.h"
 
@@ -16,7 +16,7 @@
 #include "tsearch/ts_utils.h"
 #include "write/merge/merge_internal.h"
 
-/* An input, and where its terms are. */
+/* An input and its current term. */
 typedef struct SkxMergeTermInput
 {
 	SkxSegment *seg;
@@ -26,14 +26,15 @@ typedef struct SkxMergeTermInput
 	SkxTerm		term;
 	const char *lexeme;
 	int			len;
-	uint64		prefix;			/* its first bytes, to compare by */
+	uint64		prefix;			/* first bytes of the lexeme */
 
 	/* postings of the term */
 	SkxCursor  *list;
-	int			i;				/* current one of the sub-block */
-	uint32		docs[SKX_SUBBLOCK]; /* new numbers of the sub-block's */
-	uint8		norms[SKX_SUBBLOCK];	/* unless all are in memory */
-	uint32		doc;			/* current one; SKX_NO_DOC at the end */
+	int			i;				/* index of the current one in the sub-block */
+	uint32		docs[SKX_SUBBLOCK]; /* new numbers of the sub-block */
+	uint8		norms[SKX_SUBBLOCK];	/* set if basis.norms is NULL */
+	uint32		doc;			/* new number of the current one; SKX_NO_DOC
+								 * at the end */
 } SkxMergeTermInput;
 
 struct SkxMergeTerms
@@ -41,18 +42,21 @@ struct SkxMergeTerms
 	SkxMergeBasis basis;
 	SkxMergeTermInput *inputs;
 	SkxTermWriter *writer;
-	binaryheap *terms;			/* inputs, by the term that they stand on */
+	binaryheap *terms;			/* inputs by their current terms */
 
 	/* the term */
 	SkxMergeTermInput **same;	/* inputs that have it */
 	int			nsame;
-	binaryheap *postings;		/* of them, by document */
+	binaryheap *postings;		/* inputs in `same` by their current documents */
 	SkxPosting	posting;
-	uint32		df;				/* announced and not yet written */
+	uint32		df;				/* postings announced and not yet written */
 	uint64		npositions;
 };
 
-/* The decoded sub-block is new: renumbers it. */
+/*
+ * Renumbers the sub-block that was just decoded.  Also reads its norms if they
+ * are not in memory.
+ */
 static void
 skx_merge_renumber(SkxMergeTerms *t, SkxMergeTermInput *in)
 {
@@ -65,7 +69,7 @@ skx_merge_renumber(SkxMergeTerms *t, SkxMergeTermInput *in)
 	(void) skx_cursor_tfs(list);
 	skx_merge_maps_get(t->basis.maps, in->number, list->docs, list->n, in->docs);
 
-	/* the writer will want these, all over the array */
+	/* the writer reads these next, anywhere in the array */
 	for (i = 0; norms != NULL && i < list->n; i++)
 	{
 		if (in->docs[i] != SKX_NO_DOC)
@@ -80,7 +84,7 @@ skx_merge_renumber(SkxMergeTerms *t, SkxMergeTermInput *in)
 	}
 }
 
-/* Makes the next live posting current. */
+/* Makes the next live posting of an input current. */
 static void
 skx_merge_step(SkxMergeTerms *t, SkxMergeTermInput *in)
 {
@@ -99,7 +103,7 @@ skx_merge_step(SkxMergeTerms *t, SkxMergeTermInput *in)
 	} while (in->doc == SKX_NO_DOC);
 }
 
-/* Stands on the first live posting of the term. */
+/* Makes the first live posting of the term current. */
 static void
 skx_merge_first(SkxMergeTerms *t, SkxMergeTermInput *in)
 {
@@ -139,7 +143,7 @@ skx_merge_posting(SkxMergeTerms *t, SkxMergeTermInput *in)
 	}
 	posting->labelled = labels != 0;
 
-	/* the writer relies on these */
+	/* the writer relies on these numbers */
 	if (t->df == 0 || posting->tf > t->npositions)
 		skx_merge_miscounted(in);
 	t->df--;
@@ -147,7 +151,9 @@ skx_merge_posting(SkxMergeTerms *t, SkxMergeTermInput *in)
 	skx_writer_term_posting(t->writer, posting);
 }
 
-/* The heap's largest is the posting that comes first. */
+/*
+ * Orders inputs so that the heap's largest has the posting that comes first.
+ */
 static int
 skx_merge_posting_order(Datum a, Datum b, void *arg)
 {
@@ -193,7 +199,9 @@ skx_merge_postings(SkxMergeTerms *t)
 		skx_merge_miscounted(t->same[0]);
 }
 
-/* Makes the next term of an input current; false after the last one. */
+/*
+ * Makes the next term of an input current; returns false after the last one.
+ */
 static bool
 skx_merge_next_term(SkxMergeTermInput *in)
 {
@@ -219,7 +227,10 @@ skx_merge_compare(const SkxMergeTermInput *a, const SkxMergeTermInput *b)
 	return order != 0 ? order : a->len - b->len;
 }
 
-/* The heap's largest is the term that comes first, of the earliest input. */
+/*
+ * Orders inputs so that the heap's largest has the term that comes first; of
+ * inputs with the same term, it is the earliest.
+ */
 static int
 skx_merge_term_order(Datum a, Datum b, void *arg)
 {
@@ -231,8 +242,8 @@ skx_merge_term_order(Datum a, Datum b, void *arg)
 }
 
 /*
- * Writes the term that the inputs in `same` stand on, if it has a live
- * posting; those that have none of it leave.
+ * Writes the current term of the inputs in `same`, if it has a live posting.
+ * Inputs that have no live posting of it are removed from `same`.
  */
 static void
 skx_merge_term(SkxMergeTerms *t)
@@ -306,7 +317,7 @@ skx_merge_terms_open(const SkxMergeBasis *basis)
 	return t;
 }
 
-/* Does the term that an input stands on come before the end? */
+/* Returns true if the current term of an input comes before the end. */
 static bool
 skx_merge_within(const SkxMergeTermInput *in, const SkxLexeme *end)
 {
@@ -315,7 +326,10 @@ skx_merge_within(const SkxMergeTermInput *in, const SkxLexeme *end)
 						unconstify(char *, end->bytes), end->len, false) < 0;
 }
 
-/* Makes the first term of an input within the range current. */
+/*
+ * Makes the first term of an input within the range current; returns false if
+ * there is none.
+ */
 static bool
 skx_merge_first_term(SkxMergeTerms *t, SkxMergeTermInput *in,
 					 const SkxLexeme *range)
@@ -331,7 +345,7 @@ skx_merge_first_term(SkxMergeTerms *t, SkxMergeTermInput *in,
 	return true;
 }
 
-/* Takes the inputs that stand on the first term. */
+/* Moves the inputs with the first term from the heap to `same`. */
 static void
 skx_merge_take_same(SkxMergeTerms *t)
 {

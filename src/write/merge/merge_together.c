@@ -2,9 +2,9 @@
  * merge_together.c
  *	  A merge whose terms are written by several processes.
  *
- * The first of them numbers the documents and counts what deleted ones take
- * from terms; the others find the maps, the norms and where each input's counts
- * are in shared memory, and open the inputs themselves.
+ * The first process numbers the documents, and counts what deleted ones take
+ * from terms.  The other processes find the maps, the norms and the places of
+ * each input's counts in shared memory.  They open the inputs themselves.
  */
 #include "postgres.h"
 
@@ -12,15 +12,18 @@
 #include "utils/memutils.h"
 #include "write/merge/merge_internal.h"
 
-/* At the start of the shared memory; the rest lies where this says. */
+/*
+ * Start of the shared memory.  The maps follow; `dead` and `norms` are the
+ * offsets of the other parts.
+ */
 typedef struct SkxMergeCommon
 {
 	uint32		ninputs;
 	Size		dead;
 	Size		norms;
-	double		average;		/* length of the documents */
-	uint64		total;			/* postings of the inputs, .. */
-	pg_atomic_uint64 done;		/* .. and so many of them so far */
+	double		average;		/* average length of the documents */
+	uint64		total;			/* postings of the inputs */
+	pg_atomic_uint64 done;		/* those that are merged so far */
 } SkxMergeCommon;
 
 #define SKX_COMMON_MAPS		MAXALIGN(sizeof(SkxMergeCommon))

@@ -2,9 +2,9 @@
  * writer_build.c
  *	  Builds one segment from documents in document order.
  *
- * Memory: norms grow with the documents, up to a quarter; the output needs a
- * fixed part; the rest is for inversion.  The inverter is gone before runs
- * are merged.
+ * Norms grow with the documents, up to a quarter of the memory.  The output
+ * needs a fixed part, and the rest is for inversion.  The inverter is freed
+ * before runs are merged.
  */
 #include "postgres.h"
 
@@ -12,7 +12,7 @@
 #include "utils/memutils.h"
 #include "write/writer/writer.h"
 
-/* A segment holds about this much for 16 bytes of runs. */
+/* Bytes that 16 bytes of runs take in a segment, about. */
 #define SKX_BUILD_SHRINK	10
 
 struct SkxSegmentBuilder
@@ -110,7 +110,10 @@ skx_writer_build_read(void *arg, uint32 nbytes)
 		b->out.options.progress(SKX_BUILD_MERGE, b->read, b->to_read);
 }
 
-/* Cursors on the runs, few enough of them, or on what is in memory. */
+/*
+ * Returns cursors on the runs, after making them few enough for one merge.  If
+ * there are no runs, returns a cursor on the documents in memory.
+ */
 static SkxRunCursor **
 skx_writer_build_cursors(SkxSegmentBuilder *b, int *n,
 						 const SkxRunProgress *progress)
@@ -144,7 +147,7 @@ skx_writer_build_cursors(SkxSegmentBuilder *b, int *n,
 	return cursors;
 }
 
-/* Sends all terms through the writer. */
+/* Merges all terms into the term writer. */
 static void
 skx_writer_build_terms(SkxSegmentBuilder *b)
 {

@@ -3,12 +3,12 @@
  *	  Writes the dictionary of a segment, lexeme after lexeme.
  *
  * Leaves come first, in the order of their lexemes, then level after level,
- * the root last.  What a level needs to know of the one below, the key and the
- * ordinal of each page, is kept until that one is complete: a dozen bytes for
- * some hundred lexemes.
+ * with the root last.  A level needs the key and the ordinal of each page of
+ * the level below.  These are kept until that level is complete: a dozen bytes
+ * for some hundred lexemes.
  *
- * A leaf's first entry settles what pages are counted from on it.  So an entry
- * for which there is no room is encoded again, for the next leaf.
+ * The first entry of a leaf settles what its pages are counted from.  So an
+ * entry that does not fit on a leaf is encoded again for the next one.
  */
 #include "postgres.h"
 
@@ -17,7 +17,7 @@
 #define SKX_DICT_RESTARTS_MAX \
 	(SKX_PAGE_CAPACITY / (3 * SKX_DICT_RESTART) + 1)
 
-/* Numbers of an entry with list maxima, or with an inline list. */
+/* Most bytes of the value of an entry: its numbers, and an inline list. */
 #define SKX_DICT_VALUE_MAX	(10 * SKX_VARINT64_MAX + SKX_INLINE_BYTES)
 
 struct SkxDictWriter
@@ -26,21 +26,21 @@ struct SkxDictWriter
 	void	   *arg;
 	uint32		nterms;
 	uint32		npages;
-	int			level;			/* being written */
-	SkxDictLeaves children;		/* its pages; n: ordinal of the next one */
+	int			level;			/* level being written */
+	SkxDictLeaves children;		/* its pages; n is the ordinal of the next one */
 
 	/* the page being filled */
 	char	   *page;
 	uint32		used;			/* page offset where the entries end */
 	uint32		nentries;
-	SkxDiskDictPage head;		/* of a leaf: what its entries count from */
+	SkxDiskDictPage head;		/* for a leaf: what its entries count from */
 	uint16		restarts[SKX_DICT_RESTARTS_MAX];
 	uint32		nrestarts;
 	int			len;			/* key of the last entry */
 	char		key[SKX_LEXEME_MAX];
 };
 
-/* Appends a key to those that lead to the pages of a level. */
+/* Appends a key that leads to the next page of a level. */
 static void
 skx_writer_dict_lead(SkxDictLeaves *to, const char *key, uint32 len)
 {
@@ -104,14 +104,20 @@ skx_writer_dict_flush(SkxDictWriter *dict)
 			   restarts + dict->nrestarts * sizeof(uint16) - SKX_PAGE_START);
 }
 
-/* Bytes that the next key shares with the last one, if it may. */
+/*
+ * Returns how many bytes the next key takes from the last one: `common`, or 0
+ * at a restart.
+ */
 static int
 skx_writer_dict_restart(const SkxDictWriter *dict, int common)
 {
 	return dict->nentries % SKX_DICT_RESTART == 0 ? 0 : common;
 }
 
-/* Is there room on the page for a key that has `common` with the last one? */
+/*
+ * Returns true if a key that has `common` bytes in common with the last one,
+ * and its value, fit on the page.
+ */
 static bool
 skx_writer_dict_fits(const SkxDictWriter *dict, int common, int len,
 					 uint32 nvalue)
@@ -169,7 +175,7 @@ skx_writer_dict_long(const SkxDictEntry *entry, uint32 first, uint8 *to)
 	return to;
 }
 
-/* The value of an entry on the current leaf; returns its length. */
+/* Encodes the value of an entry for the current leaf; returns its length. */
 static uint32
 skx_writer_dict_value(const SkxDictWriter *dict, const SkxDictEntry *entry,
 					  uint8 *value)
@@ -205,7 +211,7 @@ skx_writer_dict_value(const SkxDictWriter *dict, const SkxDictEntry *entry,
 	return to - value;
 }
 
-/* Begins a leaf with an entry, and so what its entries count from. */
+/* Begins a leaf, whose entries count from its first one, `entry`. */
 static void
 skx_writer_dict_leaf(SkxDictWriter *dict, const char *key, int len,
 					 const SkxDictEntry *entry)
@@ -216,7 +222,6 @@ skx_writer_dict_leaf(SkxDictWriter *dict, const char *key, int len,
 	dict->head.positions_page = entry->positions_page;
 }
 
-/* Adds a lexeme, larger than all before. */
 void
 skx_writer_dict_add(SkxDictWriter *dict, const char *lexeme, int len,
 					const SkxDictEntry *entry)
@@ -233,7 +238,7 @@ skx_writer_dict_add(SkxDictWriter *dict, const char *lexeme, int len,
 	if (!skx_writer_dict_fits(dict, common, len, nvalue))
 	{
 		skx_writer_dict_flush(dict);
-		/* one byte more than is shared tells two leaves apart */
+		/* one byte more than the common bytes tells two leaves apart */
 		skx_writer_dict_leaf(dict, lexeme, Min(common + 1, len), entry);
 		nvalue = skx_writer_dict_value(dict, entry, value);
 	}
@@ -265,7 +270,7 @@ skx_writer_dict_relocate(char *page, uint32 terms, uint32 postings,
  * Levels above the leaves
  */
 
-/* The next of the keys from *at on, and which page it leads to. */
+/* Returns the key at *at, sets *child, and moves *at to the next key. */
 static const char *
 skx_writer_dict_next(const SkxDictLeaves *leaves, int *at,
 					 SkxDictChild *child)
@@ -296,7 +301,7 @@ skx_writer_dict_join(SkxDictLeaves *leaves, const SkxDictLeaves *after,
 	}
 }
 
-/* Writes the level above `below`, of which it fills in what leads to it. */
+/* Writes the level above `below`, and sets dict->children to its pages. */
 static void
 skx_writer_dict_level(SkxDictWriter *dict, const SkxDictLeaves *below)
 {
@@ -318,7 +323,10 @@ skx_writer_dict_level(SkxDictWriter *dict, const SkxDictLeaves *below)
 
 		if (!skx_writer_dict_fits(dict, common, child.len, nvalue))
 		{
-			/* its last key is not its last lexeme, so keys stay whole */
+			/*
+			 * the last key of a page is not its last lexeme, so keys are not
+			 * cut
+			 */
 			skx_writer_dict_flush(dict);
 			skx_writer_dict_page(dict, key, child.len);
 		}

@@ -1,18 +1,20 @@
 /*
  * writer_documents.c
- *	  TIDs and length norms of a segment's documents, in document order.
+ *	  TIDs and norms of a segment's documents, in document order.
  *
- * TIDs leave group by group: 128 documents are a heap block and an offset
- * number, each less the smallest of the group, bit-packed.  Norms are needed
- * for the impacts once all documents are known, so they stay in memory, one
- * byte each, and become pages at the end; a merge, which can read them again,
- * lets them leave page by page.
+ * TIDs are written group by group.  Each of the 128 documents of a group has a
+ * heap block and an offset number, each less the smallest one of the group,
+ * bit-packed.
+ *
+ * Norms are needed for impacts when all documents are known.  So they stay in
+ * memory, one byte each, and become pages at the end.  A merge, which can read
+ * them again, may write them page by page instead.
  */
 #include "postgres.h"
 
 #include "write/writer/writer.h"
 
-/* No group is smaller than its head, so a page has at most so many. */
+/* Most groups on a page, since each takes at least its head. */
 #define SKX_TID_PAGE_GROUPS	(SKX_PAGE_CAPACITY / sizeof(SkxDiskTidGroup))
 
 /* The TIDs. */
@@ -20,9 +22,9 @@ typedef struct SkxTidWriter
 {
 	SkxPlaneWriter *plane;
 	ItemPointerData group[SKX_TID_GROUP];
-	char	   *page;			/* being filled */
-	uint32		ngroups;		/* on it */
-	uint32		nbody;			/* bytes of bodies on it */
+	char	   *page;			/* page being filled */
+	uint32		ngroups;		/* groups on the page */
+	uint32		nbody;			/* bytes of bodies on the page */
 	SkxDiskTidGroup *groups;
 	uint8	   *body;
 	uint32		npages;
@@ -109,7 +111,7 @@ skx_writer_tids_group(SkxTidWriter *w, int n)
 	}
 	for (i = 0; i < n; i++)
 	{
-		/* TIDs ascend: the first has the smallest block */
+		/* TIDs ascend, so the first one has the smallest block */
 		blocks[i] = ItemPointerGetBlockNumberNoCheck(&w->group[i]) -
 			ItemPointerGetBlockNumberNoCheck(&w->group[0]);
 		offsets[i] -= least;
@@ -194,7 +196,6 @@ skx_writer_norms_add(SkxDocumentsWriter *docs, uint8 norm)
 	docs->norms[docs->ndocs] = norm;
 }
 
-/* Adds the next document; its number is the count of those before. */
 void
 skx_writer_documents_add(SkxDocumentsWriter *docs, ItemPointer tid,
 						 uint8 norm)
@@ -208,7 +209,10 @@ skx_writer_documents_add(SkxDocumentsWriter *docs, ItemPointer tid,
 		skx_writer_tids_group(docs->tids, SKX_TID_GROUP);
 }
 
-/* Writes what is left, and the directory; returns the pages before it. */
+/*
+ * Writes what is left of the TIDs, and the directory; returns the number of
+ * pages before the directory.
+ */
 static uint32
 skx_writer_tids_end(SkxTidWriter *w, uint32 in_group)
 {
@@ -230,7 +234,6 @@ skx_writer_tids_end(SkxTidWriter *w, uint32 in_group)
 	return w->npages;
 }
 
-/* Writes what is left of TIDs and norms. */
 void
 skx_writer_documents_end(SkxDocumentsWriter *docs)
 {

@@ -2,40 +2,43 @@
  * writer_keys.c
  *	  Keys of a segment's documents, in document order: a tree for each column.
  *
- * Trees grow from the left: a page that is full is put into the plane, and
- * becomes a child of the page above it, which may become full by that.  Each
- * column has one page of each level in hand.
+ * Trees grow from the left.  A full page is put into the plane, and becomes a
+ * child of the page above it, which may become full by that.  For each column,
+ * one page of each level is kept in memory.
  */
 #include "postgres.h"
 
 #include "common/hashfn.h"
 #include "write/writer/writer.h"
 
-/* Keys that quantiles are taken from, at most. */
+/* Most keys that quantiles are computed from. */
 #define SKX_KEY_SAMPLES		1024
 
-/* A page that is being filled, and what is known of all on it. */
+/* A page that is being filled, and the range of the keys on it. */
 typedef struct SkxKeyPageWriter
 {
-	char	   *page;			/* NULL: none yet */
+	char	   *page;			/* NULL: there is none yet */
 	uint32		n;				/* groups or children on it */
-	uint32		nbody;			/* of a leaf: bytes of bodies */
+	uint32		nbody;			/* for a leaf: bytes of bodies */
 	uint32		first_group;
 	uint64		least;
 	uint64		most;
 } SkxKeyPageWriter;
 
-/* A column.  Of the groups on a leaf, heads and bodies wait side by side. */
+/*
+ * The tree of a column.  Heads and bodies of the groups on a leaf are kept
+ * apart until the leaf is full.
+ */
 typedef struct SkxKeyTree
 {
 	SkxDiskKeyColumn column;
 	SkxKey		keys[SKX_KEY_GROUP];
 	SkxDiskKeyGroup *groups;
 	uint8	   *bodies;
-	uint32		ngroups;		/* of the segment so far */
+	uint32		ngroups;		/* groups of the segment so far */
 	uint64		nvalues;		/* keys that are not NULL */
-	uint64		stride;			/* one of each so many of them is among */
-	uint64		next;			/* the next one */
+	uint64		stride;			/* one of `stride` keys is a sample */
+	uint64		next;			/* number of the next sample's key */
 	uint32		nsamples;
 	uint64		samples[SKX_KEY_SAMPLES];
 	uint64		least;
@@ -78,7 +81,10 @@ skx_writer_keys_begin(SkxPlaneWriter *plane, const SkxKeyColumns *columns)
 
 static void skx_keys_put_page(SkxKeysWriter *w, SkxKeyTree *tree, int level);
 
-/* The page in hand of a level, ready for an entry with the first group. */
+/*
+ * Returns the page being filled of a level, prepared for an entry whose first
+ * group is first_group.
+ */
 static SkxKeyPageWriter *
 skx_keys_page(SkxKeyTree *tree, int level, uint32 first_group)
 {
@@ -119,7 +125,10 @@ skx_keys_add_child(SkxKeysWriter *w, SkxKeyTree *tree, int level,
 		skx_keys_put_page(w, tree, level);
 }
 
-/* Lays heads and bodies of a leaf behind its own head; returns their bytes. */
+/*
+ * Copies heads and bodies of a leaf behind the head of the page; returns their
+ * bytes.
+ */
 static uint32
 skx_keys_lay_leaf(SkxKeyTree *tree, SkxKeyPageWriter *p)
 {
@@ -134,7 +143,10 @@ skx_keys_lay_leaf(SkxKeyTree *tree, SkxKeyPageWriter *p)
 	return heads + p->nbody;
 }
 
-/* Puts the page in hand of a level into the plane, and adds it to the next. */
+/*
+ * Puts the page being filled of a level into the plane, and adds it to the
+ * next level.
+ */
 static void
 skx_keys_put_page(SkxKeysWriter *w, SkxKeyTree *tree, int level)
 {
@@ -155,7 +167,7 @@ skx_keys_put_page(SkxKeysWriter *w, SkxKeyTree *tree, int level)
 	skx_keys_add_child(w, tree, level + 1, &child);
 }
 
-/* Least and most key of a group, and how many are NULL. */
+/* Computes the least and the most key of a group, and how many are NULL. */
 static void
 skx_keys_group_ends(const SkxKey *keys, int n, SkxDiskKeyGroup *group)
 {
@@ -176,7 +188,10 @@ skx_keys_group_ends(const SkxKey *keys, int n, SkxDiskKeyGroup *group)
 	}
 }
 
-/* The body of a group, and the widths of its head; returns its bytes. */
+/*
+ * Encodes the body of a group, and sets the widths in its head; returns the
+ * bytes of the body.
+ */
 static uint32
 skx_keys_pack(const SkxKey *keys, int n, SkxDiskKeyGroup *group, uint8 *body)
 {
@@ -210,9 +225,12 @@ skx_keys_pack(const SkxKey *keys, int n, SkxDiskKeyGroup *group, uint8 *body)
 }
 
 /*
- * Takes a key of each stride; of too many, one of two.  Which one is a matter of
- * chance, but always the same: keys that have a period of their own, as those of
- * generated rows, would else be sampled at one place of it.
+ * Keeps one key of each stride as a sample.  When there are too many samples,
+ * it drops one of two and doubles the stride.
+ *
+ * Which key of a stride is kept is pseudo-random, but the same in each build.
+ * Otherwise keys with a period of their own, as those of generated rows, could
+ * all be taken from one point of the period.
  */
 static void
 skx_keys_sample(SkxKeyTree *tree, uint64 value)
@@ -259,7 +277,7 @@ skx_keys_quantiles(SkxKeyTree *tree)
 	quantiles[last] = tree->most;
 }
 
-/* Ends the group of `n` documents that is in hand. */
+/* Ends the group of n documents that has been collected. */
 static void
 skx_keys_group(SkxKeysWriter *w, SkxKeyTree *tree, int n)
 {
@@ -301,7 +319,10 @@ skx_writer_keys_add(SkxKeysWriter *w, const SkxKey *keys)
 	}
 }
 
-/* Puts all pages in hand; the last one alone on its level is the root. */
+/*
+ * Puts all pages being filled into the plane.  The last one, which is alone on
+ * its level, is the root.
+ */
 static void
 skx_keys_end_tree(SkxKeysWriter *w, SkxKeyTree *tree)
 {

@@ -2,18 +2,22 @@
  * writer_output.c
  *	  A segment in the making: its planes, and what goes into its header.
  *
- * A build and a merge differ in where documents and terms come from.  What
- * becomes of them is here, so that a merged segment is what a build of the
- * same documents would have made.
+ * A build and a merge differ only in where documents and terms come from.  All
+ * else is here, so that a merged segment is what a build of the same documents
+ * makes.
  */
 #include "postgres.h"
 
 #include "write/writer/writer.h"
 
-/* What writers and planes hold, at most a quarter of the memory. */
+/* Bytes that writers and planes take, but at most a quarter of the memory. */
 #define SKX_OUTPUT_FIXED	(4 * 1024 * 1024)
 
-/* Bytes of the smallest merge tier, and its ratio to the next one. */
+/*
+ * Most bytes of a segment of level 0, and the ratio of each level's bytes to
+ * those of the level below.  Levels are shown by statistics; merges do not use
+ * them.
+ */
 #define SKX_TIER_BYTES		(UINT64CONST(4) * 1024 * 1024)
 #define SKX_TIER_RATIO		8
 
@@ -37,7 +41,6 @@ skx_writer_output_init(SkxSegmentOutput *out,
 									  &options->keys);
 }
 
-/* Documents ascend by TID; the norm of a NULL is SKX_NORM_NULL. */
 void
 skx_writer_output_document(SkxSegmentOutput *out, ItemPointer tid,
 						   uint8 norm, const SkxKey *keys)

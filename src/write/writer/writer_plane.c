@@ -2,32 +2,35 @@
  * writer_plane.c
  *	  The planes of a segment that is being built: from pages to file blocks.
  *
- * A plane takes whole blocks from the store, in allocations that grow with
- * it, and maps its ordinals onto them in runs.  The block that is being
- * filled has no place yet: whether it is the last one, and partial, shows only
- * at the end.  Then the partial blocks of all planes are laid side by side, so
- * that a tiny segment takes one block.  A page of an earlier block, which its
- * maker held back, is written on its own.
+ * A plane takes whole blocks from the store, in allocations that grow with it,
+ * and maps its ordinals to them in runs.  The block that is being filled has
+ * no place yet, because only the end shows whether it is the last, partial
+ * one.  Then the partial blocks of all planes are laid side by side, so that a
+ * tiny segment takes one block.  A page of an earlier block that comes late is
+ * written on its own.
  *
  * Nothing is assumed of what the file holds: every page of the planes' runs is
- * written, and what is allocated and not in a run goes back.
+ * written, and allocated pages that are in no run are given back.
  *
- * Finished pages are sealed here and written in batches of consecutive ones.
+ * Finished pages are sealed here, and written in batches of consecutive ones.
  */
 #include "postgres.h"
 
 #include "write/writer/writer.h"
 
-/* The largest allocation: this many blocks, or as many as make up 1 MB. */
+/*
+ * Largest allocation: SKX_GROWTH_BLOCKS blocks, or as many as make up 1 MB if
+ * these are more.
+ */
 #define SKX_GROWTH_BLOCKS	8
 #define SKX_GROWTH_PAGES	(1024 * 1024 / BLCKSZ)
 
 #define SKX_SLAB_PAGES		16
 
-/* Pages written together. */
+/* Most pages that are written together. */
 #define SKX_PLANE_BATCH		16
 
-/* Page buffers and what else the planes of one segment have in common. */
+/* What the planes of one segment share, page buffers included. */
 typedef struct SkxSegmentSpace
 {
 	MemoryContext context;
@@ -41,9 +44,9 @@ typedef struct SkxSegmentSpace
 } SkxSegmentSpace;
 
 /*
- * A plane that grows page by page.  What is put is a stretch of it, which
- * starts at `base` and whose pages are numbered from 0; there is only one
- * unless several processes write the plane.
+ * A plane that grows page by page.  The pages that are put form a stretch of
+ * it, which starts at `base` and whose pages are numbered from 0.  There is
+ * only one stretch unless several processes write the plane.
  */
 typedef struct SkxPlaneWriter
 {
@@ -51,15 +54,15 @@ typedef struct SkxPlaneWriter
 	uint8		plane;
 	uint32		base;
 	uint32		npages;			/* largest ordinal put, plus one */
-	uint32		nput;			/* pages put; in the end all of them */
+	uint32		nput;			/* pages put; equal to npages in the end */
 	SkxDiskRun *runs;
 	int			nruns;
 	int			runs_size;
 	uint32		allocated;		/* blocks */
-	BlockNumber next;			/* next block of the last allocation ... */
-	uint32		nleft;			/* ... and how many are left of it */
+	BlockNumber next;			/* next block of the last allocation */
+	uint32		nleft;			/* blocks of it that are left */
 	uint32		block;			/* number of the block being filled */
-	char	  **pages;			/* its pages, NULL where not there yet */
+	char	  **pages;			/* its pages; NULL if not put yet */
 	char	   *batch[SKX_PLANE_BATCH];
 	BlockNumber batch_at;
 	int			nbatch;
@@ -180,7 +183,7 @@ skx_writer_plane_map(SkxPlaneWriter *plane, uint32 first, uint32 npages,
 	run->block = at;
 }
 
-/* Gives the plane's next block a place in the file. */
+/* Returns the place in the file of the plane's next block. */
 static BlockNumber
 skx_writer_plane_take(SkxPlaneWriter *plane)
 {
@@ -202,7 +205,9 @@ skx_writer_plane_take(SkxPlaneWriter *plane)
 	return at;
 }
 
-/* The block being filled is whole, or at least not the last one. */
+/*
+ * Places the block being filled, which is whole or at least not the last one.
+ */
 static void
 skx_writer_plane_block_end(SkxPlaneWriter *plane)
 {
@@ -220,20 +225,23 @@ skx_writer_plane_block_end(SkxPlaneWriter *plane)
 	plane->block++;
 }
 
-/* File block of an ordinal below the block being filled. */
+/*
+ * Returns the file block of a page in an earlier block than the one being
+ * filled.
+ */
 static BlockNumber
 skx_writer_plane_find(const SkxPlaneWriter *plane, uint32 ordinal)
 {
 	int			i;
 
-	/* the pages that come late are among the newest */
+	/* late pages are among the newest, so the search starts at the end */
 	ordinal += plane->base;
 	for (i = plane->nruns - 1; i > 0 && plane->runs[i].first > ordinal; i--)
 		 /* keep looking */ ;
 	return plane->runs[i].block + (ordinal - plane->runs[i].first);
 }
 
-/* A sealed copy of the content of `from`. */
+/* Returns a sealed copy of the content of `from`. */
 static char *
 skx_writer_plane_seal(SkxPlaneWriter *plane, uint32 ordinal,
 					  const char *from, uint32 used)
@@ -299,7 +307,7 @@ skx_writer_plane_blank(SkxPlaneWriter *plane, uint32 npages, uint32 used,
 	}
 }
 
-/* Pages of the last block when it is partial, else 0. */
+/* Returns the number of pages of the last block if it is partial, else 0. */
 static uint32
 skx_writer_plane_tail(const SkxPlaneWriter *plane)
 {
@@ -310,7 +318,7 @@ skx_writer_plane_tail(const SkxPlaneWriter *plane)
 static void
 skx_writer_plane_settle(SkxPlaneWriter *plane)
 {
-	/* one left out would keep what the file had there */
+	/* a missing page would keep what the file has there */
 	if (plane->nput != plane->npages)
 		elog(ERROR, "pages of a segment are missing");
 	if (skx_writer_plane_tail(plane) == 0 &&
@@ -319,7 +327,10 @@ skx_writer_plane_settle(SkxPlaneWriter *plane)
 	skx_writer_plane_flush(plane);
 }
 
-/* The same, and returns what was allocated in vain. */
+/*
+ * Places all whole blocks, and gives back blocks that are allocated and
+ * unused.
+ */
 static void
 skx_writer_plane_end(SkxPlaneWriter *plane)
 {
@@ -406,8 +417,10 @@ skx_writer_plane_adopt(SkxPlaneWriter *plane, SkxDiskRun *runs, int nruns)
 }
 
 /*
- * Finds a page in the blocks of tails for `npages` of them: first fit, none
- * across blocks.  fill[] is what is taken of each block.
+ * Finds a place for npages pages in the blocks of tails: the first block that
+ * they fit into as a whole.  The array fill has the number of pages taken of
+ * each block.  Returns the number of the first page, counted from the first
+ * block.
  */
 static uint32
 skx_writer_plane_fit(uint32 *fill, uint32 npages, uint32 block_pages)
@@ -485,8 +498,9 @@ skx_writer_header_write(SkxPlaneWriter **planes, int nplanes,
 }
 
 /*
- * Gives the tails places in blocks of their own, which start at page 0 of
- * places[]; returns the pages up to the end of the last one.
+ * Finds places for the tails in blocks of their own.  Plane i gets places[i],
+ * in pages from the first block.  Returns the number of pages up to the end of
+ * the last tail.
  */
 static uint32
 skx_writer_tails_fit(SkxPlaneWriter **planes, int nplanes,
@@ -509,8 +523,9 @@ skx_writer_tails_fit(SkxPlaneWriter **planes, int nplanes,
 }
 
 /*
- * Gives back what neither tails nor the header took of `nblocks` blocks at
- * `at`: the header goes up to page `total`, fill[] are the tails in a block.
+ * Gives back the pages that neither tails nor the header take of nblocks
+ * blocks at `at`.  The header ends at page `total`; the tails end at page
+ * `tails`, and fill[] has the pages that they take of each block.
  */
 static void
 skx_writer_tails_give_back(SkxSegmentSpace *space, BlockNumber at,
@@ -533,7 +548,6 @@ skx_writer_tails_give_back(SkxSegmentSpace *space, BlockNumber at,
 						 nblocks * block_pages - total);
 }
 
-/* Lays out the tails, with the header behind them, and the header's runs. */
 void
 skx_writer_planes_finish(SkxPlaneWriter **planes, int nplanes,
 						 SkxDiskSegment *header, SkxDiskSegmentRef *ref)

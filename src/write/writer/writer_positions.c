@@ -2,9 +2,10 @@
  * writer_positions.c
  *	  Fills the positions plane: blocks of 128 positions, list after list.
  *
- * A block has an address only once it is full and encoded, since only then it
- * shows whether it fits on the page.  A writer that needs the address of a
- * position earlier leaves a mark, which is filled in when the block is placed.
+ * A block has an address only when it is full and encoded, because only then
+ * it is known whether it fits on the page.  A caller that needs the address of
+ * a position earlier leaves a mark, which is filled in when the block is
+ * placed.
  */
 #include "postgres.h"
 
@@ -17,10 +18,10 @@ struct SkxPositionsWriter
 	char	   *page;
 	uint32		ordinal;		/* of `page` */
 	uint32		used;			/* page offset where its content ends */
-	int			n;				/* positions in hand */
+	int			n;				/* positions in the block being filled */
 	uint16		positions[SKX_SUBBLOCK];
 	uint64		starts[2];
-	SkxPositionAddress *marks[4];	/* wait for the block's address */
+	SkxPositionAddress *marks[4];	/* marks that wait for the block's address */
 	int			nmarks;
 };
 
@@ -84,7 +85,6 @@ skx_writer_positions_close(SkxPositionsWriter *w)
 	w->starts[1] = 0;
 }
 
-/* Adds the positions of one posting. */
 void
 skx_writer_positions_add(SkxPositionsWriter *w, const uint16 *positions,
 						 int n)

@@ -1,12 +1,12 @@
 /*
  * writer_term.c
- *	  Puts one term after the other into dictionary, postings and positions.
+ *	  Writes one term after the other into dictionary, postings and positions.
  *
- * A short list is collected whole and then placed: in its dictionary entry,
- * or in the postings plane, with its positions if those are few.  A long one
- * streams through sub-blocks of 128 postings.  A sub-block can be handed to
- * the skip list only when the position block that its first position falls
- * into has an address, so the last complete one may have to wait.
+ * A short list is collected whole and then placed: in its dictionary entry, or
+ * in the postings plane.  Its positions are with it if they are few.  A long
+ * list is written in sub-blocks of 128 postings.  The skip list can take a
+ * sub-block only when the position block with its first position has an
+ * address, so the last complete sub-block may have to wait.
  */
 #include "postgres.h"
 
@@ -14,10 +14,13 @@
 
 static const int skx_segment_kths[SKX_NKTHS] = SKX_KTHS;
 
-/* A score's bits, which order like the score, tf code and norm below them. */
+/*
+ * A score, as the bits of a positive float, which order like the score.  Below
+ * it are the tf code and the norm.
+ */
 typedef uint64 SkxBest;
 
-/* Scores of so many tf codes are worked out once. */
+/* Number of tf codes whose scores are computed once. */
 #define SKX_SCORES		4
 
 typedef struct SkxSubblock
@@ -25,9 +28,9 @@ typedef struct SkxSubblock
 	SkxPostings p;
 	SkxImpactSet impacts;
 	SkxPositionAddress address;
-	bool		positions;		/* it has some */
+	bool		positions;		/* it has positions */
 	bool		labelled;		/* columns of label_tf are in use */
-	uint8		norms[SKX_SUBBLOCK];	/* where the writer was given none */
+	uint8		norms[SKX_SUBBLOCK];	/* set if the writer has no norms */
 } SkxSubblock;
 
 struct SkxTermWriter
@@ -38,13 +41,14 @@ struct SkxTermWriter
 	SkxPositionsWriter *positions;
 	const uint8 *norms;
 	float		lengths[256];	/* k1 (1 - b + b length / average), by norm */
-	SkxBest		scores[SKX_SCORES][256];	/* of small tf codes, by norm */
+	SkxBest		scores[SKX_SCORES][256];	/* for small tf codes, by norm */
 	SkxTermTotals totals;
 
 	/* the term */
 	char		lexeme[SKX_LEXEME_MAX];
 	int			len;
-	SkxDictEntry entry;			/* its positions: of the first position block */
+	SkxDictEntry entry;			/* entry.positions is the address of the first
+								 * position block */
 	uint64		npostings;		/* so far */
 	uint64		npositions;
 
@@ -57,12 +61,12 @@ struct SkxTermWriter
 	SkxSubblock *current;
 	SkxSubblock *waiting;
 	bool		has_waiting;
-	SkxBest		best[2 * SKX_KTH_MAX];	/* scores, the best among them */
+	SkxBest		best[2 * SKX_KTH_MAX];	/* scores that include the best */
 	int			nbest;
-	SkxBest		floor;			/* scores up to this are not among them */
+	SkxBest		floor;			/* scores up to this are not among the best */
 };
 
-/* Of a posting with this many positions and this norm. */
+/* Returns the score of a posting with tf positions and this norm. */
 static SkxBest
 skx_writer_best_value(const SkxTermWriter *w, uint32 tf, uint8 norm)
 {
@@ -73,7 +77,7 @@ skx_writer_best_value(const SkxTermWriter *w, uint32 tf, uint8 norm)
 		uint32		bits;
 	}			value;
 
-	/* of a positive float, the bits order like the value */
+	/* bits of a positive float order like its value */
 	value.score = counted / (counted + w->lengths[norm]);
 	return (uint64) value.bits << 16 | (counted - 1) << 8 | norm;
 }
@@ -124,10 +128,6 @@ skx_writer_subblock_reset(SkxSubblock *s)
 	s->labelled = false;
 }
 
-/*
- * Starts a term with `df` postings and `npositions` positions, larger than
- * all terms before; flags are SKX_TERM_LABELS and SKX_TERM_BARE.
- */
 void
 skx_writer_term_begin(SkxTermWriter *w, const char *lexeme, int len,
 					  uint32 df, uint64 npositions, uint8 flags)
@@ -160,7 +160,10 @@ skx_writer_term_begin(SkxTermWriter *w, const char *lexeme, int len,
 	}
 }
 
-/* The k-th largest of n; moves it and those above it to the front. */
+/*
+ * Returns the k-th largest of n scores; moves it and those above it to the
+ * front.
+ */
 static SkxBest
 skx_writer_best_select(SkxBest *best, int n, int k)
 {
@@ -198,9 +201,9 @@ skx_writer_best_select(SkxBest *best, int n, int k)
 }
 
 /*
- * Keeps a score that may be among the best.  When there is no room left, those
- * that are not go, and what is no better than the last one that stays is not
- * looked at any more.
+ * Keeps a score that may be among the best.  When the array is full, it keeps
+ * only the best SKX_KTH_MAX.  From then on, scores that are not above the last
+ * of these are dropped.
  */
 static inline void
 skx_writer_best_add(SkxTermWriter *w, SkxBest best)
@@ -216,8 +219,8 @@ skx_writer_best_add(SkxTermWriter *w, SkxBest best)
 }
 
 /*
- * Takes the scores of the current sub-block, all together: the norms are
- * anywhere in memory, and fetching one need not wait for another.
+ * Computes the scores of the current sub-block, all together: the norms may be
+ * anywhere in memory, and the reads of several can overlap.
  */
 static void
 skx_writer_subblock_scores(SkxTermWriter *w)
@@ -244,8 +247,8 @@ skx_writer_subblock_scores(SkxTermWriter *w)
 }
 
 /*
- * Hands a sub-block over whose address is known, and so is that of the list's
- * first position block, from which it counts.
+ * Hands a sub-block to the skip list.  Its address is known, and so is that of
+ * the list's first position block, from which it counts.
  */
 static void
 skx_writer_subblock_put(SkxTermWriter *w, SkxSubblock *s)
@@ -260,7 +263,10 @@ skx_writer_subblock_put(SkxTermWriter *w, SkxSubblock *s)
 	skx_writer_subblock_reset(s);
 }
 
-/* The current sub-block is complete. */
+/*
+ * Ends the current sub-block: hands it to the skip list, or lets it wait for
+ * its address.
+ */
 static void
 skx_writer_subblock_end(SkxTermWriter *w)
 {
@@ -269,7 +275,10 @@ skx_writer_subblock_end(SkxTermWriter *w)
 	skx_writer_subblock_scores(w);
 	if (w->has_waiting)
 	{
-		/* two that begin in one position block: cut that block short */
+		/*
+		 * both sub-blocks begin in one position block, so that block is cut
+		 * short
+		 */
 		if (w->waiting->address.offset == 0)
 			skx_writer_positions_close(w->positions);
 		skx_writer_subblock_put(w, w->waiting);
@@ -277,7 +286,7 @@ skx_writer_subblock_end(SkxTermWriter *w)
 	}
 	if (!s->positions)
 	{
-		/* no meaning, but near its neighbours' */
+		/* the page means nothing, but should be near its neighbours' */
 		s->address.page = skx_writer_positions_page(w->positions);
 		s->address.index = 0;
 	}
@@ -291,7 +300,7 @@ skx_writer_subblock_end(SkxTermWriter *w)
 	w->has_waiting = true;
 }
 
-/* Fills in the labels of the posting just added as number `at`. */
+/* Fills in the labels of the posting that was added as number `at`. */
 static void
 skx_writer_posting_labels(SkxSubblock *s, int at, const SkxPosting *posting)
 {
@@ -310,7 +319,10 @@ skx_writer_posting_labels(SkxSubblock *s, int at, const SkxPosting *posting)
 	s->p.labels[at] = set;
 }
 
-/* Counts postings that come; of one sub-block there are no more than it takes. */
+/*
+ * Counts new postings, and raises an error if they are more than the sub-block
+ * takes, or more than were announced.
+ */
 static inline void
 skx_writer_term_count(SkxTermWriter *w, int n, uint32 npositions)
 {
@@ -323,7 +335,6 @@ skx_writer_term_count(SkxTermWriter *w, int n, uint32 npositions)
 		elog(ERROR, "a term has more postings or positions than were announced");
 }
 
-/* Adds the next posting of the term. */
 void
 skx_writer_term_posting(SkxTermWriter *w, const SkxPosting *posting)
 {
@@ -359,7 +370,9 @@ skx_writer_term_posting(SkxTermWriter *w, const SkxPosting *posting)
 		skx_writer_subblock_end(w);
 }
 
-/* Labels and their counts for a batch that is the current sub-block. */
+/*
+ * Fills in labels and their counts for a batch that is the current sub-block.
+ */
 static void
 skx_writer_batch_labels(SkxSubblock *s, const SkxPostingBatch *batch)
 {
@@ -385,10 +398,7 @@ skx_writer_batch_labels(SkxSubblock *s, const SkxPostingBatch *batch)
 	s->labelled = true;
 }
 
-/*
- * Adds the next sub-block of postings, or those that are left, of a term that
- * gets them in no other way.
- */
+/* A term gets its postings either in batches or one by one. */
 void
 skx_writer_term_batch(SkxTermWriter *w, const SkxPostingBatch *batch)
 {
@@ -427,7 +437,7 @@ skx_writer_term_batch(SkxTermWriter *w, const SkxPostingBatch *batch)
 		skx_writer_subblock_end(w);
 }
 
-/* The k-th best postings, largest k last. */
+/* Fills in the k-th best postings of the entry; the largest k comes last. */
 static void
 skx_writer_term_kths(SkxTermWriter *w)
 {
@@ -492,7 +502,7 @@ skx_writer_term_short(SkxTermWriter *w)
 	if (postings == NULL)
 		elog(ERROR, "postings of a short list do not ascend");
 	size = postings - w->bytes;
-	/* a position takes a byte or more */
+	/* each position takes a byte or more */
 	if (size + w->nflat <= SKX_OWN_POSITIONS_BYTES)
 	{
 		uint8	   *end = skx_codec_short_positions_put(w->bytes + size, p,
@@ -522,7 +532,6 @@ skx_writer_term_short(SkxTermWriter *w)
 		skx_writer_term_positions(w);
 }
 
-/* Ends the term: its lists are placed and its dictionary entry written. */
 void
 skx_writer_term_end(SkxTermWriter *w)
 {
