@@ -35,7 +35,8 @@ struct SkxExec
 	int			at;				/* index of the current range */
 	bool		begun;			/* the current range has been begun */
 	bool		collects;		/* the collector takes its matches */
-	bool		enough;			/* it has enough of the current segment */
+	bool		enough;			/* it has enough of the current segment; with
+								 * other processes, of the current range */
 	uint32	   *docs;			/* batch of matches; NULL: not allocated yet */
 
 	/* with other processes, when at most one segment is read at a time */

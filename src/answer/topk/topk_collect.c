@@ -41,7 +41,7 @@ skx_topk_pending_need(void *arg)
 {
 	const SkxTopk *topk = arg;
 
-	return Max(skx_topk_hits_need(&topk->hits, -2), 1);
+	return Max(skx_topk_hits_need(&topk->hits, SKX_TOPK_NO_SEGMENT), 1);
 }
 
 /*

@@ -29,15 +29,6 @@ skx_manifest_shrink_spare(const SkxDraft *draft)
 	return 2 * (uint64) draft->view->nroot + 8;
 }
 
-static int
-skx_manifest_shrink_compare(const void *a, const void *b)
-{
-	BlockNumber x = ((const SkxDiskExtent *) a)->block;
-	BlockNumber y = ((const SkxDiskExtent *) b)->block;
-
-	return (x > y) - (x < y);
-}
-
 BlockNumber
 skx_manifest_used(const SkxView *view, const SkxDiskExtent *also, int nalso)
 {
@@ -65,7 +56,7 @@ skx_manifest_used(const SkxView *view, const SkxDiskExtent *also, int nalso)
 	for (i = 0; i < nalso; i++)
 		free[n++] = also[i];
 	Assert(n <= most);
-	qsort(free, n, sizeof(SkxDiskExtent), skx_manifest_shrink_compare);
+	qsort(free, n, sizeof(SkxDiskExtent), skx_manifest_compare_extents);
 	while (n > 0 && free[n - 1].block + free[n - 1].npages == end)
 		end = free[--n].block;
 	pfree(free);
@@ -81,7 +72,7 @@ skx_manifest_reach(SkxDiskExtent *extents, int n, uint64 room)
 {
 	int			i = 0;
 
-	qsort(extents, n, sizeof(SkxDiskExtent), skx_manifest_shrink_compare);
+	qsort(extents, n, sizeof(SkxDiskExtent), skx_manifest_compare_extents);
 	while (room > extents[i].npages)
 	{
 		room -= extents[i++].npages;
