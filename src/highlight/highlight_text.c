@@ -215,7 +215,10 @@ skx_highlight_is_in(const char *set, char c)
 		(c != '\0' && strchr(set, c) != NULL);
 }
 
-/* Returns true if such a tag decides whether the parser reads what follows. */
+/*
+ * Returns true if a tag of this name changes whether the parser reads the text
+ * after it.
+ */
 static bool
 skx_highlight_is_switch(const char *name, size_t len)
 {

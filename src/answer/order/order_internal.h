@@ -127,6 +127,9 @@ struct SkxOrdered
 	SkxOrderedWork work;
 };
 
+/* Enlarges o->tids, and o->tid_keys if coarse, to a capacity of n rows. */
+extern void skx_order_make_tids(SkxOrdered *o, int n);
+
 /* order_segment.c : the first rows of a segment */
 
 /*
@@ -134,13 +137,6 @@ struct SkxOrdered
  * o->after.
  */
 extern void skx_order_segment(SkxOrdered *o, SkxOrderedSegment *s);
-
-/*
- * Opens s->visit for a query, in place of one for another query.  The query
- * must stay valid.
- */
-extern void skx_order_open_visit(SkxOrderedSegment *s,
-								 const SkxQuery *query);
 
 /* order_values.c : the same by the posting lists of the column's values */
 
@@ -151,6 +147,13 @@ extern void skx_order_open_visit(SkxOrderedSegment *s,
  * still to be visited.
  */
 extern bool skx_order_by_values(SkxOrdered *o, SkxOrderedSegment *s);
+
+/*
+ * Opens s->visit for a query, in place of one for another query.  The query
+ * must stay valid.
+ */
+extern void skx_order_open_visit(SkxOrderedSegment *s,
+								 const SkxQuery *query);
 
 /* order_nulls.c : rows without a value */
 
@@ -182,8 +185,5 @@ extern SkxKeyReader *skx_order_keys(const SkxOrderedRequest *request,
  */
 extern bool skx_order_range(const SkxOrderedRequest *request,
 							const SkxKeyReader *keys, SkxKeyRange *range);
-
-/* Enlarges o->tids, and o->tid_keys if coarse, to a capacity of n rows. */
-extern void skx_order_make_tids(SkxOrdered *o, int n);
 
 #endif							/* SKX_ORDER_INTERNAL_H */

@@ -268,23 +268,6 @@ skx_order_begin(const SkxOrderedRequest *request)
 	return o;
 }
 
-void
-skx_order_make_tids(SkxOrdered *o, int n)
-{
-	if (n <= o->max_tids)
-		return;
-	if (o->tids != NULL)
-		pfree(o->tids);
-	if (o->tid_keys != NULL)
-		pfree(o->tid_keys);
-	o->max_tids = Max(n, 64);
-	o->tids = MemoryContextAllocHuge(o->context, sizeof(ItemPointerData) *
-									 (Size) o->max_tids);
-	if (o->coarse)
-		o->tid_keys = MemoryContextAllocHuge(o->context, sizeof(uint64) *
-											 (Size) o->max_tids);
-}
-
 /* Looks up the tids of n rows, which are of one segment. */
 static void
 skx_order_look_up(SkxOrdered *o, SkxOrderedRow *rows, int n)

@@ -346,17 +346,6 @@ skx_order_visit_all(SkxOrdered *o, SkxOrderedSegment *s,
 	return seen;
 }
 
-void
-skx_order_open_visit(SkxOrderedSegment *s, const SkxQuery *query)
-{
-	if (s->visit != NULL && s->asked == query)
-		return;
-	if (s->visit != NULL)
-		skx_query_visit_close(s->visit);
-	s->visit = skx_query_visit_open(s->seg, query);
-	s->asked = query;
-}
-
 /* Visits the ranges of a segment in turn, or all of it at once. */
 static void
 skx_order_by_stretches(SkxOrdered *o, SkxOrderedSegment *s,

@@ -419,3 +419,14 @@ skx_order_by_values(SkxOrdered *o, SkxOrderedSegment *s)
 		s->scattered = skx_order_is_scattered(o, s, &left);
 	return done;
 }
+
+void
+skx_order_open_visit(SkxOrderedSegment *s, const SkxQuery *query)
+{
+	if (s->visit != NULL && s->asked == query)
+		return;
+	if (s->visit != NULL)
+		skx_query_visit_close(s->visit);
+	s->visit = skx_query_visit_open(s->seg, query);
+	s->asked = query;
+}

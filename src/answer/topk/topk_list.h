@@ -56,8 +56,8 @@ typedef struct SkxTopkList
 	float	   *tfs;			/* frequency in each candidate, used with the
 								 * run's `parts_last` */
 	SkxImpacts	floor_impacts;	/* impacts `competing` was computed for */
-	int32		floor;			/* contribution it was computed for; 0: none
-								 * yet */
+	int32		floor;			/* contribution `competing` was computed for;
+								 * 0: not computed yet */
 	uint64		competing;		/* frequencies that can give `floor` */
 } SkxTopkList;
 

@@ -79,7 +79,7 @@ typedef struct SkxPendingBounds
 	 */
 	void		(*find) (void *arg, int stripe, uint64 sequence, int n,
 						 const uint8 *norms, int32 *bounds);
-	/* Returns the least bound with which a document is given. */
+	/* Returns the bound below which documents are left out. */
 	int32		(*need) (void *arg);
 	void	   *arg;
 } SkxPendingBounds;

@@ -213,7 +213,7 @@ skx_pending_is_dead(SkxPendingDead *dead, uint64 sequence)
 	return dead->groups != 0 && skx_pending_dead_slow(dead, sequence);
 }
 
-/* pending_scan.c : values of documents */
+/* pending_value.c : values of documents */
 
 /* Memory for documents that are read from chains; zero but for context. */
 typedef struct SkxPendingValue

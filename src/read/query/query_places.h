@@ -125,8 +125,9 @@ struct SkxPlaces
 	uint32		most_docs;		/* capacity of the scope in documents */
 	uint32		most_range;		/* largest until - from */
 	int64		most;			/* capacity of positions of all words */
-	int64		limit;			/* with more positions, `until` is lowered,
-								 * and those of later documents are dropped */
+	int64		limit;			/* if nplaces exceeds it, `until` is lowered,
+								 * and positions of later documents are
+								 * dropped */
 	int64		nplaces;		/* number of positions of all words */
 	uint32		span;			/* documents planned for the last scope; 0
 								 * before the first one */

@@ -78,8 +78,23 @@ extern void skx_am_build_progress(int phase, uint64 done, uint64 total);
  */
 extern void skx_am_build_free(SkxBuild *b, BlockNumber block, uint32 npages);
 
+/*
+ * Callback of the store: notes that pages from `block` on are free.  Blocks at
+ * the end that were never written are taken off the file instead.  `arg` is
+ * the SkxBuild.
+ */
+extern void skx_am_build_give_back(void *arg, BlockNumber block,
+								   uint32 npages);
+
 /* Sorts the free extents by their first block. */
 extern void skx_am_build_sort_extents(SkxBuild *b);
+
+/*
+ * Builds all segments in this process, and returns how many rows the table
+ * has.
+ */
+extern double skx_am_build_alone(SkxBuild *b, Relation heap,
+								 struct IndexInfo *info);
 
 /* am_build_documents.c : the rows of a table scan in TID order */
 

@@ -78,15 +78,6 @@ skxendscan(IndexScanDesc scan)
 	pfree(so);
 }
 
-bool
-skx_am_scan_is_match(const ScanKeyData *key)
-{
-	return key->sk_attno == 1 &&
-		key->sk_strategy != SKX_STRATEGY_DISJUNCTION &&
-		(key->sk_flags & (SK_SEARCHARRAY | SK_SEARCHNULL |
-						  SK_SEARCHNOTNULL)) == 0;
-}
-
 /*
  * Compiles the scan keys.  Returns NULL if one of them is NULL, since no row
  * matches then.

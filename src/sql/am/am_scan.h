@@ -55,7 +55,14 @@ typedef struct SkxScan
  * Returns true if the key is `text @@ query` or `text @@@ query`: on the
  * tsvector, with one query, not ANY of an array or a disjunction.
  */
-extern bool skx_am_scan_is_match(const ScanKeyData *key);
+static inline bool
+skx_am_scan_is_match(const ScanKeyData *key)
+{
+	return key->sk_attno == 1 &&
+		key->sk_strategy != SKX_STRATEGY_DISJUNCTION &&
+		(key->sk_flags & (SK_SEARCHARRAY | SK_SEARCHNULL |
+						  SK_SEARCHNOTNULL)) == 0;
+}
 
 /*
  * Begins a scan: compiles its keys and takes the predicate locks of

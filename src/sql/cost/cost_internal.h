@@ -85,8 +85,8 @@ typedef struct SkxCosting
 	double		average;		/* df of a word that was not looked up */
 	int			nprefixes;		/* prefixes that were looked up */
 	double		prefixed;		/* sum of their df */
-	const SkxCostKnown *known;	/* all words [0] and all prefixes [1], used in
-								 * place of `terms`; NULL: these are used */
+	const SkxCostKnown *known;	/* all words [0] and all prefixes [1], if not
+								 * NULL; else `terms` is used */
 	bool		phrase;			/* the operand being looked up is one of a
 								 * phrase */
 	Cost		charged;		/* cost of gathering bits, which disjunctions

@@ -50,6 +50,13 @@ extern bool skx_plan_choose(Query *query, int varno, Node *expr,
 extern List *skx_plan_alike(Oid index, const List *arms);
 
 /*
+ * Returns the expression with its constant parts evaluated.  It is simplified
+ * without a query, so nothing is bound or marked and parameters stay as they
+ * are.  Notices are suppressed: they come when the plan is made.
+ */
+extern Node *skx_plan_simplified(Node *expr);
+
+/*
  * plan_origin.c : the index of an expression of any query level, whose
  * columns are followed to the table that they come from
  */
@@ -72,13 +79,6 @@ extern bool skx_plan_find_below(PlannerInfo *root, Query *query,
 								Node *expr, SkxBinding *binding);
 
 /* plan_context.c : the query that an expression belongs to */
-
-/*
- * Returns the expression with its constant parts evaluated.  It is simplified
- * without a query, so nothing is bound or marked and parameters stay as they
- * are.  Notices are suppressed: they come when the plan is made.
- */
-extern Node *skx_plan_simplified(Node *expr);
 
 /*
  * Returns true if a right operand of `<@>` is not bound yet: a tsquery, or a

@@ -30,16 +30,6 @@
 /* The location of a call that was marked as seen. */
 #define SKX_CONTEXT_SEEN	(-2)
 
-Node *
-skx_plan_simplified(Node *expr)
-{
-	int			level = skx_cost_quiet_begin();
-	Node	   *simplified = eval_const_expressions(NULL, expr);
-
-	skx_cost_quiet_end(level);
-	return simplified;
-}
-
 bool
 skx_plan_is_open(Node *right)
 {

@@ -3,8 +3,7 @@
  *	  What EXPLAIN (VERBOSE) shows of scans of skipidx indexes.
  *
  * A custom scan shows what the Index Scans below it have read, in all
- * processes.  From 18 on the server's own scans are shown, too, with the reads
- * of the leader.  Earlier versions have no hook for these.
+ * processes.
  */
 #include "postgres.h"
 
@@ -17,7 +16,6 @@
 #include "sql/plan/plan_internal.h"
 #include "sql/plan/plan_node.h"
 #include "storage/blkio/blkio.h"
-#include "support/compat/compat_planner.h"
 #include "utils/rel.h"
 
 /* Shows the settings in force that determine how blocks are read. */
@@ -38,7 +36,7 @@ skx_plan_explain_settings(ExplainState *es)
 	}
 }
 
-static void
+void
 skx_plan_explain_counts(const SkxScanReads *reads, ExplainState *es)
 {
 	skx_plan_explain_settings(es);
@@ -138,39 +136,4 @@ skx_plan_reads_take(SkxSharedReads *shared, SkxScanReads *sum)
 	for (i = 0; i < SKX_SCAN_READS; i++)
 		((uint64 *) &reads)[i] = pg_atomic_read_u64(&shared->counts[i]);
 	skx_am_reads_add(sum, &reads);
-}
-
-/* ---- the server's own scans ---- */
-
-/*
- * Returns true if the node above is a custom scan that shows the reads itself.
- */
-static bool
-skx_plan_is_told(const Node *parent)
-{
-	return parent != NULL && IsA(parent, CustomScan) &&
-		skx_plan_node_reads(((const CustomScan *) parent)->methods);
-}
-
-/* Shows the reads of one of the server's own scans of a skipidx index. */
-static void
-skx_plan_explain_node(PlanState *node, const Node *parent,
-					  ExplainState *es)
-{
-	IndexScanDesc scan = NULL;
-
-	if (!es->analyze || !es->verbose || skx_plan_is_told(parent))
-		return;
-	if (IsA(node, IndexScanState))
-		scan = ((IndexScanState *) node)->iss_ScanDesc;
-	else if (IsA(node, BitmapIndexScanState))
-		scan = ((BitmapIndexScanState *) node)->biss_ScanDesc;
-	if (scan != NULL && skx_am_is_ours(scan->indexRelation))
-		skx_plan_explain_counts(&skx_am_scan_work(scan)->reads, es);
-}
-
-void
-skx_plan_explain_init(void)
-{
-	skx_compat_explain_nodes(skx_plan_explain_node);
 }

@@ -27,11 +27,22 @@
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
 #include "sql/am/am.h"
+#include "sql/cost/cost.h"
 #include "sql/plan/plan_internal.h"
 #include "support/compat/compat_planner.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/relcache.h"
+
+Node *
+skx_plan_simplified(Node *expr)
+{
+	int			level = skx_cost_quiet_begin();
+	Node	   *simplified = eval_const_expressions(NULL, expr);
+
+	skx_cost_quiet_end(level);
+	return simplified;
+}
 
 static Node *
 skx_plan_plain_mutator(Node *node, void *context)

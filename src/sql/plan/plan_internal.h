@@ -170,7 +170,7 @@ extern void skx_plan_sort_ties(PlannerInfo *root, RelOptInfo *rel,
 extern List *skx_plan_ranked_order(PlannerInfo *root,
 								   const RelOptInfo *rel, List *pathkeys);
 
-/* plan_early.c : ranked scans that end before all rows were returned */
+/* plan_match.c : conditions `document @@ query` */
 
 /*
  * Returns true if the expression is NULL, or can be evaluated at any time: it
@@ -195,6 +195,8 @@ extern Node *skx_plan_matched(Node *clause, Node *document, Oid family);
  * planning.
  */
 extern bool skx_plan_is_ranking(Node *query, Node *ref);
+
+/* plan_early.c : ranked scans that end before all rows were returned */
 
 /*
  * Returns the share (0 to 1) of its rows that a ranked scan returns before it
@@ -244,14 +246,21 @@ extern int	skx_plan_percent(PlannerInfo *root, RelOptInfo *rel,
 
 /*
  * plan_rivals.c : ranked scans of partitions that together give the rows of a
- * LIMIT, below a custom scan that returns the merged rows unchanged
+ * LIMIT
  */
 
 /* The least distances that these scans have returned so far. */
-typedef struct SkxRivals SkxRivals;
-
-/* Puts the custom scan above such scans, into all paths with a LIMIT. */
-extern void skx_plan_add_rivals(PlannerInfo *root, RelOptInfo *output);
+typedef struct SkxRivals
+{
+	int64		wanted;			/* number of wanted rows; 0: not known, or too
+								 * many */
+	int			n;				/* number of distances that are kept */
+	float4	   *distances;		/* the least ones returned so far, ascending */
+	int			scans;
+	int			begun;			/* number of scans that have begun */
+	uint64		barred;			/* scans whose search was left out, of all
+								 * rescans */
+} SkxRivals;
 
 /*
  * Sets *distance to the largest distance that a further row may have to be
@@ -277,6 +286,12 @@ extern void skx_plan_rivals_bar(SkxRivals *rivals);
  * the node is no ranked scan.
  */
 extern int	skx_plan_set_rivals(CustomScanState *node, SkxRivals *rivals);
+
+/*
+ * plan_rivals_scan.c : puts a custom scan above such scans, which returns the
+ * merged rows unchanged, into all paths with a LIMIT.
+ */
+extern void skx_plan_add_rivals(PlannerInfo *root, RelOptInfo *output);
 
 /*
  * plan_count.c : installs the hook that offers counts of a table's rows, as
@@ -437,11 +452,9 @@ typedef struct SkxSharedReads
 
 /* plan_explain.c : what EXPLAIN (VERBOSE) shows of scans of an index */
 
-/*
- * Installs a hook that shows the reads of the server's own index scans, from
- * PostgreSQL 18 on.
- */
-extern void skx_plan_explain_init(void);
+/* Shows the settings of reading, and these counts. */
+extern void skx_plan_explain_counts(const SkxScanReads *reads,
+									struct ExplainState *es);
 
 /*
  * Returns the number of index pages that a scan is expected to read as an
@@ -483,6 +496,12 @@ extern void skx_plan_reads_leave(SkxSharedReads *shared,
 
 /* Adds the reads of all workers to *sum. */
 extern void skx_plan_reads_take(SkxSharedReads *shared, SkxScanReads *sum);
+
+/*
+ * plan_explain_server.c : installs a hook that shows the reads of the server's
+ * own index scans, from PostgreSQL 18 on.
+ */
+extern void skx_plan_explain_init(void);
 
 /*
  * plan_ordered.c : paths in the order of a column beside the text, put into

@@ -103,8 +103,9 @@ skx_plan_is_strict(const IndexOptInfo *index, Node *clause,
 }
 
 /*
- * Returns true if every row has a distance, unless none has.  That is so if
- * the column is NOT NULL, or if a condition is not true for NULL.
+ * Returns false if the distance may be NULL in some rows and not in others.
+ * It is in no row if the column is NOT NULL, or if a condition is not true for
+ * NULL.
  */
 static bool
 skx_plan_is_never_null(PlannerInfo *root, const IndexOptInfo *index,

@@ -48,7 +48,7 @@ extern void skx_invert_file_flush(SkxRunFile *f);
 /* Appends n bytes. */
 extern void skx_invert_file_write(SkxRunFile *f, const void *bytes, Size n);
 
-/* invert_runs.c : a run being written */
+/* invert_run.c : a run being written */
 
 /* Begins the next run. */
 extern void skx_invert_run_begin(SkxRuns *runs);

@@ -167,7 +167,7 @@ extern bool skx_maint_truncates(Relation index);
 /*
  * Returns true if so much of the file is free that segments should move
  * towards its beginning, and the end of the file may be given back
- * (maint_merge.c).
+ * (maint_shrink.c).
  */
 extern bool skx_maint_loose(Relation index, const SkxView *view);
 

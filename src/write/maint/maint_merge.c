@@ -36,22 +36,6 @@
 #define SKX_MERGE_DYING		10
 
 /*
- * Segments move if at least SKX_MOVE_LEAST pages are free, besides those of
- * the pool, and more than a third of the file is free (SKX_MOVE_PART).  To
- * write a small file anew costs little, so there more than a fifth suffices
- * (SKX_MOVE_SMALL_PART).
- *
- * If a small file has several segments, more than an eighth and
- * SKX_MOVE_MANY_LEAST pages suffice, because several segments take more space
- * than one with the same documents.
- */
-#define SKX_MOVE_LEAST		192
-#define SKX_MOVE_PART		3
-#define SKX_MOVE_SMALL_PART	5
-#define SKX_MOVE_MANY_LEAST	128
-#define SKX_MOVE_MANY_PART	8
-
-/*
  * Most pages that are put aside, past the end of the file: as long as they
  * cannot come back, the file is that much longer.
  */
@@ -206,26 +190,6 @@ skx_maint_merge_move(SkxMaintMerge *m, const SkxView *view,
 		return;
 	(void) skx_maint_merge_move_some(m, view, last, 1, end, operation,
 									 small && options->moves == SKX_MOVES_ASIDE);
-}
-
-bool
-skx_maint_loose(Relation index, const SkxView *view)
-{
-	BlockNumber nblocks = view->meta.nblocks;
-	uint64		free = skx_manifest_free(view);
-	uint64		pooled = skx_manifest_pool_pages(view, nblocks);
-	uint64		least = SKX_MOVE_LEAST;
-	int			part = SKX_MOVE_PART;
-
-	if (nblocks <= SKX_MOVE_SMALL && view->nsegments > 1)
-	{
-		least = SKX_MOVE_MANY_LEAST;
-		part = SKX_MOVE_MANY_PART;
-	}
-	else if (nblocks <= SKX_MOVE_SMALL)
-		part = SKX_MOVE_SMALL_PART;
-	return free >= least + pooled && (free - pooled) * part > nblocks &&
-		skx_maint_truncates(index);
 }
 
 /*

@@ -34,9 +34,9 @@
 #include "write/maint/maint_policy.h"
 
 /*
- * End of the smallest tier.  A segment has at least a page or two a plane,
- * even if it has few documents.  4 MB, about what a flush makes, is the end of
- * a tier, too.
+ * Largest size in the smallest tier.  A segment has at least a page or two a
+ * plane, even if it has few documents.  The tiers that follow from it have an
+ * end at 4 MB, about what a flush makes.
  */
 #define SKX_POLICY_TIER_BYTES	(64 * 1024)
 

@@ -1,0 +1,208 @@
+/*
+ * plan_rivals_scan.c
+ *	  A custom scan above ranked scans of partitions that together give the
+ *	  rows of a LIMIT.
+ *
+ * It knows when they begin anew, and returns the rows as they come.
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/value.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/planner.h"
+#include "sql/am/am.h"
+#include "sql/plan/plan_internal.h"
+#include "sql/plan/plan_node.h"
+#include "support/compat/compat_planner.h"
+#include "utils/memutils.h"
+
+typedef struct SkxRivalsScan
+{
+	SkxPlanNode node;			/* first */
+	SkxRivals	rivals;
+} SkxRivalsScan;
+
+static Plan *skx_plan_plan_rivals(PlannerInfo *root, RelOptInfo *rel,
+								  CustomPath *path, List *tlist,
+								  List *clauses, List *custom_plans);
+static const CustomPathMethods skx_plan_rivals_path_methods = {
+	.CustomName = "Skipidx Best",
+	.PlanCustomPath = skx_plan_plan_rivals
+};
+
+/* Maximum number of distances that are kept; more are not worth it. */
+#define SKX_RIVALS_ROWS		1024
+
+/* ---- the path and its plan ---- */
+
+/* Returns true if the path is a merge of at least two ranked scans. */
+static bool
+skx_plan_merges_ranked(const Path *path)
+{
+	const MergeAppendPath *merge = (const MergeAppendPath *) path;
+	ListCell   *lc;
+
+	if (!IsA(path, MergeAppendPath) || path->param_info != NULL ||
+		list_length(merge->subpaths) < 2)
+		return false;
+	foreach(lc, merge->subpaths)
+	{
+		const Path *sub = lfirst(lc);
+
+		if (IsA(sub, ProjectionPath))
+			sub = ((const ProjectionPath *) sub)->subpath;
+		if (!IsA(sub, CustomPath) || sub->parallel_aware ||
+			((const CustomPath *) sub)->methods != &skx_plan_path_methods)
+			return false;
+	}
+	return true;
+}
+
+static Path *
+skx_plan_rivals_path(Path *merge)
+{
+	CustomPath *custom = makeNode(CustomPath);
+
+	custom->path = *merge;
+	custom->path.type = T_CustomPath;
+	custom->path.pathtype = T_CustomScan;
+	custom->path.parallel_safe = false;
+	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	custom->custom_paths = list_make1(merge);
+	custom->methods = &skx_plan_rivals_path_methods;
+	return (Path *) custom;
+}
+
+/*
+ * Puts the custom scan above a merge for a LIMIT.  What comes between, a
+ * projection or a sort by more keys, drops no row.
+ */
+static void
+skx_plan_limit_rivals(Path *limited)
+{
+	Path	  **below = &((LimitPath *) limited)->subpath;
+
+	while (IsA(*below, ProjectionPath) || IsA(*below, IncrementalSortPath))
+	{
+		if (IsA(*below, ProjectionPath))
+			below = &((ProjectionPath *) *below)->subpath;
+		else
+			below = &((SortPath *) *below)->subpath;
+	}
+	if (skx_plan_merges_ranked(*below))
+		*below = skx_plan_rivals_path(*below);
+}
+
+void
+skx_plan_add_rivals(PlannerInfo *root, RelOptInfo *output)
+{
+	const Query *query = root->parse;
+	ListCell   *lc;
+
+	if (query->commandType != CMD_SELECT || query->limitCount == NULL ||
+		query->rowMarks != NIL || query->hasTargetSRFs ||
+		query->groupClause != NIL || query->groupingSets != NIL ||
+		query->distinctClause != NIL || query->setOperations != NULL ||
+		query->hasAggs || query->hasWindowFuncs || root->hasHavingQual ||
+		!skx_plan_is_simple(query->limitCount) ||
+		!skx_plan_is_simple(query->limitOffset))
+		return;
+	foreach(lc, output->pathlist)
+	{
+		if (IsA(lfirst(lc), LimitPath))
+			skx_plan_limit_rivals(lfirst(lc));
+	}
+}
+
+static Plan *
+skx_plan_plan_rivals(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+					 List *tlist, List *clauses, List *custom_plans)
+{
+	Plan	   *child = linitial(custom_plans);
+	CustomScan *scan = makeNode(CustomScan);
+
+	scan->scan.plan.targetlist = tlist;
+	scan->flags = path->flags;
+	scan->custom_plans = custom_plans;
+	scan->custom_exprs = copyObject(list_make2(root->parse->limitCount,
+											   root->parse->limitOffset));
+	scan->custom_scan_tlist = copyObject(child->targetlist);
+	scan->methods = &skx_plan_best.scan;
+	return (Plan *) scan;
+}
+
+/* ---- at run time ---- */
+
+/*
+ * Connects the merged scans with each other.  They may be below other nodes.
+ */
+static bool
+skx_plan_meet_rivals(PlanState *node, void *context)
+{
+	SkxRivals  *rivals = context;
+
+	if (IsA(node, CustomScanState))
+	{
+		rivals->scans += skx_plan_set_rivals((CustomScanState *) node,
+											 rivals);
+		return false;
+	}
+	if (!IsA(node, MergeAppendState) && !IsA(node, ResultState))
+		return false;
+	return planstate_tree_walker(node, skx_plan_meet_rivals, context);
+}
+
+static PlanState *
+skx_plan_merge_of(const SkxPlanNode *node)
+{
+	return linitial(node->css.custom_ps);
+}
+
+/*
+ * EvalPlanQual rechecks rows instead of searching for them, so its scans are
+ * not connected.
+ */
+static void
+skx_plan_begin_rivals(SkxPlanNode *node)
+{
+	SkxRivals  *rivals = &((SkxRivalsScan *) node)->rivals;
+
+	rivals->distances = palloc(sizeof(float4) * SKX_RIVALS_ROWS);
+	if (node->css.ss.ps.state->es_epq_active == NULL)
+		(void) skx_plan_meet_rivals(skx_plan_merge_of(node), rivals);
+}
+
+/* Returns the next row of the merge. */
+static TupleTableSlot *
+skx_plan_next_rival(SkxPlanNode *node)
+{
+	SkxRivals  *rivals = &((SkxRivalsScan *) node)->rivals;
+	uint64		asked;
+
+	if (!node->ready)
+	{
+		(void) skx_plan_node_asked(node, &asked);
+		rivals->n = rivals->begun = 0;
+		rivals->wanted = asked <= SKX_RIVALS_ROWS ? (int64) asked : 0;
+		node->ready = true;
+	}
+	return ExecProcNode(skx_plan_merge_of(node));
+}
+
+static bool
+skx_plan_explain_rivals(SkxPlanNode *node, ExplainState *es)
+{
+	ExplainPropertyUInteger("Tables Not Searched", NULL,
+							((SkxRivalsScan *) node)->rivals.barred, es);
+	return false;
+}
+
+const SkxPlanKind skx_plan_best = {
+	.scan = {"Skipidx Best", skx_plan_node_create},
+	.size = sizeof(SkxRivalsScan),
+	.begin = skx_plan_begin_rivals,
+	.next = skx_plan_next_rival,
+	.explain_work = skx_plan_explain_rivals
+};
