@@ -277,8 +277,9 @@ skx_inspect_page_identity(ReturnSetInfo *rows, const char *page)
 	skx_inspect_field(rows, "kind", skx_inspect_page_kind(trailer->plane));
 	skx_inspect_field(rows, "damage", wrong == NULL ? "none" : wrong);
 	skx_inspect_field(rows, "index incarnation",
-					  psprintf("%016" INT64_MODIFIER "x",
-							   trailer->incarnation));
+					  psprintf("%08x%08x",
+							   (uint32) (trailer->incarnation >> 32),
+							   (uint32) trailer->incarnation));
 	skx_inspect_number(rows, "segment", trailer->segment);
 	skx_inspect_number(rows, "ordinal", trailer->ordinal);
 	skx_inspect_number(rows, "page version", trailer->version);
