@@ -128,6 +128,19 @@ skx_cursor_list(const SkxCursor *c)
 	return (SkxCursorList *) c;
 }
 
+/*
+ * Notes that the documents of a long list's sub-block were read, and that its
+ * frequencies begin at `part`.
+ */
+static inline void
+skx_cursor_read_docs(SkxCursorList *l, const uint8 *part)
+{
+	l->tf_part = part - l->nodes.body;
+	l->p.n = l->nodes.n;
+	l->has_labels = false;
+	l->places.ready = false;
+}
+
 /* cursor_move.c : opens and moves cursors */
 
 /*
@@ -137,13 +150,6 @@ skx_cursor_list(const SkxCursor *c)
  */
 SKX_NORETURN extern void skx_cursor_damaged(const SkxCursorList *l,
 											const char *what);
-
-/*
- * Copies the current sub-block into l->bits, if the list is long and the
- * sub-block is stored as a bitset and was not decoded; otherwise returns
- * false.  If the result is true, frequencies can be decoded.
- */
-extern bool skx_cursor_has_bits(SkxCursorList *l);
 
 /* cursor_positions.c : reads positions */
 

@@ -203,19 +203,6 @@ skx_cursor_decode_short(SkxCursorList *l)
 	skx_cursor_work.subblocks++;
 }
 
-/*
- * Notes that the documents of a long list's sub-block were read, and that its
- * frequencies begin at `part`.
- */
-static inline void
-skx_cursor_read_docs(SkxCursorList *l, const uint8 *part)
-{
-	l->tf_part = part - l->nodes.body;
-	l->p.n = l->nodes.n;
-	l->has_labels = false;
-	l->places.ready = false;
-}
-
 /* Decodes the documents of the current sub-block of a long list. */
 static void
 skx_cursor_decode_nodes(SkxCursorList *l)
@@ -231,29 +218,6 @@ skx_cursor_decode_nodes(SkxCursorList *l)
 	skx_cursor_read_docs(l, part);
 	skx_cursor_work.subblocks++;
 	skx_skiplist_relax(s);
-}
-
-bool
-skx_cursor_has_bits(SkxCursorList *l)
-{
-	SkxSkiplistCursor *s = &l->nodes;
-	const uint8 *part;
-
-	if (l->has_bits || l->no_bits)
-		return l->has_bits;
-	l->no_bits = true;
-	if (l->head.docs != NULL || l->form != SKX_CURSOR_LONG)
-		return false;
-	skx_skiplist_pin(s);
-	part = skx_codec_subblock_bits(s->body, s->end, s->n, s->base, &l->bits);
-	if (part == NULL)
-		return false;
-	l->no_bits = false;
-	l->has_bits = true;
-	skx_cursor_read_docs(l, part);
-	skx_cursor_work.fills++;
-	skx_skiplist_relax(s);
-	return true;
 }
 
 void

@@ -353,6 +353,34 @@ skx_cursor_place(SkxCursor *c, int i, SkxPositionPlace *place)
 }
 
 /*
+ * Copies the current sub-block into l->bits, if the list is long and the
+ * sub-block is stored as a bitset and was not decoded; otherwise returns
+ * false.  If the result is true, frequencies can be decoded.
+ */
+static bool
+skx_cursor_has_bits(SkxCursorList *l)
+{
+	SkxSkiplistCursor *s = &l->nodes;
+	const uint8 *part;
+
+	if (l->has_bits || l->no_bits)
+		return l->has_bits;
+	l->no_bits = true;
+	if (l->head.docs != NULL || l->form != SKX_CURSOR_LONG)
+		return false;
+	skx_skiplist_pin(s);
+	part = skx_codec_subblock_bits(s->body, s->end, s->n, s->base, &l->bits);
+	if (part == NULL)
+		return false;
+	l->no_bits = false;
+	l->has_bits = true;
+	skx_cursor_read_docs(l, part);
+	skx_cursor_work.fills++;
+	skx_skiplist_relax(s);
+	return true;
+}
+
+/*
  * Makes a document's posting in the current sub-block the current one.
  * Returns false if there is none.
  */
