@@ -12,6 +12,7 @@
 #include "read/condition/condition_disjunction.h"
 #include "read/condition/condition_place.h"
 #include "support/compat/compat.h"
+#include "tsearch/ts_utils.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -57,21 +58,6 @@ skx_condition_add_place(SkxCondition *c, int column, SkxComparand *comparand,
 	for (i = 0; i < place.n; i++)
 		(void) skx_condition_add_form(c, column,
 									  PointerGetDatum(place.equal[i]));
-}
-
-int
-skx_condition_elements(Datum argument, Datum **elements, bool **nulls)
-{
-	ArrayType  *array = DatumGetArrayTypeP(argument);
-	int16		len;
-	bool		byval;
-	char		align;
-	int			n;
-
-	get_typlenbyvalalign(ARR_ELEMTYPE(array), &len, &byval, &align);
-	deconstruct_array(array, ARR_ELEMTYPE(array), len, byval, align, elements,
-					  nulls, &n);
-	return n;
 }
 
 /*
@@ -339,6 +325,121 @@ skx_condition_query(Datum argument, SkxCondition *c)
 	c->kind = SKX_CONDITION_QUERIES;
 }
 
+/*
+ * Sets *key to the scan key of one condition, as the executor would make it.
+ */
+static void
+skx_condition_packed_key(Relation index, const SkxPackedCondition *packed,
+						 ScanKeyData *key)
+{
+	Oid			left;
+	int			strategy;
+
+	Assert(packed->column > 0 &&
+		   packed->column <= IndexRelationGetNumberOfKeyAttributes(index));
+	Assert((packed->flags & SKX_PACKED_OPEN) == 0);
+	memset(key, 0, sizeof(*key));
+	key->sk_attno = packed->column;
+	key->sk_flags = packed->flags;
+	if (!OidIsValid(packed->operator))
+		return;
+	get_op_opfamily_properties(packed->operator,
+							   index->rd_opfamily[packed->column - 1], false,
+							   &strategy, &left, &key->sk_subtype);
+	key->sk_strategy = strategy;
+	if ((packed->flags & SK_ISNULL) == 0)
+		key->sk_argument = skx_condition_packed_value(packed);
+}
+
+/* Returns false if no document can meet all conditions of the arm. */
+static bool
+skx_condition_is_possible(const SkxArm *arm)
+{
+	int			i;
+
+	for (i = 0; i < arm->n; i++)
+		if (arm->conditions[i].kind == SKX_CONDITION_NEVER)
+			return false;
+	return true;
+}
+
+/*
+ * Adds that the text is not NULL if the arm's last condition has a query that
+ * may match texts without words.  A text that is NULL matches no query.
+ */
+static void
+skx_condition_add_not_null(Relation index, SkxArm *arm)
+{
+	const SkxCondition *last = &arm->conditions[arm->n - 1];
+	ScanKeyData key = {SK_ISNULL | SK_SEARCHNOTNULL, 1};
+	bool		any = false;
+	int			i;
+
+	for (i = 0; last->kind == SKX_CONDITION_QUERIES && i < last->n; i++)
+		any |= !tsquery_requires_match(GETQUERY(last->queries[i]));
+	if (any)
+		skx_condition_of_key(index, &key, &arm->conditions[arm->n++]);
+}
+
+/*
+ * Reads the conditions of one arm, of *left that are still to be read.
+ * Returns the first condition of the next arm.
+ */
+static const SkxPackedCondition *
+skx_condition_read_arm(Relation index, const SkxPackedCondition *packed,
+					   int *left, SkxArm *arm)
+{
+	int32		number = packed->arm;
+
+	arm->conditions = palloc(sizeof(SkxCondition) * 2 * *left);
+	arm->n = 0;
+	for (; *left > 0 && packed->arm == number; (*left)--)
+	{
+		ScanKeyData key;
+
+		skx_condition_packed_key(index, packed, &key);
+		skx_condition_of_key(index, &key, &arm->conditions[arm->n++]);
+		skx_condition_add_not_null(index, arm);
+		packed = skx_condition_next_packed(packed);
+	}
+	return packed;
+}
+
+/*
+ * Sets *condition to what the disjunction says of documents of the index,
+ * for which it must have been made.  *condition must be zeroed and of kind
+ * NEVER, and stays NEVER if no document can meet any arm.  A disjunction of
+ * a single condition becomes that condition.  All values must be known.
+ */
+static void
+skx_condition_disjunction(Relation index, Datum argument,
+						  SkxCondition *condition)
+{
+	const SkxDisjunction *disjunction = (SkxDisjunction *)
+		PG_DETOAST_DATUM(argument);
+	const SkxPackedCondition *packed = skx_condition_first_packed(disjunction);
+	int			left = disjunction->n;
+	int			i;
+
+	condition->arms = palloc(sizeof(SkxArm) * Max(left, 1));
+	while (left > 0)
+	{
+		SkxArm	   *arm = &condition->arms[condition->narms];
+
+		packed = skx_condition_read_arm(index, packed, &left, arm);
+		arm->n = skx_condition_join_conditions(arm->conditions, arm->n);
+		if (!skx_condition_is_possible(arm))
+			continue;
+		for (i = 0; i < arm->n; i++)
+			condition->lossy |= arm->conditions[i].lossy;
+		condition->narms++;
+	}
+	if (condition->narms == 1 && condition->arms[0].n == 1)
+		*condition = condition->arms[0].conditions[0];
+	else if (condition->narms > 0)
+		condition->kind = SKX_CONDITION_DISJUNCTION;
+}
+
 /* Sets a condition on the first column, the text. */
 static void
 skx_condition_on_text(Relation index, const ScanKeyData *key, SkxCondition *c)
@@ -434,27 +535,6 @@ skx_condition_of_key(Relation index, const ScanKeyData *key,
 	else
 		skx_condition_on_scalar(index, key, condition);
 	condition->n = skx_column_distinct(condition->lexemes, condition->n);
-}
-
-int
-skx_condition_find(TSVector document, const SkxLexeme *lexeme)
-{
-	const WordEntry *entries = ARRPTR(document);
-	int			low = 0;
-	int			high = document->size;
-
-	while (low < high)
-	{
-		int			middle = (low + high) / 2;
-		SkxLexeme	entry = {STRPTR(document) + entries[middle].pos,
-		entries[middle].len};
-
-		if (skx_column_compare_lexeme(&entry, lexeme) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
 }
 
 /* Returns true if the document has the lexeme. */

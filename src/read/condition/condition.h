@@ -45,7 +45,7 @@ typedef struct SkxCondition
 	SkxArm	   *arms;			/* DISJUNCTION: narms of them */
 } SkxCondition;
 
-/* condition.c : conditions from scan keys, and tests of documents */
+/* condition_value.c : values of arrays and of documents */
 
 /*
  * Takes an array of any element type apart into *elements and *nulls, which
@@ -56,18 +56,20 @@ extern int	skx_condition_elements(Datum argument, Datum **elements,
 								   bool **nulls);
 
 /*
+ * Returns the number of the document's first entry that is not below the
+ * lexeme, or the document's size if all entries are below it.
+ */
+extern int	skx_condition_find(TSVector document, const SkxLexeme *lexeme);
+
+/* condition.c : conditions from scan keys, and tests of documents */
+
+/*
  * Sets *condition to what the scan key says of documents.  A comparison with
  * NULL becomes NEVER.  Raises an error if the strategy of a scalar column is
  * unknown.
  */
 extern void skx_condition_of_key(Relation index, const ScanKeyData *key,
 								 SkxCondition *condition);
-
-/*
- * Returns the number of the document's first entry that is not below the
- * lexeme, or the document's size if all entries are below it.
- */
-extern int	skx_condition_find(TSVector document, const SkxLexeme *lexeme);
 
 /*
  * Returns true if the document, with the lexemes of its values, meets the

@@ -89,8 +89,7 @@ skx_condition_next_packed(const SkxPackedCondition *packed)
 }
 
 /*
- * condition_disjunction.c : makes a disjunction, and turns one into a
- * condition
+ * condition_disjunction.c : makes a disjunction
  *
  * A disjunction is made by skx_condition_pack_begin(), skx_condition_pack()
  * for each condition, and skx_condition_pack_end().
@@ -121,14 +120,5 @@ extern SkxDisjunction *skx_condition_pack_end(StringInfo out, bool exact,
  * passed by reference points into `packed`, and is valid as long as that is.
  */
 extern Datum skx_condition_packed_value(const SkxPackedCondition *packed);
-
-/*
- * Sets *condition to what the disjunction says of documents of the index,
- * for which it must have been made.  *condition must be zeroed and of kind
- * NEVER, and stays NEVER if no document can meet any arm.  A disjunction of
- * a single condition becomes that condition.  All values must be known.
- */
-extern void skx_condition_disjunction(Relation index, Datum argument,
-									  SkxCondition *condition);
 
 #endif							/* SKX_CONDITION_DISJUNCTION_H */
