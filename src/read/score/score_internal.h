@@ -104,31 +104,6 @@ struct SkxStats
  */
 #define SKX_SCORE_MARK_BYTES	(1024 * 1024)
 
-/*
- * score_marks.c : marks, which tell how often pending documents have a word
- *
- * A mark is one byte for a document and a word.
- */
-
-/*
- * Numbers the pending documents of the leaf that count: sets marks and nmarks.
- */
-extern void skx_score_marks_leaf(SkxScoreLeaf *leaf);
-
-/*
- * Returns zeroed marks for one of n words of a query, a byte for each pending
- * document, in stats->lookups.  Returns NULL if the index is not plain, has no
- * pending documents, or has too many.
- */
-extern uint8 *skx_score_marks_make(SkxStats *stats, int n);
-
-/*
- * Sets *at to the index of a pending document in the marks of a word.  Returns
- * false if the document was inserted after the statistics were read.
- */
-extern bool skx_score_marks_at(const SkxScoreLeaf *leaf, int stripe,
-							   uint64 sequence, uint64 *at);
-
 /* score_query.c : returns the marks of a scorer's term, NULL if not kept */
 extern const uint8 *skx_score_word_marks(const SkxScorer *scorer, int term);
 
@@ -137,6 +112,43 @@ extern const uint8 *skx_score_word_marks(const SkxScorer *scorer, int term);
  * not below the lexeme, the number of entries if there is none
  */
 extern int	skx_score_entry(const char *lexeme, int len, TSVector document);
+
+/* score_leaf.c : one index whose documents are counted */
+
+/*
+ * Reads the statistics of a leaf.  Numbers of documents count documents with a
+ * tsvector.  Deleted documents count until a flush or merge leaves them out.
+ */
+extern void skx_score_leaf_pin(SkxStats *stats, SkxScoreLeaf *leaf,
+							   Relation rel);
+
+/*
+ * Returns true if the index is the one that the leaf was read from, and was
+ * not emptied in place.  With same_generation it must have the same
+ * generation, too.
+ */
+extern bool skx_score_leaf_is_same(const SkxScoreLeaf *leaf, Relation rel,
+								   bool same_generation);
+
+/*
+ * Opens an index that is counted with `index`, locked (AccessShareLock) until
+ * the transaction ends.  Returns NULL if it does not exist, is not valid, or
+ * is no index with storage of the same access method.  Returns NULL, too, if
+ * `pinned` is not NULL and the index is another one than that leaf was read
+ * from.
+ */
+extern Relation skx_score_leaf_relation(Oid oid, Relation index,
+										const SkxScoreLeaf *pinned);
+
+/* Returns true if the statistics count pending documents of the leaf. */
+extern bool skx_score_leaf_pending(const SkxScoreLeaf *leaf);
+
+/*
+ * Sets *at to the index of a pending document in the marks of a word.  Returns
+ * false if the document was inserted after the statistics were read.
+ */
+extern bool skx_score_marks_at(const SkxScoreLeaf *leaf, int stripe,
+							   uint64 sequence, uint64 *at);
 
 /* score_leaves.c : the indexes whose documents are counted together */
 
@@ -183,19 +195,6 @@ extern uint64 skx_score_stats_epoch(void);
  */
 extern bool skx_score_stats_current(const SkxStats *stats, uint64 epoch,
 									Snapshot snapshot);
-
-/* Returns true if the statistics count pending documents of the leaf. */
-extern bool skx_score_leaf_pending(const SkxScoreLeaf *leaf);
-
-/*
- * Opens an index that is counted with `index`, locked (AccessShareLock) until
- * the transaction ends.  Returns NULL if it does not exist, is not valid, or
- * is no index with storage of the same access method.  Returns NULL, too, if
- * `pinned` is not NULL and the index is another one than that leaf was read
- * from.
- */
-extern Relation skx_score_leaf_relation(Oid oid, Relation index,
-										const SkxScoreLeaf *pinned);
 
 /*
  * score_terms.c : entries of lexemes that this session has looked up in

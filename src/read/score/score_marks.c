@@ -17,49 +17,6 @@ struct SkxScoreMarks
 	const uint8 *words[FLEXIBLE_ARRAY_MEMBER];
 };
 
-void
-skx_score_marks_leaf(SkxScoreLeaf *leaf)
-{
-	int			i;
-
-	leaf->marks = palloc(sizeof(uint64) * leaf->view->nstripes);
-	leaf->nmarks = 0;
-	for (i = 0; i < leaf->view->nstripes; i++)
-	{
-		uint64		flushed = leaf->view->stripes[i].flushed_through;
-
-		leaf->marks[i] = leaf->nmarks;
-		leaf->nmarks += leaf->last[i] - Min(flushed, leaf->last[i]);
-	}
-}
-
-uint8 *
-skx_score_marks_make(SkxStats *stats, int n)
-{
-	uint64		size = stats->plain ? stats->leaves[0].nmarks : 0;
-
-	if (size == 0 || size > SKX_SCORE_MARK_BYTES / n ||
-		stats->mark_bytes > SKX_SCORE_MARK_BYTES)
-		return NULL;
-	stats->mark_bytes += size;
-	return MemoryContextAllocZero(stats->lookups, size);
-}
-
-bool
-skx_score_marks_at(const SkxScoreLeaf *leaf, int stripe, uint64 sequence,
-				   uint64 *at)
-{
-	uint64		flushed = leaf->view->stripes[stripe].flushed_through;
-
-	Assert(stripe >= 0 && stripe < leaf->view->nstripes);
-	Assert(sequence > flushed);
-	if (sequence > leaf->last[stripe])
-		return false;
-	*at = leaf->marks[stripe] + (sequence - flushed - 1);
-	Assert(*at < leaf->nmarks);
-	return true;
-}
-
 SkxScoreMarks *
 skx_score_marks(const SkxScorer *scorer)
 {

@@ -17,7 +17,7 @@
 
 #include "access/relation.h"
 #include "access/xact.h"
-#include "index/snapshot/snapshot.h"
+#include "index/pending/pending.h"
 #include "lib/ilist.h"
 #include "miscadmin.h"
 #include "read/score/score_internal.h"
@@ -271,83 +271,6 @@ skx_score_copy_xids(const TransactionId *xids, uint32 n)
 }
 
 /* ---- what is counted ---- */
-
-bool
-skx_score_leaf_pending(const SkxScoreLeaf *leaf)
-{
-	int			i;
-
-	for (i = 0; i < leaf->view->nstripes; i++)
-		if (leaf->last[i] > leaf->view->stripes[i].flushed_through)
-			return true;
-	return false;
-}
-
-/*
- * Reads the statistics of a leaf.  Numbers of documents count documents with a
- * tsvector.  Deleted documents count until a flush or merge leaves them out.
- */
-static void
-skx_score_leaf_pin(SkxStats *stats, SkxScoreLeaf *leaf, Relation rel)
-{
-	SkxPendingTotals totals;
-	SkxSource  *source;
-	int			i;
-
-	leaf->oid = RelationGetRelid(rel);
-	leaf->locator = SKX_REL_LOCATOR(rel);
-	leaf->view = skx_manifest_view(rel);
-	leaf->last = palloc(sizeof(uint64) * leaf->view->nstripes);
-	skx_pending_totals(rel, leaf->view, &totals, leaf->last);
-	skx_pending_bind(leaf->view, leaf->last);
-	skx_score_marks_leaf(leaf);
-	stats->ndocs += totals.ndocs - totals.nnull;
-	stats->length += totals.total_length;
-	source = skx_snapshot_open(rel, leaf->view);
-	skx_snapshot_next(source, SKX_SOURCE_ALL);
-	for (i = 0; i < source->nsegments; i++)
-	{
-		const SkxDiskSegment *header = &source->segments[i]->header;
-
-		stats->ndocs += header->ndocs - header->nnull;
-		stats->length += header->total_length;
-	}
-	skx_snapshot_close(source);
-}
-
-/*
- * Returns true if the index is the one that the leaf was read from, and was
- * not emptied in place.  With same_generation it must have the same
- * generation, too.
- */
-static bool
-skx_score_leaf_is_same(const SkxScoreLeaf *leaf, Relation rel,
-					   bool same_generation)
-{
-	SkxDiskMeta meta;
-
-	skx_manifest_meta(rel, &meta);
-	return meta.incarnation == leaf->view->meta.incarnation &&
-		(!same_generation || meta.generation == leaf->view->meta.generation);
-}
-
-Relation
-skx_score_leaf_relation(Oid oid, Relation index, const SkxScoreLeaf *pinned)
-{
-	Relation	rel = try_relation_open(oid, AccessShareLock);
-
-	if (rel == NULL)
-		return NULL;
-	if (rel->rd_rel->relkind == RELKIND_INDEX &&
-		rel->rd_rel->relam == index->rd_rel->relam &&
-		rel->rd_index->indisvalid &&
-		(pinned == NULL ||
-		 (SKX_LOCATOR_EQUALS(pinned->locator, SKX_REL_LOCATOR(rel)) &&
-		  skx_score_leaf_is_same(pinned, rel, false))))
-		return rel;
-	relation_close(rel, NoLock);
-	return NULL;
-}
 
 static void
 skx_score_pin_leaves(SkxStats *stats, Relation index)

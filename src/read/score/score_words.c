@@ -492,6 +492,23 @@ skx_score_find_words(SkxStats *stats, Relation index, SkxScoreSearch *search)
 }
 
 /*
+ * Returns zeroed marks for one of n words of a query, a byte for each pending
+ * document, in stats->lookups.  Returns NULL if the index is not plain, has no
+ * pending documents, or has too many.
+ */
+static uint8 *
+skx_score_marks_make(SkxStats *stats, int n)
+{
+	uint64		size = stats->plain ? stats->leaves[0].nmarks : 0;
+
+	if (size == 0 || size > SKX_SCORE_MARK_BYTES / n ||
+		stats->mark_bytes > SKX_SCORE_MARK_BYTES)
+		return NULL;
+	stats->mark_bytes += size;
+	return MemoryContextAllocZero(stats->lookups, size);
+}
+
+/*
  * Makes words of the terms that the table does not have.  If `keep` is true,
  * they can be put into the table.  Returns false if the table has all terms.
  */

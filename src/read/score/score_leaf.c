@@ -1,0 +1,111 @@
+/*
+ * score_leaf.c
+ *	  One index whose documents are counted, and what of it counts.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "index/snapshot/snapshot.h"
+#include "read/score/score_internal.h"
+
+/*
+ * Numbers the pending documents of the leaf that count: sets marks and nmarks.
+ */
+static void
+skx_score_marks_leaf(SkxScoreLeaf *leaf)
+{
+	int			i;
+
+	leaf->marks = palloc(sizeof(uint64) * leaf->view->nstripes);
+	leaf->nmarks = 0;
+	for (i = 0; i < leaf->view->nstripes; i++)
+	{
+		uint64		flushed = leaf->view->stripes[i].flushed_through;
+
+		leaf->marks[i] = leaf->nmarks;
+		leaf->nmarks += leaf->last[i] - Min(flushed, leaf->last[i]);
+	}
+}
+
+bool
+skx_score_marks_at(const SkxScoreLeaf *leaf, int stripe, uint64 sequence,
+				   uint64 *at)
+{
+	uint64		flushed = leaf->view->stripes[stripe].flushed_through;
+
+	Assert(stripe >= 0 && stripe < leaf->view->nstripes);
+	Assert(sequence > flushed);
+	if (sequence > leaf->last[stripe])
+		return false;
+	*at = leaf->marks[stripe] + (sequence - flushed - 1);
+	Assert(*at < leaf->nmarks);
+	return true;
+}
+
+bool
+skx_score_leaf_pending(const SkxScoreLeaf *leaf)
+{
+	int			i;
+
+	for (i = 0; i < leaf->view->nstripes; i++)
+		if (leaf->last[i] > leaf->view->stripes[i].flushed_through)
+			return true;
+	return false;
+}
+
+void
+skx_score_leaf_pin(SkxStats *stats, SkxScoreLeaf *leaf, Relation rel)
+{
+	SkxPendingTotals totals;
+	SkxSource  *source;
+	int			i;
+
+	leaf->oid = RelationGetRelid(rel);
+	leaf->locator = SKX_REL_LOCATOR(rel);
+	leaf->view = skx_manifest_view(rel);
+	leaf->last = palloc(sizeof(uint64) * leaf->view->nstripes);
+	skx_pending_totals(rel, leaf->view, &totals, leaf->last);
+	skx_pending_bind(leaf->view, leaf->last);
+	skx_score_marks_leaf(leaf);
+	stats->ndocs += totals.ndocs - totals.nnull;
+	stats->length += totals.total_length;
+	source = skx_snapshot_open(rel, leaf->view);
+	skx_snapshot_next(source, SKX_SOURCE_ALL);
+	for (i = 0; i < source->nsegments; i++)
+	{
+		const SkxDiskSegment *header = &source->segments[i]->header;
+
+		stats->ndocs += header->ndocs - header->nnull;
+		stats->length += header->total_length;
+	}
+	skx_snapshot_close(source);
+}
+
+bool
+skx_score_leaf_is_same(const SkxScoreLeaf *leaf, Relation rel,
+					   bool same_generation)
+{
+	SkxDiskMeta meta;
+
+	skx_manifest_meta(rel, &meta);
+	return meta.incarnation == leaf->view->meta.incarnation &&
+		(!same_generation || meta.generation == leaf->view->meta.generation);
+}
+
+Relation
+skx_score_leaf_relation(Oid oid, Relation index, const SkxScoreLeaf *pinned)
+{
+	Relation	rel = try_relation_open(oid, AccessShareLock);
+
+	if (rel == NULL)
+		return NULL;
+	if (rel->rd_rel->relkind == RELKIND_INDEX &&
+		rel->rd_rel->relam == index->rd_rel->relam &&
+		rel->rd_index->indisvalid &&
+		(pinned == NULL ||
+		 (SKX_LOCATOR_EQUALS(pinned->locator, SKX_REL_LOCATOR(rel)) &&
+		  skx_score_leaf_is_same(pinned, rel, false))))
+		return rel;
+	relation_close(rel, NoLock);
+	return NULL;
+}
