@@ -37,6 +37,18 @@ extern SkxQuery *skx_query_compile(TSQuery *queries, int nqueries,
 /* Returns true if no document can match, whatever the index contains. */
 extern bool skx_query_is_empty(const SkxQuery *query);
 
+/*
+ * Returns true if every document matches: there are no tsqueries or
+ * conditions.
+ */
+extern bool skx_query_takes_all(const SkxQuery *query);
+
+/*
+ * Returns true if a document whose text is NULL can match: there are no
+ * tsqueries and no conditions of kind QUERIES.
+ */
+extern bool skx_query_takes_nulls(const SkxQuery *query);
+
 /* query_scan.c : runs a query on one segment, or on one pending document */
 
 /*
@@ -240,18 +252,6 @@ extern const SkxLexeme *skx_query_lexemes(const SkxQuery *query, int *n);
  * labels (a set; 0 for any), true if one may have
  */
 extern bool skx_query_has_term(const SkxTerm *term, uint8 labels);
-
-/*
- * Returns true if every document matches: there are no tsqueries or
- * conditions.
- */
-extern bool skx_query_takes_all(const SkxQuery *query);
-
-/*
- * Returns true if a document whose text is NULL can match: there are no
- * tsqueries and no conditions of kind QUERIES.
- */
-extern bool skx_query_takes_nulls(const SkxQuery *query);
 
 /*
  * Returns true if the query begins on a segment with a pass over many lists,

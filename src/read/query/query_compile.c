@@ -610,6 +610,23 @@ skx_query_require(SkxQuery *query, SkxQueryNode *node, bool on_text,
 		*accepts_none = false;
 }
 
+bool
+skx_query_takes_all(const SkxQuery *query)
+{
+	return query->nqueries == 0 && query->nconditions == 0;
+}
+
+bool
+skx_query_takes_nulls(const SkxQuery *query)
+{
+	int			i;
+
+	for (i = 0; i < query->nconditions; i++)
+		if (query->conditions[i].kind == SKX_CONDITION_QUERIES)
+			return false;
+	return query->nqueries == 0;
+}
+
 SkxQuery *
 skx_query_compile(TSQuery *queries, int nqueries,
 				  const SkxCondition *conditions, int nconditions)

@@ -263,12 +263,6 @@ skx_query_lexemes(const SkxQuery *query, int *n)
 	return query->lexemes;
 }
 
-bool
-skx_query_takes_all(const SkxQuery *query)
-{
-	return query->nqueries == 0 && query->nconditions == 0;
-}
-
 static bool
 skx_query_node_gathers(const SkxQueryNode *node, bool ranges)
 {
@@ -294,17 +288,6 @@ bool
 skx_query_gathers_words(const SkxQuery *query)
 {
 	return skx_query_node_gathers(query->root, false);
-}
-
-bool
-skx_query_takes_nulls(const SkxQuery *query)
-{
-	int			i;
-
-	for (i = 0; i < query->nconditions; i++)
-		if (query->conditions[i].kind == SKX_CONDITION_QUERIES)
-			return false;
-	return query->nqueries == 0;
 }
 
 /*
