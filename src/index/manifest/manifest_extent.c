@@ -24,36 +24,6 @@
 /* A cut of an extent leaves no remainder with fewer pages. */
 #define SKX_EXTENT_LEAST	16
 
-Buffer
-skx_manifest_fresh(Relation rel, BlockNumber block)
-{
-	return ReadBufferExtended(rel, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK,
-							  NULL);
-}
-
-void
-skx_manifest_empty(GenericXLogState *xlog, Buffer buffer, uint64 incarnation,
-				   uint32 npages, BlockNumber previous)
-{
-	SkxPageIdentity id = {incarnation, npages, previous, SKX_PLANE_PENDING};
-
-	Assert(skx_compat_buffer_locked(buffer));
-	skx_disk_page_init((char *)
-					   GenericXLogRegisterBuffer(xlog, buffer,
-												 GENERIC_XLOG_FULL_IMAGE),
-					   &id);
-}
-
-void
-skx_manifest_check_growth(Relation rel, BlockNumber nblocks, uint64 npages)
-{
-	if (npages > MaxBlockNumber - nblocks)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("index \"%s\" cannot grow beyond %u blocks",
-						RelationGetRelationName(rel), MaxBlockNumber)));
-}
-
 /*
  * Returns a page past the allocated part of the file, pinned and locked
  * exclusively.  It must be unused, or be of a root that was written and never

@@ -9,6 +9,7 @@
 #include "access/generic_xlog.h"
 #include "index/manifest/manifest.h"
 #include "index/manifest/manifest_publish.h"
+#include "storage/lock.h"
 
 /* Bytes of the root's stream that fit on one of its pages. */
 #define SKX_ROOT_CAPACITY	(SKX_PAGE_CAPACITY - sizeof(SkxDiskRootPage))
@@ -21,13 +22,13 @@ extern uint32 skx_manifest_root_most(Size size);
 
 /*
  * Returns a page that nothing refers to, pinned and locked exclusively.  Its
- * content is not read from disk and is undefined (manifest_extent.c).
+ * content is not read from disk and is undefined (manifest_grow.c).
  */
 extern Buffer skx_manifest_fresh(Relation rel, BlockNumber block);
 
 /*
  * Registers the buffer, locked exclusively, with a full image for the record,
- * and makes it an empty page of SKX_PLANE_PENDING (manifest_extent.c).  For
+ * and makes it an empty page of SKX_PLANE_PENDING (manifest_grow.c).  For
  * the first page of an extent, npages is the length of the extent, and
  * `previous` is where the owner's extent before it starts.  For other pages
  * they are 0 and InvalidBlockNumber.
@@ -56,7 +57,7 @@ extern bool skx_manifest_refill(Relation rel, uint32 least);
 
 /*
  * Raises ERRCODE_PROGRAM_LIMIT_EXCEEDED if a file of nblocks pages with npages
- * more would have more blocks than a relation can have (manifest_extent.c).
+ * more would have more blocks than a relation can have (manifest_grow.c).
  */
 extern void skx_manifest_check_growth(Relation rel, BlockNumber nblocks,
 									  uint64 npages);
@@ -174,6 +175,25 @@ extern uint64 skx_manifest_wait(Relation heap, const SkxView *view,
  */
 extern uint64 skx_manifest_safexid(const SkxView *view,
 								   const SkxDiskExtent *extent);
+
+/* manifest_lock.c : the locks of operations */
+
+/* Sub-object of the lock of processes that have joined an operation. */
+#define SKX_OPERATION_JOINED(kind)	((kind) + SKX_OPERATION_MERGE)
+
+/* Sets *tag to that of the lock of operations of the kind. */
+extern void skx_manifest_operation_tag(LOCKTAG *tag, Relation rel,
+									   uint32 kind);
+
+/*
+ * Takes the lock of operations of the kind, once no process has joined one.
+ * Returns false if this backend has the lock already.  With `wait` false it
+ * also returns false where it would have to wait.
+ */
+extern bool skx_manifest_operation_lock(Relation rel, uint32 kind, bool wait);
+
+/* Releases the lock of operations of the kind. */
+extern void skx_manifest_operation_unlock(Relation rel, uint32 kind);
 
 /*
  * The draft of a new root: a copy of the present one that is edited until a

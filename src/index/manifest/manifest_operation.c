@@ -1,23 +1,12 @@
 /*
  * manifest_operation.c
  *	  Operations, which are flushes and merges, from begin to end.
- *
- * The lock of an operation is a heavyweight lock on an object: the index, with
- * the operation's kind as sub-object.  (It is no page lock, because none may
- * be held while another is taken.)  A backend that gets the lock knows that
- * operations of the kind in the root have ended without taking back what they
- * reserved.
  */
 #include "postgres.h"
 
 #include "access/xact.h"
-#include "catalog/pg_class.h"
 #include "index/manifest/manifest_internal.h"
-#include "miscadmin.h"
 #include "storage/blkio/blkio.h"
-#include "storage/lmgr.h"
-#include "storage/lock.h"
-#include "support/compat/compat.h"
 #include "support/fault/fault.h"
 #include "utils/rel.h"
 
@@ -35,36 +24,7 @@
  */
 #define SKX_RESERVE_RUN		8
 
-/* Sub-object of the lock of processes that have joined an operation. */
-#define SKX_OPERATION_JOINED(kind)	((kind) + SKX_OPERATION_MERGE)
-
-static void
-skx_manifest_operation_tag(LOCKTAG *tag, Relation rel, uint32 kind)
-{
-	SET_LOCKTAG_OBJECT(*tag, MyDatabaseId, RelationRelationId,
-					   RelationGetRelid(rel), kind);
-}
-
 #ifdef USE_ASSERT_CHECKING
-bool
-skx_manifest_locked(Relation rel, LOCKMODE mode)
-{
-	LOCKTAG		tag;
-
-	SET_LOCKTAG_PAGE(tag, rel->rd_lockInfo.lockRelId.dbId,
-					 rel->rd_lockInfo.lockRelId.relId, SKX_META_BLOCK);
-	return skx_compat_lock_held(&tag, mode);
-}
-
-bool
-skx_manifest_operating(Relation rel, uint32 kind)
-{
-	LOCKTAG		tag;
-
-	skx_manifest_operation_tag(&tag, rel, kind);
-	return skx_compat_lock_held(&tag, ExclusiveLock);
-}
-
 /* Returns how many pages are reserved and not allocated. */
 static uint64
 skx_manifest_operation_pages(const SkxOperation *op)
@@ -90,76 +50,6 @@ skx_manifest_operation_lacks(const SkxOperation *op, BlockNumber block,
 	return true;
 }
 #endif
-
-/*
- * Returns true if no process has joined an operation of the kind.  Processes
- * that have joined one may outlive the first process, and write to the pages
- * that it has reserved.
- */
-static bool
-skx_manifest_operation_alone(Relation rel, uint32 kind, bool wait)
-{
-	LOCKTAG		tag;
-
-	skx_manifest_operation_tag(&tag, rel, SKX_OPERATION_JOINED(kind));
-	if (LockAcquire(&tag, ExclusiveLock, false, !wait) ==
-		LOCKACQUIRE_NOT_AVAIL)
-		return false;
-	LockRelease(&tag, ExclusiveLock, false);
-	return true;
-}
-
-static bool
-skx_manifest_operation_lock(Relation rel, uint32 kind, bool wait)
-{
-	LOCKTAG		tag;
-
-	/* it comes before the metapage's */
-	Assert(!skx_manifest_locked(rel, AccessShareLock));
-	Assert(kind >= SKX_OPERATION_FLUSH && kind <= SKX_OPERATION_MERGE);
-	skx_manifest_operation_tag(&tag, rel, kind);
-	switch (LockAcquire(&tag, ExclusiveLock, false, !wait))
-	{
-		case LOCKACQUIRE_NOT_AVAIL:
-			return false;
-		case LOCKACQUIRE_OK:
-			if (skx_manifest_operation_alone(rel, kind, wait))
-				return true;
-			break;
-		default:
-			/* this backend is in the middle of one */
-			break;
-	}
-	LockRelease(&tag, ExclusiveLock, false);
-	return false;
-}
-
-static void
-skx_manifest_operation_unlock(Relation rel, uint32 kind)
-{
-	LOCKTAG		tag;
-
-	Assert(skx_manifest_operating(rel, kind));
-	skx_manifest_operation_tag(&tag, rel, kind);
-	LockRelease(&tag, ExclusiveLock, false);
-}
-
-bool
-skx_manifest_lock(Relation rel, bool wait)
-{
-	Assert(!skx_manifest_locked(rel, AccessShareLock));
-	if (!wait)
-		return ConditionalLockPage(rel, SKX_META_BLOCK, ExclusiveLock);
-	LockPage(rel, SKX_META_BLOCK, ExclusiveLock);
-	return true;
-}
-
-void
-skx_manifest_unlock(Relation rel)
-{
-	Assert(skx_manifest_locked(rel, ExclusiveLock));
-	UnlockPage(rel, SKX_META_BLOCK, ExclusiveLock);
-}
 
 /*
  * Drops reservations of operations of the kind that have ended.  The caller

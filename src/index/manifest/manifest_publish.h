@@ -120,6 +120,8 @@ extern SkxOperation *skx_manifest_join(Relation rel, const SkxOperation *first,
 /* Ends what skx_manifest_join() began, and frees op. */
 extern void skx_manifest_leave(SkxOperation *op);
 
+/* manifest_lock.c : the heavyweight lock on the metapage */
+
 /*
  * Takes the heavyweight lock on the metapage.  Returns false if it is not free
  * and `wait` is false.
