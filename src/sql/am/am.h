@@ -56,10 +56,21 @@ typedef struct SkxOptions
 #define SKX_DEFAULT_WEIGHT		1.0
 #define SKX_DEFAULT_WEIGHTS		"{1, 1, 1, 1}"
 
-/* am_handler.c */
+/* am_index.c : which indexes are of this access method */
+
+struct SkxRef;
 
 /* Returns true if the open relation is an index of this access method. */
 extern bool skx_am_is_ours(Relation index);
+
+/*
+ * Opens the index that a reference names, for use with a scorer.  The caller
+ * closes it and keeps the AccessShareLock that this takes.  Raises an error if
+ * the index does not exist or is not a skipidx index.  Unless a plan made the
+ * reference, it also raises one if the user lacks the rights that
+ * skx_score_check_rights() asks for.
+ */
+extern Relation skx_am_open_bound(const struct SkxRef *ref);
 
 /* am_options.c : storage parameters */
 
@@ -198,19 +209,6 @@ extern void skxinitparallelscan(void *target);
 
 /* amparallelrescan: sets that shared memory back for a rescan. */
 extern void skxparallelrescan(IndexScanDesc scan);
-
-/* am_ranked.c */
-
-struct SkxRef;
-
-/*
- * Opens the index that a reference names, for use with a scorer.  The caller
- * closes it and keeps the AccessShareLock that this takes.  Raises an error if
- * the index does not exist or is not a skipidx index.  Unless a plan made the
- * reference, it also raises one if the user lacks the rights that
- * skx_score_check_rights() asks for.
- */
-extern Relation skx_am_open_bound(const struct SkxRef *ref);
 
 /* am_cost.c : opens the index of a path and calls cost/ with it */
 

@@ -68,12 +68,6 @@ skx_am_property(Oid index, int column, IndexAMProperty property,
 	return true;
 }
 
-bool
-skx_am_is_ours(Relation index)
-{
-	return index->rd_indam != NULL && index->rd_indam->ambuild == skxbuild;
-}
-
 Datum
 skipidx_handler(PG_FUNCTION_ARGS)
 {

@@ -25,27 +25,6 @@ typedef struct SkxRanked
 	const SkxTopkHit *hits;		/* those in so->tids */
 } SkxRanked;
 
-Relation
-skx_am_open_bound(const SkxRef *ref)
-{
-	Relation	rel = try_relation_open(ref->index, AccessShareLock);
-
-	if (rel == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("index with OID %u, by which rows were to be ranked, does not exist",
-						ref->index),
-				 errhint("It may have been dropped since the query began; try again.")));
-	if (!skx_am_is_ours(rel))
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is not a skipidx index",
-						RelationGetRelationName(rel))));
-	if (ref->maker != SKX_REF_PLAN)
-		skx_score_check_rights(rel);
-	return rel;
-}
-
 /*
  * Returns the frozen statistics of a token, or of a scan by several processes;
  * NULL if there are none.

@@ -1,0 +1,35 @@
+/*
+ * am_index.c
+ *	  Tells the indexes of this access method from others.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "sql/am/am_scan.h"
+
+bool
+skx_am_is_ours(Relation index)
+{
+	return index->rd_indam != NULL && index->rd_indam->ambuild == skxbuild;
+}
+
+Relation
+skx_am_open_bound(const SkxRef *ref)
+{
+	Relation	rel = try_relation_open(ref->index, AccessShareLock);
+
+	if (rel == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("index with OID %u, by which rows were to be ranked, does not exist",
+						ref->index),
+				 errhint("It may have been dropped since the query began; try again.")));
+	if (!skx_am_is_ours(rel))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a skipidx index",
+						RelationGetRelationName(rel))));
+	if (ref->maker != SKX_REF_PLAN)
+		skx_score_check_rights(rel);
+	return rel;
+}
