@@ -9,23 +9,6 @@
 #include "postgres.h"
 
 #include "answer/topk/topk_internal.h"
-#include "miscadmin.h"
-#include "utils/timestamp.h"
-
-bool
-skx_topk_is_spent(SkxTopkRun *run, uint32 doc)
-{
-	SkxTopk    *topk = run->topk;
-
-	CHECK_FOR_INTERRUPTS();
-	if (topk->deadline == 0 || topk->stopped)
-		return topk->stopped;
-	if (GetCurrentTimestamp() < topk->deadline)
-		return false;
-	topk->stopped = true;
-	skx_topk_left(topk, run->segment, doc);
-	return true;
-}
 
 bool
 skx_topk_tick(SkxTopkRun *run, uint32 doc)
@@ -401,32 +384,6 @@ skx_topk_batch_match(SkxTopkRun *run)
 		skx_topk_batch_ask(run);
 	if (run->n > 0)
 		run->n = skx_segment_drop_deleted(run->seg, run->docs, run->n);
-}
-
-/*
- * If candidates do not ascend, a document with the sum of the worst hit may
- * still come before that hit.  So the threshold is not above that sum then.
- */
-void
-skx_topk_batch_need(SkxTopkRun *run)
-{
-	int			segment = run->unordered ? SKX_TOPK_NO_SEGMENT : run->segment;
-
-	run->need = Max(skx_topk_hits_need(&run->topk->hits, segment),
-					run->topk->reached);
-}
-
-void
-skx_topk_batch_hit(SkxTopkRun *run, uint32 doc, int32 sum)
-{
-	SkxHit		hit = {sum, run->segment, doc};
-
-	if (sum < run->need)
-		return;
-	skx_topk_hits_add(run->topk, &hit);
-	if (run->topk->share != NULL && !run->topk->has_after)
-		skx_topk_share_hit(run->topk, sum);
-	skx_topk_batch_need(run);
 }
 
 /*

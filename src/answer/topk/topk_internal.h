@@ -194,7 +194,7 @@ typedef struct SkxTopkPairs
 extern void skx_topk_sort(SkxTopkPairs *pairs, SkxTopkPairs *spare,
 						  uint32 most);
 
-/* topk_scan.c : a search as a whole */
+/* topk_wanted.c : how many rows a search looks for */
 
 /*
  * Limits a number of rows to that whose memory fits into work_mem.  Returns
@@ -204,14 +204,6 @@ extern int	skx_topk_most(uint64 rows);
 
 /* Enlarges topk->out to a capacity of n rows.  Does not keep its content. */
 extern void skx_topk_make_out(SkxTopk *topk, int n);
-
-/*
- * Returns true if the prefix of a scored term, with the same labels, is one
- * of topk->split.prefixes: required by the filter, or an alternative of a
- * disjunction.
- */
-extern bool skx_topk_requires_prefix(const SkxTopk *topk,
-									 const SkxScoreTerm *scored);
 
 /*
  * Returns the number of rows that the next search has to find, if so many
@@ -349,25 +341,15 @@ extern void skx_topk_batch_place(const SkxTopkRun *run, SkxTopkList *l,
 								 int at);
 
 /*
- * Makes a hit of a document, unless its sum is below the threshold, and
- * raises the threshold.
- */
-extern void skx_topk_batch_hit(SkxTopkRun *run, uint32 doc, int32 sum);
-
-/* Sets the threshold run->need from the hits and topk->reached. */
-extern void skx_topk_batch_need(SkxTopkRun *run);
-
-/*
- * Reports in a NOTICE, and in topk->work, that the budget was spent at a
- * document of a segment.
- */
-extern void skx_topk_left(SkxTopk *topk, int segment, uint32 doc);
-
-/*
  * Counts a window, exchanges the threshold with other processes if there are
  * any, and then does as skx_topk_is_spent().
  */
 extern bool skx_topk_tick(SkxTopkRun *run, uint32 doc);
+
+/* topk_budget.c : the time that a search may take */
+
+/* Returns true if skipidx.search_budget limits searches. */
+extern bool skx_topk_is_budgeted(void);
 
 /*
  * Serves interrupts.  Returns true if the budget is spent, which ends the
@@ -519,16 +501,39 @@ extern void skx_topk_share_hit(SkxTopk *topk, int32 sum);
  */
 extern void skx_topk_share_meet(SkxTopkRun *run);
 
-/* topk_scan.c */
-
-/* Returns true if skipidx.search_budget limits searches. */
-extern bool skx_topk_is_budgeted(void);
+/* hits of a run, and the threshold that they raise */
 
 /*
- * Returns true if a search may begin on each part of a segment by gathering
- * many posting lists of the filter.
+ * Sets the threshold run->need from the hits and topk->reached.
+ *
+ * If candidates do not ascend, a document with the sum of the worst hit may
+ * still come before that hit.  So the threshold is not above that sum then.
  */
-extern bool skx_topk_gathers(const SkxScorer *scorer, const SkxQuery *filter);
+static inline void
+skx_topk_batch_need(SkxTopkRun *run)
+{
+	int			segment = run->unordered ? SKX_TOPK_NO_SEGMENT : run->segment;
+
+	run->need = Max(skx_topk_hits_need(&run->topk->hits, segment),
+					run->topk->reached);
+}
+
+/*
+ * Makes a hit of a document, unless its sum is below the threshold, and
+ * raises the threshold.
+ */
+static inline void
+skx_topk_batch_hit(SkxTopkRun *run, uint32 doc, int32 sum)
+{
+	SkxHit		hit = {sum, run->segment, doc};
+
+	if (sum < run->need)
+		return;
+	skx_topk_hits_add(run->topk, &hit);
+	if (run->topk->share != NULL && !run->topk->has_after)
+		skx_topk_share_hit(run->topk, sum);
+	skx_topk_batch_need(run);
+}
 
 /* topk_memory.c : reuses the memory contexts of an earlier search */
 

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "answer/topk/topk_internal.h"
+#include "answer/topk/topk_words.h"
 #include "format/disk/disk_dict.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"

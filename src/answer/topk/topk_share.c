@@ -9,8 +9,8 @@
 #include "postgres.h"
 
 #include "access/parallel.h"
-#include "answer/topk/topk_internal.h"
 #include "answer/topk/topk_share.h"
+#include "answer/topk/topk_words.h"
 #include "utils/memutils.h"
 
 /* Number of classes of sums, by which hits of all processes are counted. */

@@ -1,0 +1,197 @@
+/*
+ * topk_words.c
+ *	  Relates the words of the ranking query to the filter.
+ */
+#include "postgres.h"
+
+#include "answer/topk/topk_words.h"
+#include "miscadmin.h"
+
+/*
+ * Returns the term of a lexeme, or NULL. Searches the terms from number `low`
+ * to `high` of the scorer, which ascend: its words, or its prefixes.
+ */
+static const SkxScoreTerm *
+skx_topk_term_of(const SkxScorer *scorer, int low, int high,
+				 const SkxLexeme *lexeme)
+{
+	CHECK_FOR_INTERRUPTS();
+	while (low <= high)
+	{
+		int			middle = low + (high - low) / 2;
+		const SkxScoreTerm *term = &scorer->terms[middle];
+		SkxLexeme	word = {term->lexeme, term->len};
+		int			cmp = skx_column_compare_lexeme(&word, lexeme);
+
+		if (cmp == 0)
+			return term;
+		if (cmp < 0)
+			low = middle + 1;
+		else
+			high = middle - 1;
+	}
+	return NULL;
+}
+
+/*
+ * Returns true if a required lexeme is a scored word, which has any labels or
+ * exactly `labels`.
+ */
+static bool
+skx_topk_is_word(const SkxTopk *topk, const SkxQueryRequired *required,
+				 uint8 labels)
+{
+	const SkxScorer *scorer = topk->scorer;
+	int			nfilter;
+	const SkxLexeme *lexeme = skx_query_lexemes(topk->request.filter,
+												&nfilter) + required->lexeme;
+	const SkxScoreTerm *term = skx_topk_term_of(scorer, 0, scorer->nplain - 1,
+												lexeme);
+
+	return term != NULL && (term->labels == 0 || term->labels == labels);
+}
+
+int
+skx_topk_compare_prefixes(const void *a, const void *b)
+{
+	const SkxQueryWord *x = a;
+	const SkxQueryWord *y = b;
+	SkxLexeme	first = {x->lexeme, x->len};
+	SkxLexeme	second = {y->lexeme, y->len};
+	int			cmp = skx_column_compare_lexeme(&first, &second);
+
+	CHECK_FOR_INTERRUPTS();
+	return cmp != 0 ? cmp : (int) x->labels - (int) y->labels;
+}
+
+/* split.prefixes ascend. */
+bool
+skx_topk_requires_prefix(const SkxTopk *topk, const SkxScoreTerm *scored)
+{
+	SkxQueryWord key = {0};
+
+	key.lexeme = scored->lexeme;
+	key.len = scored->len;
+	key.labels = scored->labels;
+	return topk->split.nprefixes > 0 &&
+		bsearch(&key, topk->split.prefixes, topk->split.nprefixes,
+				sizeof(SkxQueryWord), skx_topk_compare_prefixes) != NULL;
+}
+
+/*
+ * Relates the words to a filter that is a disjunction.  If it has all of the
+ * words, each document with a word matches.
+ */
+static void
+skx_topk_relate_any(SkxTopk *topk)
+{
+	const SkxScorer *scorer = topk->scorer;
+	int			found = 0;
+	int			prefixes = 0;
+	int			i;
+
+	for (i = 0; i < topk->split.nrequired; i++)
+		found += skx_topk_is_word(topk, &topk->split.required[i], 0);
+	for (i = scorer->nplain; i < scorer->nterms; i++)
+		prefixes += skx_topk_requires_prefix(topk, &scorer->terms[i]);
+	topk->words_match = found + prefixes == scorer->nterms;
+	topk->scored_only = found == topk->split.nrequired;
+	topk->split.nrequired = 0;
+	topk->split.nprefixes = 0;
+}
+
+/*
+ * Returns the ranked words, ascending and each once.  Terms of the scorer
+ * ascend, too, but repeat a word that has several sets of labels.
+ */
+static SkxLexeme *
+skx_topk_scored_words(const SkxScorer *scorer, int *nwords)
+{
+	SkxLexeme  *words = palloc_extended(sizeof(SkxLexeme) *
+										((Size) scorer->nplain + 1),
+										MCXT_ALLOC_HUGE);
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < scorer->nplain; i++)
+	{
+		SkxLexeme	word = {scorer->terms[i].lexeme, scorer->terms[i].len};
+
+		if (n == 0 || skx_column_compare_lexeme(&words[n - 1], &word) != 0)
+			words[n++] = word;
+	}
+	*nwords = n;
+	return words;
+}
+
+bool
+skx_topk_gathers(const SkxScorer *scorer, const SkxQuery *filter)
+{
+	const SkxQuery *rest;
+	SkxLexeme  *words;
+	int			n;
+
+	if (!skx_query_gathers(filter))
+		return false;
+	if (scorer->nplain < scorer->nterms)
+		return true;
+	words = skx_topk_scored_words(scorer, &n);
+	rest = skx_query_of_words(filter, words, n);
+	return rest != NULL && skx_query_gathers(rest);
+}
+
+void
+skx_topk_take_words(SkxTopk *topk)
+{
+	const SkxScorer *scorer = topk->scorer;
+	SkxLexeme  *words;
+	int			n;
+
+	topk->rest_of_words = unconstify(SkxQuery *, topk->request.filter);
+	if (scorer->nplain < scorer->nterms)
+		return;
+	words = skx_topk_scored_words(scorer, &n);
+	topk->rest_of_words = skx_query_of_words(topk->request.filter, words, n);
+	if (topk->split.rest != NULL)
+		topk->split.rest = skx_query_of_words(topk->split.rest, words, n);
+}
+
+void
+skx_topk_relate(SkxTopk *topk)
+{
+	int			i;
+
+	if (skx_query_takes_all(topk->request.filter))
+	{
+		topk->words_match = true;
+		return;
+	}
+	if (topk->split.any)
+	{
+		skx_topk_relate_any(topk);
+		return;
+	}
+	for (i = 0; i < topk->split.nrequired; i++)
+	{
+		const SkxQueryRequired *r = &topk->split.required[i];
+
+		if (skx_topk_is_word(topk, r, r->labels))
+			topk->scored_only = true;
+	}
+	if (topk->split.nprefixes > 0)
+		topk->scored_only = true;
+	topk->primes = topk->scored_only && topk->split.nprefixes == 0 && topk->split.nrequired == 1 &&
+		topk->split.rest == NULL && topk->scorer->nterms == 1 &&
+		topk->split.required[0].labels == 0;
+}
+
+bool
+skx_topk_knows_prefix(const SkxQueryWord *prefix, void *arg)
+{
+	const SkxScorer *scorer = arg;
+	SkxLexeme	lexeme = {prefix->lexeme, prefix->len};
+	const SkxScoreTerm *term = skx_topk_term_of(scorer, scorer->nplain,
+												scorer->nterms - 1, &lexeme);
+
+	return term != NULL && term->labels == prefix->labels;
+}
