@@ -121,7 +121,7 @@ extern void skx_plan_correct_rows(PlannerInfo *root, RelOptInfo *rel,
 /* Returns true if the index is a skipidx index. */
 extern bool skx_plan_is_ours(const IndexOptInfo *index);
 
-/* plan_clause.c : conditions of a table as conditions of an index */
+/* plan_column.c : a column of an index in conditions */
 
 /* A column of an index that a condition is matched with. */
 typedef struct SkxIndexColumn
@@ -159,6 +159,21 @@ extern RestrictInfo *skx_plan_null_test(const SkxIndexColumn *key,
 										NullTestType type);
 
 /*
+ * Returns the table's column or the expression in a column (from 0) of the
+ * index.
+ */
+extern Node *skx_plan_column_expr(const IndexOptInfo *index, int column);
+
+/*
+ * Returns true if the index may return rows that fail the condition on its
+ * column (from 0), so that rows must be tested.
+ */
+extern bool skx_plan_may_recheck(const IndexOptInfo *index, int column,
+								 const Expr *qual);
+
+/* plan_quals.c : conditions of a table as conditions of one column */
+
+/*
  * Returns what a condition asks of the first column that it applies to, as
  * RestrictInfos that are all to be met.  Sets key->column to that column.
  * *lossy becomes true if rows that meet them may fail the condition.  Returns
@@ -166,6 +181,8 @@ extern RestrictInfo *skx_plan_null_test(const SkxIndexColumn *key,
  */
 extern List *skx_plan_first_quals(SkxIndexColumn *key, RestrictInfo *rinfo,
 								  bool *lossy);
+
+/* plan_clause.c : conditions of a table as conditions of an index */
 
 /*
  * Returns a condition as one of the index, or as one that it implies, which
@@ -199,12 +216,6 @@ extern List *skx_plan_index_clauses(PlannerInfo *root,
  * the server does not match with an index.
  */
 extern bool skx_plan_takes_more(IndexOptInfo *index, List *clauses);
-
-/*
- * Returns the table's column or the expression in a column (from 0) of the
- * index.
- */
-extern Node *skx_plan_column_expr(const IndexOptInfo *index, int column);
 
 /* plan_arrays.c : conditions on columns of arrays */
 

@@ -300,7 +300,10 @@ extern void skx_plan_add_rivals(PlannerInfo *root, RelOptInfo *output);
  */
 extern void skx_plan_count_init(void);
 
-/* plan_count.c, for counts of rows, of values and of columns */
+/*
+ * plan_exact.c : scans that find exactly the rows that meet all conditions,
+ * and counts of these rows
+ */
 
 /*
  * Returns the column if `expr` is `count` of a column of the table, else
@@ -325,11 +328,12 @@ extern IndexPath *skx_plan_by_all(PlannerInfo *root,
 								  IndexOptInfo *index);
 
 /*
- * Returns true if the index may return rows that fail the condition on its
- * column (from 0), so that rows must be tested.
+ * Fills in the IndexClauses of the table's conditions.  Returns false if the
+ * index does not answer all of them.  Those that it answers alone become
+ * exact, so that no row is tested.
  */
-extern bool skx_plan_may_recheck(const IndexOptInfo *index, int column,
-								 const Expr *qual);
+extern bool skx_plan_all_clauses(PlannerInfo *root, IndexOptInfo *index,
+								 List **clauses);
 
 /*
  * Returns true if the scan finds exactly the rows that meet its conditions,
@@ -369,7 +373,7 @@ extern void skx_plan_add_facets(PlannerInfo *root, RelOptInfo *input,
 extern void skx_plan_add_distinct(PlannerInfo *root, RelOptInfo *input,
 								  RelOptInfo *output);
 
-/* plan_paths.c : paths that are compared again, and parallel ones */
+/* plan_offer.c : paths that are compared again, and parallel ones */
 
 /*
  * Cost from which searches and counts are divided among several processes,

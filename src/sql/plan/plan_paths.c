@@ -158,30 +158,6 @@ skx_plan_add_unordered(PlannerInfo *root, RelOptInfo *rel)
 
 /* ---- costs that change ---- */
 
-void
-skx_plan_take_paths(RelOptInfo *rel, List **paths, List **partial)
-{
-	*paths = rel->pathlist;
-	*partial = rel->partial_pathlist;
-	rel->pathlist = NIL;
-	rel->partial_pathlist = NIL;
-}
-
-void
-skx_plan_offer_paths(RelOptInfo *rel, List *paths, List *partial)
-{
-	ListCell   *lc;
-
-	foreach(lc, paths)
-	{
-		add_path(rel, lfirst(lc));
-	}
-	foreach(lc, partial)
-	{
-		add_partial_path(rel, lfirst(lc));
-	}
-}
-
 /* Returns true if one of the conditions is a disjunction. */
 static bool
 skx_plan_has_or(const RelOptInfo *rel)
@@ -331,52 +307,6 @@ skx_plan_wrap(PlannerInfo *root, RelOptInfo *rel, Path *path)
 	custom->custom_paths = list_make1(path);
 	custom->methods = &skx_plan_path_methods;
 	return (Path *) custom;
-}
-
-/* The formula is that of costsize.c: the leader also has to gather rows. */
-double
-skx_plan_processes(int workers)
-{
-	return workers + (parallel_leader_participation ?
-					  Max(1 - 0.3 * workers, 0) : 0);
-}
-
-bool
-skx_plan_is_worth(Cost cost, double times)
-{
-	return cost >= times * parallel_setup_cost;
-}
-
-CustomPath *
-skx_plan_shared(RelOptInfo *rel, const CustomPath *whole, Cost divided,
-				double pages)
-{
-	int			workers = compute_parallel_worker(rel, -1, pages,
-												  max_parallel_workers_per_gather);
-	CustomPath *partial;
-	ListCell   *lc;
-
-	foreach(lc, whole->custom_paths)
-	{
-		const IndexPath *path = lfirst_node(IndexPath, lc);
-
-		/* each process would gather the bits for itself */
-		if (skx_plan_may_gather(path->indexinfo, path->indexclauses,
-								path->indexorderbys == NIL ? NULL :
-								linitial_node(OpExpr, path->indexorderbys)))
-			return NULL;
-	}
-	if (workers <= 0)
-		return NULL;
-	partial = makeNode(CustomPath);
-	*partial = *whole;
-	divided -= divided / skx_plan_processes(workers);
-	partial->path.parallel_aware = true;
-	partial->path.parallel_safe = true;
-	partial->path.parallel_workers = workers;
-	partial->path.startup_cost -= divided;
-	partial->path.total_cost -= divided;
-	return partial;
 }
 
 /*
