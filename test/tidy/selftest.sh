@@ -239,6 +239,33 @@ sed -i 's/^    low : first/    gone low : first/' src/read/maint/README.md
 expect order 'the order names read/maint/maint_gone.c'
 sed -i 's/^    high : second/    high low : second/' src/read/maint/README.md
 expect order 'low stands twice'
+# Without an order, a circle is found, however long.
+call_on() {	# call_on FILE OTHER: makes FILE, whose function calls that of OTHER
+	printf '#include "postgres.h"\n\nint\nskx_query_%s(int a)\n{\n\treturn skx_query_%s(a);\n}\n' $1 $2 |
+		source_file src/read/query/query_$1.c
+}
+call_on get put
+call_on put get
+expect order 'query_get.c:[0-9]*: skx_query_put() is of read/query/query_put.c, which calls back'
+call_on get put
+call_on put take
+call_on take get
+expect order 'query_take.c:[0-9]*: skx_query_get() is of read/query/query_get.c, which calls back'
+call_on iter open
+call_on open put
+call_on put iter
+expect order 'query_open.c:[0-9]*: skx_query_put() is of read/query/query_put.c, which calls back'
+call_on iter get
+expect order 'query_iter.c: is recursive here, but in no circle'
+call_on put get
+call_on take put
+call_on iter open
+call_on open iter
+if output=$(sh "$here/order.sh" "$tree" 2>&1); then passed=$((passed + 1)); else
+	echo "selftest: order refuses the circle that it knows: $output"
+	failed=$((failed + 1))
+fi
+sound_tree
 rm src/read/maint/README.md
 expect docs 'src/read/maint/ has no README.md'
 sed -i 's/query_get\.c/query_fetch.c/' src/read/query/query_get.c
