@@ -5,9 +5,8 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "miscadmin.h"
+#include "read/estimate/estimate.h"
 #include "read/query/query_internal.h"
 
 /*
@@ -15,31 +14,6 @@
  * than SKX_LEAD_PHRASE times as much to go through.
  */
 #define SKX_LEAD_PHRASE		4
-
-/*
- * Words that follow each other are fewer than words that occur together.  The
- * expected number of documents is divided by SKX_LEAD_PAIR for the first two
- * words of a phrase, and by SKX_LEAD_MORE for each further one
- * (sql/cost/cost_model.c).
- */
-#define SKX_LEAD_PAIR		8
-#define SKX_LEAD_MORE		2
-
-/*
- * The work of single steps in ns, measured on a million passages in memory.
- * Of 300 conjunctions of two or three words, 95 in a hundred take at most 8
- * us, or 15 %, more than the faster way.  All together take 1.02 times as
- * long.
- */
-#define SKX_LEAD_POSTING	1.5 /* a posting of the list that generates */
-#define SKX_LEAD_ASKED		5.5 /* a document that a list filters */
-#define SKX_LEAD_SUBBLOCK	70.0	/* a sub-block decoded to filter */
-#define SKX_LEAD_BITSET		40.0	/* a sub-block of bits tested to filter */
-#define SKX_LEAD_BITSETS	4	/* lists have bits if more than one in this
-								 * many documents is in them */
-#define SKX_LEAD_BIT		3.0 /* a document that a bitmap filters */
-#define SKX_LEAD_FILLED		0.5 /* a posting that is put into a window */
-#define SKX_LEAD_WINDOW		60.0	/* a window, for each list */
 
 static int
 skx_query_rank(const SkxIter *it)
@@ -137,19 +111,30 @@ skx_query_lead(SkxIter *it)
 	skx_query_lead_by_phrase(it);
 }
 
+/*
+ * Returns the list or the bitmap of an iterator as a set.  It is empty if the
+ * iterator has neither.  Keys are tested of what other clauses leave, whichever
+ * way these go, and are not counted.
+ */
+static SkxEstimate
+skx_query_leaf(const SkxIter *it)
+{
+	double		ndocs = it->seg->header.ndocs;
+
+	if (it->range != NULL)
+		return skx_estimate_bits(it->cost, ndocs);
+	return skx_estimate_word(it->kind == SKX_NODE_TERM ? it->cost : 0, ndocs);
+}
+
 double
 skx_query_work_asked(const SkxIter *it, double docs)
 {
-	double		work = it->range != NULL ? docs * SKX_LEAD_BIT : 0;
-	double		each = it->cost > it->seg->header.ndocs / SKX_LEAD_BITSETS ?
-		SKX_LEAD_BITSET : SKX_LEAD_SUBBLOCK;
+	SkxEstimate leaf = skx_query_leaf(it);
+	double		work = skx_estimate_asked(&leaf, docs, 1);
 	int			i;
 
 	check_stack_depth();
 	CHECK_FOR_INTERRUPTS();
-	if (it->kind == SKX_NODE_TERM)
-		work += docs * SKX_LEAD_ASKED +
-			Min(docs, (double) it->cost / SKX_SUBBLOCK) * each;
 	for (i = 0; i < it->nchildren; i++)
 	{
 		const SkxIter *child = it->children[i];
@@ -164,30 +149,14 @@ skx_query_work_asked(const SkxIter *it, double docs)
 double
 skx_query_work_filled(const SkxIter *it)
 {
-	double		windows = (double) it->seg->header.ndocs / SKX_QUERY_BATCH;
-	double		work = it->range != NULL || it->kind == SKX_NODE_TERM ?
-		windows * SKX_LEAD_WINDOW : 0;
+	double		work = skx_query_leaf(it).fill;
 	int			i;
 
 	check_stack_depth();
 	CHECK_FOR_INTERRUPTS();
-	if (it->kind == SKX_NODE_TERM)
-		work += it->cost * SKX_LEAD_FILLED;
 	for (i = 0; i < it->nchildren; i++)
 		work += skx_query_work_filled(it->children[i]);
 	return work;
-}
-
-/*
- * Returns the expected share of the windows that have documents, if `docs`
- * documents are spread at random.
- */
-static double
-skx_query_windows_met(const SkxIter *it, double docs)
-{
-	double		windows = (double) it->seg->header.ndocs / SKX_QUERY_BATCH;
-
-	return windows < 1 ? 1 : 1 - exp(-docs / windows);
 }
 
 /*
@@ -199,10 +168,10 @@ static void
 skx_query_work_both(const SkxIter *it, double *asked, double *filled)
 {
 	double		docs = it->children[0]->cost;
-	double		met = skx_query_windows_met(it, docs);
+	double		met = skx_estimate_windows_met(docs, it->seg->header.ndocs);
 	int			i;
 
-	*asked = docs * SKX_LEAD_POSTING;
+	*asked = docs * SKX_ESTIMATE_POSTING;
 	*filled = skx_query_work_filled(it->children[0]);
 	for (i = 1; i < it->nchildren; i++)
 	{
@@ -243,7 +212,7 @@ skx_query_work(const SkxIter *it)
 		return skx_query_work_filled(it);
 	if (it->kind != SKX_NODE_AND || it->npositive == 0 ||
 		!it->children[0]->cheap)
-		return it->steps * SKX_LEAD_POSTING;
+		return it->steps * SKX_ESTIMATE_POSTING;
 	skx_query_work_both(it, &asked, &filled);
 	return Min(asked, filled);
 }
@@ -255,35 +224,31 @@ skx_query_is_less_asked(const SkxIter *it, const SkxIter *largest, double docs)
 
 	if (it->nchildren == 2)
 		filled += skx_query_work_filled(it->children[it->children[0] == largest]);
-	return docs * SKX_LEAD_POSTING +
+	return docs * SKX_ESTIMATE_POSTING +
 		skx_query_work_asked(largest, docs) < filled;
 }
 
 /*
  * Returns the expected number of matches of a phrase; `all` is the conjunction
- * of its words.  Words that follow each other are not independent, so the
- * number of documents with all words is estimated as in sql/cost/cost_model.c.
+ * of its words, the rarest first.
  */
 static double
 skx_query_likely_phrase(const SkxIter *all)
 {
-	double		ndocs = all->seg->header.ndocs;
-	double		rarest = ndocs;
-	double		likely = ndocs / SKX_LEAD_PAIR;
+	double		likely;
 	int			i;
 
-	if (all->kind != SKX_NODE_AND)
-		return skx_query_likely(all) / SKX_LEAD_PAIR;
-	for (i = 0; i < all->npositive; i++)
+	if (all->kind != SKX_NODE_AND || all->npositive == 0)
+		return skx_estimate_following(skx_query_likely(all), false);
+	likely = skx_query_likely(all->children[0]);
+	for (i = 1; i < all->npositive; i++)
 	{
-		double		one = skx_query_likely(all->children[i]);
-
-		rarest = Min(rarest, one);
-		likely *= sqrt(one / ndocs);
-		if (i > 1)
-			likely /= SKX_LEAD_MORE;
+		likely = skx_estimate_together(likely,
+									   skx_query_likely(all->children[i]),
+									   all->seg->header.ndocs);
+		likely = skx_estimate_following(likely, i > 1);
 	}
-	return likely * sqrt(rarest / ndocs);
+	return likely;
 }
 
 double

@@ -64,6 +64,9 @@ extern void skx_cost_estimate(PlannerInfo *root, IndexPath *path,
 extern double skx_cost_share(PlannerInfo *root, const SkxCostIndex *index,
 							 Node *clause, int column, double score);
 
+/* Returns what the planner charges for a time in ns, all in memory. */
+extern Cost skx_cost_time(double ns);
+
 /* Returns the average number of words of a document. */
 extern double skx_cost_length(PlannerInfo *root, Relation index);
 

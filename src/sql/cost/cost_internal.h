@@ -91,7 +91,7 @@ typedef struct SkxCosting
 								 * phrase */
 	Cost		charged;		/* cost of gathering bits, which disjunctions
 								 * tell */
-	double		gathered;		/* work before the first row for the lists of
+	double		gathered;		/* ns before the first row for the lists of
 								 * prefixes */
 	double		gathered_pages; /* pages that are read for that */
 	bool		read;			/* `terms` and `segment_docs` are set */
@@ -109,7 +109,7 @@ typedef struct SkxCosting
 typedef struct SkxCostScan
 {
 	double		lookups;		/* words that are looked up */
-	double		work[2];		/* in units of cpu_operator_cost */
+	double		work[2];		/* in ns */
 	double		pages[2];		/* pages of posting lists that are read */
 	double		listed;			/* pages in these lists, at least `pages` */
 	double		scored;			/* share of the rows that come by a score */
@@ -224,13 +224,13 @@ extern const SkxTerm *skx_cost_operand(SkxCosting *c, TSQuery query,
 /* cost_rows.c : the documents that match */
 
 /* Returns the documents that match one query, and the work to find them. */
-extern SkxCostSet skx_cost_filter(SkxCosting *c, TSQuery query);
+extern SkxEstimate skx_cost_filter(SkxCosting *c, TSQuery query);
 
 /*
  * Returns the documents that match all conditions of the scan, and the work
  * to find them.
  */
-extern SkxCostSet skx_cost_filters(SkxCosting *c);
+extern SkxEstimate skx_cost_filters(SkxCosting *c);
 
 /*
  * Returns the share of the table in which the rows that match lie, above 0 to
@@ -246,7 +246,7 @@ extern double skx_cost_near(const SkxCosting *c);
  * before it hands out the first, and then all others.  `match` are the
  * documents that match its conditions.
  */
-extern void skx_cost_ranked(SkxCosting *c, const SkxCostSet *match,
+extern void skx_cost_ranked(SkxCosting *c, const SkxEstimate *match,
 							SkxCostScan *scan);
 
 /*

@@ -2,23 +2,18 @@
  * cost_model.c
  *	  Computes the work of a query from document frequencies.
  *
- * A query is a tree of sets.  A set can be traversed, or probed for documents
- * that another set yields.  A conjunction takes the cheaper way, and never
- * pays more for probing than a traversal would cost.  Words are taken to be
- * independent, except in `likely` and `among`.
+ * A query is a tree of sets (read/estimate/).  A search for the k best rows
+ * skips what cannot be among them.  At least k documents reach the k-th
+ * largest contribution of a word.  So words whose largest contributions do not
+ * add up to it yield no candidates, and their lists are only probed.  In a
+ * traversed list, sub-blocks are skipped by their maxima.  The share that must
+ * be read is modelled as balls that fall into bins at random.  There is one
+ * ball for each of the k best, and one for each posting whose bound looks as
+ * good.  Each sub-block that a ball hits is read.  Its documents become
+ * candidates if they are better than the k-th best so far.  If scores come in
+ * random order, these are k (1 + ln (all / k)).
  *
- * A search for the k best rows skips what cannot be among them.  At least k
- * documents reach the k-th largest contribution of a word.  So words whose
- * largest contributions do not add up to it yield no candidates, and their
- * lists are only probed.  In a traversed list, sub-blocks are skipped by their
- * maxima.  The share that must be read is modelled as balls that fall into
- * bins at random.  There is one ball for each of the k best, and one for each
- * posting whose bound looks as good.  Each sub-block that a ball hits is read.
- * Its documents become candidates if they are better than the k-th best so
- * far.  If scores come in random order, these are k (1 + ln (all / k)).
- *
- * The constants are in units of cpu_operator_cost.  A unit is taken for some
- * 6.5 ns, which fits the planner's price of a page that is in memory.
+ * Times are in ns.
  */
 #ifndef FRONTEND
 #include "postgres.h"
@@ -31,60 +26,24 @@
 #include "format/codec/codec.h"
 #include "sql/cost/cost_model.h"
 
-/* Work of traversing a list, for each posting. */
-#define SKX_COST_POSTING	0.2
+/* Time to look a document up in the list of a word that is scored. */
+#define SKX_COST_ASK		13.0
 
-/* Work of probing for a document, and of decoding a sub-block for it. */
-#define SKX_COST_ASK		2.0
-#define SKX_COST_DECODE		12.0
+/* Time to compute the contribution of a posting to a score. */
+#define SKX_COST_SCORE		8.0
 
-/*
- * Work of reading each key in sequence, of probing for one key, and of
- * reading the list of a value.
- */
-#define SKX_COST_KEY		0.12
-#define SKX_COST_KEY_ASK	2.0
-#define SKX_COST_VALUE		8.0
-
-/* Keys of a column on one page of BLCKSZ. */
-#define SKX_COST_PAGE_KEYS	3000.0
+/* Time for each document if a sum is kept for every one. */
+#define SKX_COST_SUM		0.3
 
 /*
- * Work of comparing the positions of a phrase in a document, for all of its
- * words together.
- */
-#define SKX_COST_POSITIONS	14.0
-
-/*
- * How many documents have two words, for each one that has them as a phrase;
- * and how many have a phrase and one more word, for each one in which that
- * word continues the phrase.  The second ratio is smaller, since a phrase with
- * further words hardly occurs by chance.
- */
-#define SKX_COST_PHRASE_PAIR	8.0
-#define SKX_COST_PHRASE_MORE	2.0
-
-/* Work of opening one of many lists that are traversed to their ends. */
-#define SKX_COST_LIST		38.0
-
-/* Additional work if the positions of its term are read as well: 1 us. */
-#define SKX_COST_PLACES		150.0
-
-/* Work of computing the contribution of a posting to a score. */
-#define SKX_COST_SCORE		1.2
-
-/* Work for each document if a sum is kept for every one. */
-#define SKX_COST_SUM		0.05
-
-/*
- * Work of comparing a candidate, and of reading the positions of its pairs of
+ * Time to compare a candidate, and to read the positions of its pairs of
  * words.
  */
-#define SKX_COST_CANDIDATE	12.0
-#define SKX_COST_PAIRS		60.0
+#define SKX_COST_CANDIDATE	78.0
+#define SKX_COST_PAIRS		390.0
 
-/* Work of sorting a row into the result. */
-#define SKX_COST_KEEP		15.0
+/* Time to sort a row into the result. */
+#define SKX_COST_KEEP		100.0
 
 /*
  * Numbers of balls in the model of the sub-blocks that are read.  ONE is added
@@ -105,170 +64,6 @@
 /* Documents for which lists are probed, for each candidate. */
 #define SKX_COST_ASKED		10.0
 
-static SkxCostSet
-skx_cost_model_word(double df)
-{
-	SkxCostSet	set;
-
-	set.docs = df;
-	set.likely = df;
-	set.among = df;
-	set.lead = df;
-	set.work = df * SKX_COST_POSTING;
-	set.pages = df / SKX_COST_PAGE_POSTINGS;
-	set.lists = df > 0 ? 1 : 0;
-	set.ask = set.lists * SKX_COST_ASK;
-	set.decode = set.lists * SKX_COST_DECODE;
-	set.span = 1;
-	set.phrase = false;
-	return set;
-}
-
-/*
- * The documents are found by reading keys, or by the lists of their values, of
- * which there are at most `docs`.
- */
-SkxCostSet
-skx_cost_model_keys(double docs, double met, double ndocs)
-{
-	SkxCostSet	set;
-
-	set.docs = docs;
-	set.likely = docs;
-	set.among = docs;
-	set.lead = docs;
-	set.work = Min(met * SKX_COST_KEY, docs * SKX_COST_VALUE);
-	set.pages = met / SKX_COST_PAGE_KEYS;
-	set.lists = docs > 0 ? 1 : 0;
-	set.ask = set.lists * SKX_COST_KEY_ASK;
-	set.decode = 0;
-	set.span = ndocs > 0 ? Min(met / ndocs, 1) : 1;
-	set.phrase = false;
-	return set;
-}
-
-double
-skx_cost_model_gathered(double lists, double postings, bool places)
-{
-	return lists * (SKX_COST_LIST + (places ? SKX_COST_PLACES : 0)) +
-		postings * SKX_COST_POSTING;
-}
-
-/*
- * Returns the work of probing a set for n documents that lie within a share
- * `span` of all.  It never decodes more than that share of the set, and the
- * sub-block in which the share begins.
- */
-static double
-skx_cost_model_asked(const SkxCostSet *set, double n, double span)
-{
-	return n * set->ask +
-		Min(n * set->decode, Min(set->decode + span * set->work, set->work));
-}
-
-static double
-skx_cost_model_asked_pages(const SkxCostSet *set, double n, double span)
-{
-	return Min(n * set->lists,
-			   Min(set->lists + span * set->pages, set->pages));
-}
-
-/*
- * Returns the likely size of the conjunction of sets of a and b documents.
- * Words of one query tend to be in the same documents.  So it is the smaller
- * size, times the square root of the larger one's share of all documents.  On
- * enwiki this gives 1.8 times too many (median), where independence gives 1.5
- * times too few, and 7 times too few in one of 20 queries.
- */
-static double
-skx_cost_model_together(double a, double b, double ndocs)
-{
-	if (ndocs <= 0)
-		return 0;
-	return Min(a, b) * sqrt(Min(Max(a, b) / ndocs, 1));
-}
-
-/*
- * Returns the conjunction of two sets if `lead` is traversed and `other` is
- * probed for each of its documents.
- */
-static SkxCostSet
-skx_cost_model_filter(const SkxCostSet *lead, const SkxCostSet *other,
-					  double ndocs)
-{
-	SkxCostSet	set;
-	double		share = ndocs > 0 ? Min(lead->docs / ndocs, 1) : 0;
-
-	set.docs = share * other->docs;
-	set.likely = skx_cost_model_together(lead->likely, other->likely, ndocs);
-	set.among = sqrt(set.docs * set.likely);
-	set.lead = lead->lead;
-	set.work = lead->work +
-		skx_cost_model_asked(other, lead->docs, lead->span);
-	set.pages = lead->pages +
-		skx_cost_model_asked_pages(other, lead->docs, lead->span);
-	set.ask = lead->ask + share * other->ask;
-	set.decode = lead->decode + share * other->decode;
-	set.lists = lead->lists + share * other->lists;
-	set.span = Min(lead->span, other->span);
-	set.phrase = false;
-	return set;
-}
-
-SkxCostSet
-skx_cost_model_both(const SkxCostSet *a, const SkxCostSet *b, double ndocs)
-{
-	SkxCostSet	one = skx_cost_model_filter(a, b, ndocs);
-	SkxCostSet	two = skx_cost_model_filter(b, a, ndocs);
-
-	return one.work <= two.work ? one : two;
-}
-
-/*
- * Returns how many documents are in one or both of two independent sets.
- */
-static double
-skx_cost_model_union(double a, double b, double ndocs)
-{
-	return Max(a + b - (ndocs > 0 ? a * b / ndocs : 0), 0);
-}
-
-static SkxCostSet
-skx_cost_model_either(const SkxCostSet *a, const SkxCostSet *b, double ndocs)
-{
-	SkxCostSet	set;
-
-	set.docs = skx_cost_model_union(a->docs, b->docs, ndocs);
-	set.likely = set.among = skx_cost_model_union(a->among, b->among, ndocs);
-	set.lead = a->lead + b->lead;
-	set.work = a->work + b->work;
-	set.pages = a->pages + b->pages;
-	set.ask = a->ask + b->ask;
-	set.decode = a->decode + b->decode;
-	set.lists = a->lists + b->lists;
-	set.span = Min(a->span + b->span, 1);
-	set.phrase = false;
-	return set;
-}
-
-static SkxCostSet
-skx_cost_model_phrase(const SkxCostSet *a, const SkxCostSet *b, double ndocs)
-{
-	SkxCostSet	set = skx_cost_model_both(a, b, ndocs);
-	double		share = ndocs > 0 ? Min(set.docs / ndocs, 1) : 0;
-	double		rarity = a->phrase || b->phrase ? SKX_COST_PHRASE_MORE :
-		SKX_COST_PHRASE_PAIR;
-
-	set.work += set.docs * SKX_COST_POSITIONS;
-	set.pages += Min(2 * set.docs, set.pages);
-	set.ask += share * SKX_COST_POSITIONS;
-	set.docs /= rarity;
-	set.likely /= rarity;
-	set.among /= rarity;
-	set.phrase = true;
-	return set;
-}
-
 int
 skx_cost_model_depth(const SkxCostItem *items, int n)
 {
@@ -287,11 +82,11 @@ skx_cost_model_depth(const SkxCostItem *items, int n)
 	return most;
 }
 
-SkxCostSet
+SkxEstimate
 skx_cost_model_match(const SkxCostItem *items, int n, double ndocs,
-					 SkxCostSet *sets)
+					 SkxEstimate *sets)
 {
-	SkxCostSet *top = sets - 1;
+	SkxEstimate *top = sets - 1;
 	int			i;
 
 	/* From back to front, the order is left operand, right one, operator. */
@@ -300,29 +95,23 @@ skx_cost_model_match(const SkxCostItem *items, int n, double ndocs,
 		switch (items[i].kind)
 		{
 			case SKX_COST_NOT:
-				top->docs = Max(ndocs - top->docs, 0);
-				top->likely = Max(ndocs - top->likely, 0);
-				top->among = Max(ndocs - top->among, 0);
-				top->lead = ndocs;
-				top->work += ndocs * SKX_COST_POSTING;
-				top->span = 1;
-				top->phrase = false;
+				*top = skx_estimate_not(top, ndocs);
 				break;
 			case SKX_COST_AND:
 				top--;
-				*top = skx_cost_model_both(top, top + 1, ndocs);
+				*top = skx_estimate_both(top, top + 1, ndocs);
 				break;
 			case SKX_COST_OR:
 				top--;
-				*top = skx_cost_model_either(top, top + 1, ndocs);
+				*top = skx_estimate_either(top, top + 1, ndocs);
 				break;
 			case SKX_COST_PHRASE:
 				top--;
-				*top = skx_cost_model_phrase(top, top + 1, ndocs);
+				*top = skx_estimate_phrase(top, top + 1, ndocs);
 				break;
 			default:
 				top++;
-				*top = skx_cost_model_word(Min(items[i].df, ndocs));
+				*top = skx_estimate_word(Min(items[i].df, ndocs), ndocs);
 				break;
 		}
 	}
@@ -442,7 +231,7 @@ skx_cost_model_search_any(const SkxCostRanked *ranked, double k, double *work,
 		for (i = 0; i < ranked->nwords; i++)
 		{
 			double		df = ranked->words[i].df;
-			SkxCostSet	set = skx_cost_model_word(df);
+			SkxEstimate set = skx_estimate_word(df, ranked->ndocs);
 			double		left = skx_cost_model_left(ranked, k, df, df);
 			double		asked = Min(scored, candidates * SKX_COST_ASKED);
 			double		through = left * (set.work + df * SKX_COST_SCORE);
@@ -454,8 +243,8 @@ skx_cost_model_search_any(const SkxCostRanked *ranked, double k, double *work,
 				scored += left * df;
 			else
 			{
-				through = Min(through, skx_cost_model_asked(&set, asked, 1));
-				touched = Min(touched, skx_cost_model_asked_pages(&set, asked, 1));
+				through = Min(through, skx_estimate_asked(&set, asked, 1));
+				touched = Min(touched, skx_estimate_asked_pages(&set, asked, 1));
 			}
 			*work += through;
 			*pages += touched;
@@ -476,10 +265,10 @@ static double
 skx_cost_model_search_all(const SkxCostRanked *ranked, double k, double all,
 						  double *work, double *pages)
 {
-	const SkxCostSet *match = &ranked->match;
+	const SkxEstimate *match = &ranked->match;
 	double		left = k >= all ? 1 :
 		skx_cost_model_left(ranked, k, match->lead, all);
-	double		through = match->lead * SKX_COST_POSTING;
+	double		through = match->lead * SKX_ESTIMATE_POSTING;
 	double		scored = left * match->lead;
 	double		candidates = skx_cost_model_candidates(ranked, k, all);
 	double		asked = Min(scored, candidates * SKX_COST_ASKED);
@@ -504,17 +293,17 @@ static double
 skx_cost_model_search_many(const SkxCostRanked *ranked, double k, double all,
 						   double *work, double *pages)
 {
-	const SkxCostSet *match = &ranked->match;
+	const SkxEstimate *match = &ranked->match;
 	double		candidates = skx_cost_model_candidates(ranked, k, all);
 	double		through = ranked->postings *
-		(SKX_COST_POSTING + SKX_COST_SCORE) + ranked->ndocs * SKX_COST_SUM;
+		(SKX_ESTIMATE_POSTING + SKX_COST_SCORE) + ranked->ndocs * SKX_COST_SUM;
 	double		asked = match->work +
 		match->docs * ranked->many * SKX_COST_ASK;
 
 	if (!ranked->any)
 		through += Min(candidates * SKX_COST_ASKED, ranked->ndocs) * match->ask;
 	*work += ranked->any ? through : Min(through, asked);
-	*pages += ranked->postings / SKX_COST_PAGE_POSTINGS;
+	*pages += ranked->postings / SKX_ESTIMATE_PAGE_POSTINGS;
 	return candidates;
 }
 

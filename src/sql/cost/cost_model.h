@@ -7,6 +7,7 @@
 #define SKX_COST_MODEL_H
 
 #include "format/disk/disk_dict.h"
+#include "read/estimate/estimate.h"
 
 /* The kind of an item of a query. */
 typedef enum SkxCostKind
@@ -28,31 +29,6 @@ typedef struct SkxCostItem
 	double		df;				/* of a word: documents of all segments */
 } SkxCostItem;
 
-/*
- * A set of documents, and what finding them takes.  Work is in units of
- * cpu_operator_cost, fetching rows from the heap not included.
- */
-typedef struct SkxCostSet
-{
-	double		docs;			/* documents in it, if words are independent
-								 * of each other */
-	double		likely;			/* documents in it, if words are correlated:
-								 * geometric mean of independence and of the
-								 * rarer set lying within the other */
-	double		among;			/* documents that it adds to a disjunction, on
-								 * average: between docs and likely */
-	double		lead;			/* postings that are traversed to find them */
-	double		work;			/* to find all of them */
-	double		pages;			/* that are read for that */
-	double		ask;			/* work to test whether one document is in it,
-								 * without decoding */
-	double		decode;			/* work of decoding for one such test; in
-								 * total never more than `work` */
-	double		lists;			/* posting lists that such a test probes */
-	double		span;			/* share of all documents that it lies among */
-	bool		phrase;			/* it is of words that follow each other */
-} SkxCostSet;
-
 /* cost_model.c */
 
 /* Returns how many elements skx_cost_model_match() needs in `sets`. */
@@ -62,25 +38,8 @@ extern int	skx_cost_model_depth(const SkxCostItem *items, int n);
  * Returns the documents that match a query of n items, among ndocs documents.
  * `sets` is working memory for skx_cost_model_depth() sets.
  */
-extern SkxCostSet skx_cost_model_match(const SkxCostItem *items, int n,
-									   double ndocs, SkxCostSet *sets);
-
-/*
- * Returns a set of `docs` documents whose keys of a column are in a range.
- * `met` of the ndocs documents are in groups that have such keys.
- */
-extern SkxCostSet skx_cost_model_keys(double docs, double met, double ndocs);
-
-/*
- * Returns the work to go through the posting lists of a prefix one by one.
- * With `places`, their positions are read as well, as for a phrase.
- */
-extern double skx_cost_model_gathered(double lists, double postings,
-									  bool places);
-
-/* Returns the documents, of ndocs, that are in both sets. */
-extern SkxCostSet skx_cost_model_both(const SkxCostSet *a, const SkxCostSet *b,
-									  double ndocs);
+extern SkxEstimate skx_cost_model_match(const SkxCostItem *items, int n,
+										double ndocs, SkxEstimate *sets);
 
 /*
  * A word of a ranking query.  Contributions to scores are in any unit that is
@@ -112,12 +71,12 @@ typedef struct SkxCostRanked
 								 * only those in `match` do */
 	int			others;			/* words that the conditions of `match` do not
 								 * look up */
-	SkxCostSet	match;			/* documents that match; with `any` only its
+	SkxEstimate match;			/* documents that match; with `any` only its
 								 * number is used */
 } SkxCostRanked;
 
 /*
- * Sets *work and *pages to what finding the k best rows takes.  The first
+ * Sets *work (ns) and *pages to what finding the k best rows takes.  The first
  * search is for `first` rows, and each further one for `growth` times as
  * many.  Neither result is less for a larger k.
  */
@@ -131,24 +90,25 @@ extern double skx_cost_model_findable(const SkxCostRanked *ranked);
 /* Returns about how many of these documents have at least that score. */
 extern double skx_cost_model_above(const SkxCostRanked *ranked, double score);
 
-/* Postings of a list on one page of BLCKSZ. */
-#define SKX_COST_PAGE_POSTINGS	4000.0
+/* Time outside of the model, in ns: matching a pending document. */
+#define SKX_COST_PENDING	400.0
+
+/* Time to look up a word, with what comes before and after. */
+#define SKX_COST_OPEN	3300.0
+
+/* Time to begin on a segment. */
+#define SKX_COST_SEGMENT	6500.0
+
+/* Time to begin a ranked scan, with statistics and all that it needs. */
+#define SKX_COST_RANKING	13000.0
+
+/* Time to hand out a row, besides cpu_index_tuple_cost. */
+#define SKX_COST_ROW		13.0
 
 /*
- * Work outside of the model, in the same units: matching a pending document.
+ * Times that cpu_operator_cost stands for, in ns.  This fits the planner's
+ * price of a page that is in memory.
  */
-#define SKX_COST_PENDING	60.0
-
-/* Work of looking up a word, with what comes before and after. */
-#define SKX_COST_OPEN	500.0
-
-/* Work of beginning on a segment. */
-#define SKX_COST_SEGMENT	1000.0
-
-/* Work of beginning a ranked scan, with statistics and all that it needs. */
-#define SKX_COST_RANKING	2000.0
-
-/* Work of handing out a row, besides cpu_index_tuple_cost. */
-#define SKX_COST_ROW		2.0
+#define SKX_COST_OPERATOR	6.5
 
 #endif							/* SKX_COST_MODEL_H */

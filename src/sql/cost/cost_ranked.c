@@ -184,7 +184,7 @@ skx_cost_wanted(const SkxCosting *c)
  */
 static double
 skx_cost_pairs(const SkxCosting *c, SkxCostWord *words, int n,
-			   const SkxCostSet *match, bool same)
+			   const SkxEstimate *match, bool same)
 {
 	double		pairs = c->index->options.proximity * (1 + SKX_RANK_NEAR_SHARE);
 	double		paired = 0;
@@ -222,7 +222,7 @@ skx_cost_postings(const SkxCosting *c, const SkxCostWord *words, int n,
 }
 
 void
-skx_cost_ranked(SkxCosting *c, const SkxCostSet *match, SkxCostScan *scan)
+skx_cost_ranked(SkxCosting *c, const SkxEstimate *match, SkxCostScan *scan)
 {
 	SkxCostWord words[SKX_COST_LOOKUPS];
 	SkxCostRanked ranked;

@@ -25,14 +25,14 @@ skx_cost_phrase_left(const QueryItem *item, int left)
 	return item->qoperator.oper == OP_NOT ? left : left + 1;
 }
 
-SkxCostSet
+SkxEstimate
 skx_cost_filter(SkxCosting *c, TSQuery query)
 {
 	SkxCostItem *items = palloc_extended(sizeof(SkxCostItem) *
 										 (Size) query->size,
 										 MCXT_ALLOC_HUGE);
-	SkxCostSet *sets;
-	SkxCostSet	result;
+	SkxEstimate *sets;
+	SkxEstimate result;
 	const QueryOperand **plain = c->known == NULL ?
 		skx_cost_looked_up(query) : NULL;
 	QueryItem  *from = GETQUERY(query);
@@ -69,7 +69,7 @@ skx_cost_filter(SkxCosting *c, TSQuery query)
 		}
 	}
 	c->phrase = false;
-	sets = palloc_extended(sizeof(SkxCostSet) *
+	sets = palloc_extended(sizeof(SkxEstimate) *
 						   (Size) skx_cost_model_depth(items, query->size),
 						   MCXT_ALLOC_HUGE);
 	result = skx_cost_model_match(items, query->size, c->ndocs, sets);
@@ -83,12 +83,12 @@ skx_cost_filter(SkxCosting *c, TSQuery query)
  * values are required, it is a conjunction of their lists.  Else these count
  * as one list, since a row has one value of most columns.
  */
-static SkxCostSet
+static SkxEstimate
 skx_cost_values(SkxCosting *c, const SkxCondition *condition)
 {
 	SkxCostItem items[2] = {{SKX_COST_NOT, 0}, {SKX_COST_WORD, 0}};
-	SkxCostSet	sets[2];
-	SkxCostSet	all;
+	SkxEstimate sets[2];
+	SkxEstimate all;
 	int			i;
 
 	memset(&all, 0, sizeof(all));
@@ -102,7 +102,7 @@ skx_cost_values(SkxCosting *c, const SkxCondition *condition)
 			continue;
 		sets[0] = skx_cost_model_match(&items[1], 1, c->ndocs, sets + 1);
 		all = i == 0 ? sets[0] :
-			skx_cost_model_both(&all, &sets[0], c->ndocs);
+			skx_estimate_both(&all, &sets[0], c->ndocs);
 	}
 	if (condition->kind == SKX_CONDITION_ALL)
 		return all;
@@ -229,12 +229,12 @@ skx_cost_span(const SkxCosting *c, int column, double docs)
  * Returns the documents in a range of a column.  Only groups of keys among
  * which these documents lie have to be read.
  */
-static SkxCostSet
+static SkxEstimate
 skx_cost_keys(SkxCosting *c, const SkxCostRange *range)
 {
 	double		docs = skx_cost_planned(c, range->quals);
 
-	return skx_cost_model_keys(docs, skx_cost_span(c, range->column, docs),
+	return skx_estimate_keys(docs, skx_cost_span(c, range->column, docs),
 							   c->ndocs);
 }
 
@@ -270,13 +270,13 @@ skx_cost_near(const SkxCosting *c)
  * whether there was one before, and is set.
  */
 static void
-skx_cost_join(SkxCosting *c, SkxCostSet *all, bool *any, SkxCostSet one)
+skx_cost_join(SkxCosting *c, SkxEstimate *all, bool *any, SkxEstimate one)
 {
 	double		likely = all->likely * one.likely / c->ndocs;
 
 	if (*any)
 	{
-		*all = skx_cost_model_both(all, &one, c->ndocs);
+		*all = skx_estimate_both(all, &one, c->ndocs);
 		all->likely = likely;
 	}
 	else
@@ -290,12 +290,12 @@ skx_cost_join(SkxCosting *c, SkxCostSet *all, bool *any, SkxCostSet one)
  * several filters is that of the model.  Values of other columns are taken to
  * be independent.
  */
-SkxCostSet
+SkxEstimate
 skx_cost_filters(SkxCosting *c)
 {
 	SkxCostItem guess = {SKX_COST_WORD, 0};
-	SkxCostSet	all;
-	SkxCostSet	one;
+	SkxEstimate all;
+	SkxEstimate one;
 	bool		any = false;
 	ListCell   *lc;
 
@@ -312,7 +312,7 @@ skx_cost_filters(SkxCosting *c)
 	{
 		one = skx_cost_filter(c, lfirst(lc));
 		if (any)
-			one = skx_cost_model_both(&all, &one, c->ndocs);
+			one = skx_estimate_both(&all, &one, c->ndocs);
 		all = one;
 		any = true;
 	}

@@ -31,6 +31,12 @@
 #define SKX_COST_PAGES_OPEN	1
 #define SKX_COST_PAGES_WORD	2
 
+Cost
+skx_cost_time(double ns)
+{
+	return ns / SKX_COST_OPERATOR * cpu_operator_cost;
+}
+
 /*
  * Makes a path of an index-only scan one of a plain index scan.  The planner
  * considers the former if a query needs no column of the table.  It is not
@@ -58,7 +64,7 @@ skx_cost_listed(const SkxCosting *c)
 
 	for (i = 0; i < c->nlexemes && c->read; i++)
 		postings += c->terms[i].df * c->scale;
-	return postings / SKX_COST_PAGE_POSTINGS;
+	return postings / SKX_ESTIMATE_PAGE_POSTINGS;
 }
 
 /*
@@ -68,7 +74,7 @@ skx_cost_listed(const SkxCosting *c)
 static void
 skx_cost_scan(SkxCosting *c, SkxCostScan *scan)
 {
-	SkxCostSet	match;
+	SkxEstimate match;
 	int			i;
 
 	skx_cost_queries(c);
@@ -145,12 +151,12 @@ skx_cost_price(const SkxCosting *c, const SkxCostScan *scan,
 	work = SKX_COST_SEGMENT * scan->segments + SKX_COST_OPEN * scan->lookups +
 		(ranked ? SKX_COST_RANKING : 0);
 	costs->indexStartupCost = lookups * prices.random + lists[0] +
-		(work + scan->work[0] + (ranked ? scan->pending * SKX_COST_PENDING : 0)) *
-		cpu_operator_cost;
+		skx_cost_time(work + scan->work[0] +
+					  (ranked ? scan->pending * SKX_COST_PENDING : 0));
 	costs->indexTotalCost = lookups * prices.random + lists[1] +
-		(work + scan->work[1] + scan->pending * SKX_COST_PENDING) *
-		cpu_operator_cost +
-		c->rows * (cpu_index_tuple_cost + SKX_COST_ROW * cpu_operator_cost);
+		skx_cost_time(work + scan->work[1] +
+					  scan->pending * SKX_COST_PENDING) +
+		c->rows * (cpu_index_tuple_cost + skx_cost_time(SKX_COST_ROW));
 	costs->numIndexPages = lookups + pages[1];
 	return lookups + pages[0];
 }

@@ -187,10 +187,10 @@ skx_cost_lists(SkxCosting *c, const SkxCostPrefix *prefix, bool many)
 
 	if (many)
 		c->gathered_pages += c->scale *
-			(postings / SKX_COST_PAGE_POSTINGS +
+			(postings / SKX_ESTIMATE_PAGE_POSTINGS +
 			 (double) prefix->n / Max(seg->header.nterms, 1) *
 			 seg->planes[SKX_SEGMENT_DICT].npages);
-	c->gathered += skx_cost_model_gathered(prefix->n * c->scale,
+	c->gathered += skx_estimate_gathered(prefix->n * c->scale,
 										   postings * c->scale, c->phrase);
 }
 

@@ -94,7 +94,7 @@ skx_plan_cost_count(PlannerInfo *root, RelOptInfo *rel, IndexPath *index)
 
 	fetch = Max(fetch, 0);
 	find = Max(find - index->path.rows *
-			   (cpu_index_tuple_cost + SKX_COST_ROW * cpu_operator_cost), 0);
+			   (cpu_index_tuple_cost + skx_cost_time(SKX_COST_ROW)), 0);
 	if (index->indexclauses == NIL)
 		find = find * (1 - rel->allvisfrac) + rel->pages * cpu_operator_cost;
 	if (skx_plan_is_exact(index))
