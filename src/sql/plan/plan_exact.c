@@ -9,6 +9,7 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "parser/parsetree.h"
+#include "sql/cost/cost.h"
 #include "sql/cost/cost_model.h"
 #include "sql/plan/plan_internal.h"
 #include "support/compat/compat_planner.h"
