@@ -238,7 +238,7 @@ skx_toy_answer(SkxCollector *c, const SkxExecRange *range)
 {
 	SkxToy	   *toy = (SkxToy *) c;
 	uint32	   *docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
-	SkxQueryScan *scan;
+	SkxDocs    *matches;
 	int			n;
 	int			i;
 
@@ -246,9 +246,9 @@ skx_toy_answer(SkxCollector *c, const SkxExecRange *range)
 	toy->number = range->number;
 	if (toy->answered++ % toy->own != 0)
 		return false;
-	scan = skx_query_scan_open(range->segment, toy->query, true);
-	skx_query_scan_range(scan, range->from, range->to);
-	while ((n = skx_query_scan_next(scan, docs)) > 0)
+	matches = skx_query_docs_open(range->segment, toy->query, SKX_DOCS_ALL);
+	skx_query_docs_range(matches, range->from, range->to);
+	while ((n = skx_query_docs_next(matches, docs)) > 0)
 		for (i = 0; i < n; i++)
 		{
 			ItemPointerData tid;
@@ -256,7 +256,7 @@ skx_toy_answer(SkxCollector *c, const SkxExecRange *range)
 			skx_segment_tids(range->segment, docs[i], 1, &tid);
 			(void) skx_toy_add(toy, &tid);
 		}
-	skx_query_scan_close(scan);
+	skx_query_docs_close(matches);
 	pfree(docs);
 	toy->held = 0;
 	return true;

@@ -170,7 +170,7 @@ skx_count_range_begin(SkxCollector *collector, const SkxExecRange *range)
 		c->request->share != NULL)
 		c->taker->part(range->segment, range->from, range->to, c->taker->arg);
 	if (again || !skx_count_may_forget(c, range->to - range->from) ||
-		!skx_count_is_whole(c, skx_query_scan_cost(range->matches)))
+		!skx_count_is_whole(c, skx_query_docs_cost(range->matches)))
 	{
 		skx_count_make_room(c);
 		return true;
@@ -180,9 +180,9 @@ skx_count_range_begin(SkxCollector *collector, const SkxExecRange *range)
 	/* an earlier range may have read some before the map was checked */
 	skx_segment_forget_deletes(range->segment);
 	if (c->taker != NULL || skx_segment_ndeleted(range->segment) > 0 ||
-		!skx_query_scan_counts(range->matches))
+		!skx_query_docs_counts(range->matches))
 		return true;
-	c->live = skx_query_scan_count(range->matches);
+	c->live = skx_query_docs_count(range->matches);
 	return false;
 }
 

@@ -43,11 +43,7 @@ typedef struct SkxExecRange
 	int			number;			/* of the segment: they come as 0, 1, ... */
 	uint32		from;
 	uint32		to;
-	SkxQueryScan *matches;		/* scan of the matches in the range; NULL if
-								 * the collector chooses ranges */
-	SkxQueryVisit *visit;		/* the same for a collector that chooses
-								 * ranges; else NULL */
-	uint32		next;			/* document at which `visit` continues */
+	SkxDocs    *matches;		/* the matches in the range */
 } SkxExecRange;
 
 typedef struct SkxCollector SkxCollector;
@@ -86,10 +82,10 @@ typedef struct SkxCollectorMethods
 						  int *order);
 
 	/*
-	 * Tries to answer a range itself, without range->matches and
-	 * range->visit, which are not open yet.  Returns true if it did; then no
-	 * other method is called for the range.  A collector with this method
-	 * must not have the method `range`.
+	 * Tries to answer a range itself, without range->matches, which is not
+	 * open yet.  Returns true if it did; then no other method is called for
+	 * the range.  A collector with this method must not have the method
+	 * `range`.
 	 */
 	bool		(*answer) (SkxCollector *c, const SkxExecRange *range);
 

@@ -132,53 +132,21 @@ skx_exec_begin(const SkxRequest *request, SkxCollector *collector)
 static void
 skx_exec_open_matches(SkxExec *exec, SkxExecRange *range)
 {
-	range->matches = NULL;
-	range->visit = NULL;
-	range->next = range->from;
+	SkxDocsUse	use = SKX_DOCS_SOME;
+
 	if (exec->collector->methods->range != NULL)
-	{
-		range->visit = skx_query_visit_open(range->segment,
-											exec->request->query);
-		return;
-	}
-	range->matches = skx_query_scan_open(range->segment,
-										 exec->request->query,
-										 exec->collector->wants_all ||
-										 exec->shared);
-	if (exec->shared)
-		skx_query_scan_range(range->matches, range->from, range->to);
-}
-
-static void
-skx_exec_close_matches(SkxExecRange *range)
-{
-	if (range->visit != NULL)
-		skx_query_visit_close(range->visit);
-	else
-		skx_query_scan_close(range->matches);
+		use = SKX_DOCS_RANGES;
+	else if (exec->collector->wants_all || exec->shared)
+		use = SKX_DOCS_ALL;
+	range->matches = skx_query_docs_open(range->segment, exec->request->query,
+										 use);
+	if (exec->shared || use == SKX_DOCS_RANGES)
+		skx_query_docs_range(range->matches, range->from, range->to);
 }
 
 /*
- * Reads the next matches of a range.  Returns their number, or 0 if there are
- * no more.
- */
-static int
-skx_exec_next_matches(SkxExecRange *range, uint32 *docs)
-{
-	int			n;
-
-	if (range->visit == NULL)
-		return skx_query_scan_next(range->matches, docs);
-	if (range->next >= range->to)
-		return 0;
-	n = skx_query_visit(range->visit, range->next, range->to, docs);
-	range->next = n > 0 ? docs[n - 1] + 1 : range->to;
-	return n;
-}
-
-/*
- * Sets *range to the next documents of its segment that are wanted.  Returns
- * false if there are none.
+ * Sets *range, and its matches if they are open, to the next documents of its
+ * segment that are wanted.  Returns false if there are none.
  */
 static bool
 skx_exec_next_range(SkxExec *exec, SkxExecRange *range)
@@ -193,9 +161,10 @@ skx_exec_next_range(SkxExec *exec, SkxExecRange *range)
 	if (!exec->collector->methods->range(exec->collector, range->segment,
 										 &range->from, &range->to))
 		return false;
-	range->next = range->from;
 	Assert(range->from >= before && range->from < range->to &&
 		   range->to <= range->segment->header.ndocs);
+	if (range->matches != NULL)
+		skx_query_docs_range(range->matches, range->from, range->to);
 	return true;
 }
 
@@ -215,7 +184,7 @@ skx_exec_answers(SkxExec *exec, const SkxExecRange *range)
 static void
 skx_exec_leave(SkxExec *exec, SkxExecRange *range)
 {
-	skx_exec_close_matches(range);
+	skx_query_docs_close(range->matches);
 	if (exec->collector->methods->leave != NULL)
 		exec->collector->methods->leave(exec->collector, range->segment);
 	skx_segment_relax(range->segment);
@@ -251,7 +220,7 @@ static bool
 skx_exec_open_segments(SkxExec *exec)
 {
 	SkxSegment *segments[SKX_EXEC_SEGMENTS];
-	SkxQueryScan *matches[SKX_EXEC_SEGMENTS];
+	SkxDocs    *matches[SKX_EXEC_SEGMENTS];
 	int			n = skx_exec_next_segments(exec, segments);
 	int			i;
 
@@ -263,6 +232,7 @@ skx_exec_open_segments(SkxExec *exec)
 		range->segment = segments[i];
 		range->number = exec->next++;
 		range->from = range->to = 0;
+		range->matches = NULL;
 		if (!skx_exec_next_range(exec, range) ||
 			skx_exec_answers(exec, range))
 			continue;
@@ -270,7 +240,7 @@ skx_exec_open_segments(SkxExec *exec)
 		matches[exec->nranges++] = range->matches;
 	}
 	if (exec->nranges > 0 && exec->collector->methods->range == NULL)
-		skx_query_scan_plan(matches, exec->nranges);
+		skx_query_docs_plan(matches, exec->nranges);
 	return n > 0;
 }
 
@@ -300,7 +270,7 @@ skx_exec_open_part(SkxExec *exec, const SkxSharePart *part)
 	if (exec->segment < 0)
 		skx_exec_open_matches(exec, range);
 	else
-		skx_query_scan_range(range->matches, part->from, part->to);
+		skx_query_docs_range(range->matches, part->from, part->to);
 	exec->segment = part->segment;
 	exec->nranges = 1;
 }
@@ -365,7 +335,7 @@ skx_exec_collect(SkxExec *exec, SkxExecRange *range)
 	if (exec->docs == NULL)
 		exec->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
 	while (!exec->enough &&
-		   (n = skx_exec_next_matches(range, exec->docs)) > 0)
+		   (n = skx_query_docs_next(range->matches, exec->docs)) > 0)
 	{
 		SkxCollected said;
 
@@ -400,7 +370,7 @@ skx_exec_range(SkxExec *exec)
 		!collector->methods->end(collector, range);
 	if (again)
 	{
-		skx_exec_close_matches(range);
+		skx_query_docs_close(range->matches);
 		skx_exec_open_matches(exec, range);
 	}
 	else if (exec->shared)
@@ -531,11 +501,11 @@ void
 skx_exec_end(SkxExec *exec)
 {
 	if (exec->segment >= 0)
-		skx_exec_close_matches(&exec->ranges[0]);
+		skx_query_docs_close(exec->ranges[0].matches);
 	else
 	{
 		for (; exec->at < exec->nranges; exec->at++)
-			skx_exec_close_matches(&exec->ranges[exec->at]);
+			skx_query_docs_close(exec->ranges[exec->at].matches);
 	}
 	skx_snapshot_close(exec->source);
 	if (exec->docs != NULL)

@@ -72,7 +72,7 @@ typedef struct SkxOrderedSegment
 	SkxSegment *seg;
 	int			number;			/* of the segment in the view */
 	SkxKeyReader *keys;
-	SkxQueryVisit *visit;		/* NULL: not open */
+	SkxDocs    *matches;		/* NULL: not open */
 	const SkxQuery *asked;		/* query of `visit` */
 	bool		scattered;		/* the order of the column differs from that
 								 * of the documents */
@@ -149,10 +149,10 @@ extern void skx_order_segment(SkxOrdered *o, SkxOrderedSegment *s);
 extern bool skx_order_by_values(SkxOrdered *o, SkxOrderedSegment *s);
 
 /*
- * Opens s->visit for a query, in place of one for another query.  The query
+ * Opens s->matches for a query, in place of one for another query.  The query
  * must stay valid.
  */
-extern void skx_order_open_visit(SkxOrderedSegment *s,
+extern void skx_order_open_matches(SkxOrderedSegment *s,
 								 const SkxQuery *query);
 
 /* order_nulls.c : rows without a value */

@@ -427,8 +427,8 @@ skx_order_end(SkxOrdered *o)
 	skx_order_nulls_close(o);
 	for (i = 0; i < o->nsegments; i++)
 	{
-		if (o->segments[i].visit != NULL)
-			skx_query_visit_close(o->segments[i].visit);
+		if (o->segments[i].matches != NULL)
+			skx_query_docs_close(o->segments[i].matches);
 		skx_segment_keys_close(o->segments[i].keys);
 	}
 	skx_exec_end(o->exec);

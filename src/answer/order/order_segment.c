@@ -218,18 +218,14 @@ static void
 skx_order_visit(SkxOrdered *o, SkxOrderedSegment *s,
 				const SkxKeyNode *stretch)
 {
-	uint32		from = stretch->first;
 	int			n;
 
 	if (!skx_order_node_competes(o, s, stretch))
 		return;
 	o->work.leaves++;
-	while (from < stretch->end &&
-		   (n = skx_query_visit(s->visit, from, stretch->end, o->docs)) > 0)
-	{
-		from = o->docs[n - 1] + 1;
+	skx_query_docs_range(s->matches, stretch->first, stretch->end);
+	while ((n = skx_query_docs_next(s->matches, o->docs)) > 0)
 		skx_order_add_documents(o, s, n);
-	}
 }
 
 /*
@@ -271,12 +267,12 @@ skx_order_is_simple(const SkxOrdered *o, SkxOrderedSegment *s)
 {
 	double		leaves = (double) s->seg->planes[SKX_SEGMENT_KEYS].npages /
 		s->seg->header.nkeys;
-	double		likely = skx_query_visit_likely(s->visit);
+	double		likely = skx_query_docs_likely(s->matches);
 
-	if (s->scattered || skx_query_visit_gathers(s->visit))
+	if (s->scattered || skx_query_docs_gathers(s->matches))
 		return true;
 	leaves *= Min(o->rows.most / Max(likely, 1), 1);
-	return skx_query_visit_cost(s->visit) <=
+	return skx_query_docs_cost(s->matches) <=
 		SKX_ORDERED_FEW + SKX_ORDERED_PER_LEAF * leaves;
 }
 
@@ -359,7 +355,7 @@ skx_order_by_stretches(SkxOrdered *o, SkxOrderedSegment *s,
 	/* a part of the keys is searched as a whole */
 	int			most = o->request.part == NULL ? 1 : SKX_ORDERED_STRETCHES;
 
-	skx_order_open_visit(s, skx_order_filter(o, s));
+	skx_order_open_matches(s, skx_order_filter(o, s));
 	if (skx_order_is_simple(o, s))
 	{
 		skx_order_visit(o, s, root);

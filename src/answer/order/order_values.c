@@ -157,10 +157,10 @@ skx_order_is_scattered(const SkxOrdered *o, SkxOrderedSegment *s,
 static double
 skx_order_simple_ns(const SkxOrderedSegment *s)
 {
-	double		likely = skx_query_visit_likely(s->visit);
+	double		likely = skx_query_docs_likely(s->matches);
 	double		groups = s->seg->header.ndocs / (double) SKX_SUBBLOCK;
 
-	return skx_query_visit_work(s->visit) + likely * SKX_ORDERED_NS_KEY +
+	return skx_query_docs_work(s->matches) + likely * SKX_ORDERED_NS_KEY +
 		Min(likely, groups) * SKX_ORDERED_NS_GROUP;
 }
 
@@ -175,10 +175,10 @@ skx_order_expected(const SkxOrdered *o, const SkxOrderedSegment *s,
 {
 	double		ndocs = s->seg->header.ndocs;
 	double		most = skx_segment_keys_share(s->keys, left) * ndocs;
-	double		likely = Max(skx_query_visit_likely(s->visit), 1);
+	double		likely = Max(skx_query_docs_likely(s->matches), 1);
 	double		docs = SKX_ORDERED_MARGIN * o->rows.most * ndocs / likely;
 	double		ns = SKX_ORDERED_NS_BEGIN + docs * SKX_ORDERED_NS_FOUND +
-		skx_query_visit_asked(s->visit, docs);
+		skx_query_docs_asked(s->matches, docs);
 	double		simple = skx_order_simple_ns(s);
 
 	walk->give_up = docs * Min(SKX_ORDERED_GIVE_UP, simple / ns);
@@ -272,7 +272,7 @@ skx_order_add_found(SkxOrdered *o, SkxOrderedSegment *s,
 	int			k;
 
 	skx_order_sort_found(walk->found, walk->n);
-	skx_query_ask_begin(s->visit, walk->n);
+	skx_query_docs_filter_begin(s->matches, walk->n);
 	for (from = 0; from < walk->n; from += n)
 	{
 		const SkxOrderedFound *found = walk->found + from;
@@ -281,7 +281,8 @@ skx_order_add_found(SkxOrdered *o, SkxOrderedSegment *s,
 		n = Min(walk->n - from, SKX_QUERY_BATCH);
 		for (i = 0; i < n; i++)
 			o->docs[i] = found[i].doc;
-		kept = skx_query_ask(s->visit, o->docs, n);
+		kept = skx_query_docs_filter(s->matches, o->docs, n);
+		kept = skx_query_docs_live(s->matches, o->docs, kept);
 		for (i = k = 0; k < kept; i++)
 		{
 			SkxOrderedRow row = {found[i].key ^ o->flip, found[i].doc,
@@ -371,7 +372,7 @@ skx_order_walk_values(SkxOrdered *o, SkxOrderedSegment *s,
 	if (skx_order_is_long(s, walk->next))
 		return false;
 	s->scattered = true;
-	skx_order_open_visit(s, o->request.unbounded != NULL ?
+	skx_order_open_matches(s, o->request.unbounded != NULL ?
 						 o->request.unbounded : o->request.filter);
 	docs = skx_order_expected(o, s, left, walk);
 	if (docs == 0)
@@ -380,7 +381,7 @@ skx_order_walk_values(SkxOrdered *o, SkxOrderedSegment *s,
 	walk->found = palloc(sizeof(SkxOrderedFound) *
 						 (walk->most + SKX_SUBBLOCK));
 	done = skx_order_walk(o, s, walk);
-	skx_query_ask_end(s->visit);
+	skx_query_docs_filter_end(s->matches);
 	if (!done)
 		skx_order_narrow(o, s, walk);
 	pfree(walk->found);
@@ -421,12 +422,12 @@ skx_order_by_values(SkxOrdered *o, SkxOrderedSegment *s)
 }
 
 void
-skx_order_open_visit(SkxOrderedSegment *s, const SkxQuery *query)
+skx_order_open_matches(SkxOrderedSegment *s, const SkxQuery *query)
 {
-	if (s->visit != NULL && s->asked == query)
+	if (s->matches != NULL && s->asked == query)
 		return;
-	if (s->visit != NULL)
-		skx_query_visit_close(s->visit);
-	s->visit = skx_query_visit_open(s->seg, query);
+	if (s->matches != NULL)
+		skx_query_docs_close(s->matches);
+	s->matches = skx_query_docs_open(s->seg, query, SKX_DOCS_RANGES);
 	s->asked = query;
 }

@@ -223,7 +223,7 @@ skx_and_candidates(SkxAnd *a, uint32 from, uint32 to)
 	SkxTopkRun *run = a->run;
 
 	run->parts_last = false;
-	if ((run->chain != NULL || run->rest != NULL) && run->noptional == 0 &&
+	if ((run->chain != NULL || run->filter != NULL) && run->noptional == 0 &&
 		run->need <= 1)
 		skx_and_rest_first(run, from, to);
 	else if (run->nrequired > 1 && 2 * (int64) run->need <= a->rest[1])
@@ -299,8 +299,8 @@ skx_topk_and(SkxTopkRun *run)
 
 		if (skx_topk_tick(run, run->n > 0 ? run->docs[0] : from))
 			return;
-		if (run->rest != NULL &&
-			(from = skx_query_rest_next(run->rest, from)) >= to)
+		if (run->filter != NULL &&
+			(from = skx_query_docs_filter_bound(run->filter, from)) >= to)
 			continue;
 		skx_and_subblock(&a, from, to);
 		if (skx_and_done(run))

@@ -356,14 +356,14 @@ skx_topk_batch_ask(SkxTopkRun *run)
 		run->passed /= 2;
 	}
 	run->asked += run->n;
-	run->n = skx_query_rest_filter(run->rest, run->docs, run->n);
+	run->n = skx_query_docs_filter(run->filter, run->docs, run->n);
 	run->passed += run->n;
 }
 
 void
 skx_topk_batch_sieve(SkxTopkRun *run)
 {
-	if (run->rest == NULL || !skx_query_rest_is_cheap(run->rest) ||
+	if (run->filter == NULL || !skx_query_docs_filter_is_cheap(run->filter) ||
 		run->passed * SKX_SIEVE_PART > run->asked)
 		return;
 	skx_topk_batch_by_parts(run, skx_topk_batch_ask);
@@ -380,7 +380,7 @@ skx_topk_batch_match(SkxTopkRun *run)
 	if (run->chain != NULL)
 		run->n = skx_query_chain_verify(run->chain, run->docs, run->n,
 										run->placed, run->places);
-	if (run->rest != NULL && !run->sieved)
+	if (run->filter != NULL && !run->sieved)
 		skx_topk_batch_ask(run);
 	if (run->n > 0)
 		run->n = skx_segment_drop_deleted(run->seg, run->docs, run->n);

@@ -86,7 +86,7 @@ static void
 skx_cold_widen(SkxTopkRun *run, SkxTopkList *l)
 {
 	int			nlinks = run->chain != NULL ?
-		skx_query_rest_links(run->topk->split.rest) : 0;
+		skx_query_phrase_links(run->topk->split.rest) : 0;
 	SkxPositionPlace *before = l->places;
 	int			k;
 
@@ -192,7 +192,7 @@ skx_topk_cold_begin(SkxTopkRun *run)
 		SKX_COLD_DOCS;
 	cold->pooled = 0;
 	cold->nlists = n;
-	cold->in_order = run->chain != NULL || run->rest != NULL ||
+	cold->in_order = run->chain != NULL || run->filter != NULL ||
 		(run->exact != NULL && !skx_topk_exact_can_rewind(run->exact));
 	skx_cold_order(run, cold);
 	for (i = 0; i < n; i++)

@@ -103,7 +103,7 @@ skx_topk_cold_any(SkxTopkRun *run)
 	int			i;
 
 	skx_topk_list_sort(lists, n);
-	if (run->rest != NULL ||
+	if (run->filter != NULL ||
 		(run->exact != NULL && !skx_topk_exact_can_rewind(run->exact)) ||
 		skx_any_essential(run) == 0)
 		return false;

@@ -14,7 +14,7 @@ typedef struct SkxTopkFilter
 {
 	SkxCursorMemory memory;		/* first */
 	SkxTopkRun *run;
-	SkxQueryScan *scan;
+	SkxDocs    *matches;
 } SkxTopkFilter;
 
 /* Replaces the documents that are held by the next ones of the scan. */
@@ -27,7 +27,7 @@ skx_filter_fill(SkxTopkFilter *f)
 	m->n = 0;
 	do
 	{
-		some = skx_query_scan_next(f->scan, m->docs + m->n);
+		some = skx_query_docs_next(f->matches, m->docs + m->n);
 		m->n += some;
 	} while (some > 0 && m->n + SKX_QUERY_DOCS <= SKX_FILTER_DOCS);
 	m->to = some > 0 ? m->docs[m->n - 1] + 1 : f->run->to;
@@ -43,13 +43,13 @@ skx_filter_more(SkxCursorMemory *m, uint32 target)
 }
 
 SkxTopkList *
-skx_topk_list_filter(SkxTopkRun *run, SkxQueryScan *scan)
+skx_topk_list_filter(SkxTopkRun *run, SkxDocs *matches)
 {
 	SkxTopkList *l = palloc0(sizeof(SkxTopkList));
 	SkxTopkFilter *f = palloc0(sizeof(SkxTopkFilter));
 
 	f->run = run;
-	f->scan = scan;
+	f->matches = matches;
 	f->memory.docs = palloc(sizeof(uint32) * SKX_FILTER_DOCS);
 	f->memory.more = skx_filter_more;
 	skx_filter_fill(f);

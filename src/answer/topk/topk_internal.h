@@ -227,7 +227,7 @@ struct SkxTopkRun
 	SkxTopkList **required;		/* ascending by df */
 	int			noptional;		/* lists of other words */
 	SkxTopkList **optional;
-	SkxQueryRest *rest;			/* further conditions; NULL: none */
+	SkxDocs    *filter;			/* further conditions; NULL: none */
 	bool		sieved;			/* candidates have been tested by `rest` */
 	uint32		asked;			/* recent candidates tested by `rest` */
 	uint32		passed;			/* those of them that passed */
@@ -289,7 +289,7 @@ extern void skx_topk_expect(SkxTopkRun *run, double docs);
 extern void skx_topk_batch_floor(SkxTopkRun *run, int64 floor);
 
 /*
- * Drops candidates that do not match run->rest, if testing them is less work
+ * Drops candidates that do not match run->filter, if testing them is less work
  * than reading further lists.  Then skx_topk_batch_finish() does not test
  * them again.
  */
@@ -423,7 +423,7 @@ extern bool skx_topk_cold_any(SkxTopkRun *run);
 extern void skx_topk_many(SkxTopkRun *run);
 
 /* Searches the documents that a scan returns. */
-extern void skx_topk_many_filter(SkxTopkRun *run, SkxQueryScan *scan);
+extern void skx_topk_many_filter(SkxTopkRun *run, SkxDocs *scan);
 
 /* topk_exact.c : sums with pairs of words, from positions */
 

@@ -213,6 +213,6 @@ extern bool skx_topk_list_rare(SkxTopkRun *run, const SkxScoreTerm *scored,
  * long as the list, and there may be only one cursor of the list.
  */
 extern SkxTopkList *skx_topk_list_filter(SkxTopkRun *run,
-										 SkxQueryScan *scan);
+										 SkxDocs *matches);
 
 #endif							/* SKX_TOPK_LIST_H */

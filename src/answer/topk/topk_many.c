@@ -272,7 +272,7 @@ skx_topk_many(SkxTopkRun *run)
 }
 
 void
-skx_topk_many_filter(SkxTopkRun *run, SkxQueryScan *scan)
+skx_topk_many_filter(SkxTopkRun *run, SkxDocs *matches)
 {
 	SkxMany		m;
 
@@ -280,7 +280,7 @@ skx_topk_many_filter(SkxTopkRun *run, SkxQueryScan *scan)
 	m.probing = true;
 	for (;;)
 	{
-		run->n = skx_query_scan_next(scan, run->docs);
+		run->n = skx_query_docs_next(matches, run->docs);
 		if (run->n == 0)
 			break;
 		m.from = run->docs[0];

@@ -618,8 +618,8 @@ skx_topk_or(SkxTopkRun *run)
 
 		if (skx_topk_tick(run, from))
 			return;
-		if (run->rest != NULL)
-			from = skx_query_rest_next(run->rest, from);
+		if (run->filter != NULL)
+			from = skx_query_docs_filter_bound(run->filter, from);
 		if (from >= run->to)
 			return;
 		to = skx_or_window(&o, from);

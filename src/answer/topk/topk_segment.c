@@ -399,12 +399,12 @@ skx_topk_may_compete(const SkxTopkRun *run, const SkxTopkSegment *s)
  * of required words that are scored become optional.
  */
 static void
-skx_topk_through(SkxTopkRun *run, SkxQueryScan *scan)
+skx_topk_through(SkxTopkRun *run, SkxDocs *matches)
 {
 	int			n = 0;
 	int			i;
 
-	skx_query_scan_range(scan, run->from, run->to);
+	skx_query_docs_range(matches, run->from, run->to);
 	for (i = 0; i < run->nrequired; i++)
 	{
 		SkxTopkList *l = run->required[i];
@@ -417,11 +417,11 @@ skx_topk_through(SkxTopkRun *run, SkxQueryScan *scan)
 	run->nrequired = n;
 	if (run->topk->many)
 	{
-		skx_topk_many_filter(run, scan);
+		skx_topk_many_filter(run, matches);
 		return;
 	}
 	skx_topk_close_required(run);
-	run->required[run->nrequired++] = skx_topk_list_filter(run, scan);
+	run->required[run->nrequired++] = skx_topk_list_filter(run, matches);
 	skx_topk_and(run);
 }
 
@@ -432,14 +432,14 @@ skx_topk_through(SkxTopkRun *run, SkxQueryScan *scan)
 static bool
 skx_topk_by_filter(SkxTopkRun *run, double others)
 {
-	SkxQueryScan *scan = skx_query_scan_open(run->seg,
-											 run->topk->request.filter, true);
-	bool		few = (double) skx_query_scan_steps(scan, NULL) *
+	SkxDocs    *matches = skx_query_docs_open(run->seg,
+											 run->topk->request.filter, SKX_DOCS_ALL);
+	bool		few = (double) skx_query_docs_steps(matches, NULL) *
 		SKX_TOPK_FILTER_SHARE < others;
 
 	if (few)
-		skx_topk_through(run, scan);
-	skx_query_scan_close(scan);
+		skx_topk_through(run, matches);
+	skx_query_docs_close(matches);
 	return few;
 }
 
@@ -474,7 +474,7 @@ static void
 skx_topk_by_words(SkxTopkRun *run, const SkxTopkSegment *s)
 {
 	if (run->topk->rest_of_words != NULL)
-		run->rest = skx_query_rest_open(run->seg, run->topk->rest_of_words,
+		run->filter = skx_query_docs_open_filter(run->seg, run->topk->rest_of_words,
 										skx_topk_rest_terms(run->topk, s));
 	skx_topk_or(run);
 }
@@ -487,7 +487,7 @@ static void
 skx_topk_choose(SkxTopkRun *run, const SkxTopkSegment *s)
 {
 	SkxTopk    *topk = run->topk;
-	SkxQueryScan *scan;
+	SkxDocs    *matches;
 	double		docs;
 	uint32		steps;
 	bool		leads;
@@ -497,13 +497,13 @@ skx_topk_choose(SkxTopkRun *run, const SkxTopkSegment *s)
 		skx_topk_or(run);
 		return;
 	}
-	scan = skx_query_scan_open(run->seg, topk->rest_of_words, true);
-	steps = skx_query_scan_steps(scan, &docs);
+	matches = skx_query_docs_open(run->seg, topk->rest_of_words, SKX_DOCS_ALL);
+	steps = skx_query_docs_steps(matches, &docs);
 	skx_topk_expect(run, docs);
 	leads = skx_topk_filter_leads(run, docs, steps);
 	if (leads)
-		skx_topk_through(run, scan);
-	skx_query_scan_close(scan);
+		skx_topk_through(run, matches);
+	skx_query_docs_close(matches);
 	if (!leads)
 		skx_topk_by_words(run, s);
 }
@@ -532,14 +532,14 @@ skx_topk_filters_last(SkxTopkRun *run)
 	const SkxTopk *topk = run->topk;
 	double		docs = run->required[0]->cursor->df;
 	double		steps = docs;
-	SkxQueryScan *scan;
+	SkxDocs    *matches;
 
 	if ((run->nrequired > 1 || topk->split.rest != NULL) &&
 		!skx_query_gathers_words(topk->rest_of_words))
 	{
-		scan = skx_query_scan_open(run->seg, topk->rest_of_words, true);
-		steps = skx_query_scan_steps(scan, &docs);
-		skx_query_scan_close(scan);
+		matches = skx_query_docs_open(run->seg, topk->rest_of_words, SKX_DOCS_ALL);
+		steps = skx_query_docs_steps(matches, &docs);
+		skx_query_docs_close(matches);
 	}
 	skx_topk_expect(run, docs);
 	return !skx_topk_filter_leads(run, docs, steps);
@@ -570,14 +570,14 @@ skx_topk_open_rest(SkxTopkRun *run, const SkxTopkSegment *s)
 {
 	SkxTopk    *topk = run->topk;
 	const SkxQuery *rest = topk->split.rest;
-	int			nlinks = skx_query_rest_links(rest);
+	int			nlinks = skx_query_phrase_links(rest);
 	SkxCursor **lists = palloc(sizeof(SkxCursor *) * (nlinks + 1));
 	int			i;
 
 	run->places = palloc(sizeof(SkxPositionPlace *) * (nlinks + 1));
 	for (i = 0; i < nlinks; i++)
 	{
-		int			lexeme = topk->filter_lexemes[skx_query_rest_link(rest, i)];
+		int			lexeme = topk->filter_lexemes[skx_query_phrase_link(rest, i)];
 		SkxTopkList *l = skx_topk_list_of(run, &s->terms[lexeme]);
 
 		if (l->places == NULL)
@@ -591,7 +591,7 @@ skx_topk_open_rest(SkxTopkRun *run, const SkxTopkSegment *s)
 		run->chain = skx_query_chain_borrow(rest, lists);
 	}
 	else
-		run->rest = skx_query_rest_open(run->seg, rest,
+		run->filter = skx_query_docs_open_filter(run->seg, rest,
 										skx_topk_rest_terms(topk, s));
 	pfree(lists);
 }
@@ -615,7 +615,7 @@ skx_topk_run_many(SkxTopkRun *run, const SkxTopkSegment *s)
 		if (skx_topk_by_filter(run, topk->postings * run->seg->header.ndocs /
 							   topk->scorer->nterms))
 			return;
-		run->rest = skx_query_rest_open(run->seg, topk->request.filter,
+		run->filter = skx_query_docs_open_filter(run->seg, topk->request.filter,
 										skx_topk_rest_terms(topk, s));
 	}
 	skx_topk_many(run);
@@ -655,7 +655,7 @@ skx_topk_run(SkxTopkRun *run, const SkxTopkSegment *s)
 	if (topk->split.rest != NULL)
 	{
 		if (run->required[0]->cursor->df > SKX_TOPK_FILTER_WORTH &&
-			skx_query_rest_links(topk->split.rest) == 0 &&
+			skx_query_phrase_links(topk->split.rest) == 0 &&
 			skx_topk_by_filter(run, run->required[0]->cursor->df))
 			return;
 		skx_topk_open_rest(run, s);
@@ -674,8 +674,8 @@ skx_topk_run_close(SkxTopkRun *run)
 		skx_cursor_close(run->required[i]->cursor);
 	for (i = 0; i < run->noptional; i++)
 		skx_cursor_close(run->optional[i]->cursor);
-	if (run->rest != NULL)
-		skx_query_rest_close(run->rest);
+	if (run->filter != NULL)
+		skx_query_docs_close(run->filter);
 	if (run->exact != NULL)
 		skx_topk_exact_close(run->exact);
 }

@@ -14,8 +14,8 @@
 /* A compiled conjunction of tsqueries and conditions. */
 typedef struct SkxQuery SkxQuery;
 
-/* A scan: the matches of a query in one segment, batch by batch. */
-typedef struct SkxQueryScan SkxQueryScan;
+/* A set of documents: the matches of a query in one segment. */
+typedef struct SkxDocs SkxDocs;
 
 /* The number of documents in a window, on which set operations work. */
 #define SKX_QUERY_BATCH		4096
@@ -49,146 +49,144 @@ extern bool skx_query_takes_all(const SkxQuery *query);
  */
 extern bool skx_query_takes_nulls(const SkxQuery *query);
 
-/* query_scan.c : runs a query on one segment, or on one pending document */
-
 /*
- * Opens a scan, in a memory context of its own; nothing is read yet.
- * wants_all says that the whole answer will be fetched: batches are large
- * from the start.  Otherwise they start with one document and grow.
+ * query_docs.c : the documents of a segment that match, in batches, by ranges,
+ * or as a filter of others
  */
-extern SkxQueryScan *skx_query_scan_open(SkxSegment *seg,
-										 const SkxQuery *query,
-										 bool wants_all);
+
+/* How the documents of a set will be wanted. */
+typedef enum SkxDocsUse
+{
+	SKX_DOCS_ALL,				/* all of them: batches are large from the
+								 * start */
+	SKX_DOCS_SOME,				/* perhaps only the first: batches start with
+								 * one document and grow */
+	SKX_DOCS_RANGES				/* by short ranges, in any order */
+} SkxDocsUse;
+
+/* Opens a set, in a memory context of its own; nothing is read yet. */
+extern SkxDocs *skx_query_docs_open(SkxSegment *seg, const SkxQuery *query,
+									SkxDocsUse use);
 
 /*
- * Fills docs with the next live matches, ascending, at most SKX_QUERY_DOCS.
- * Returns how many there are; 0 means that the scan, or its range, is at the
+ * Looks up the terms of n >= 1 sets of one query on several segments together,
+ * and prefetches where their lists begin.  It is called before anything else
+ * is asked of them.  Does nothing if n > 1 and the query has very many
+ * lexemes: each set then does this alone.
+ */
+extern void skx_query_docs_plan(SkxDocs **docs, int n);
+
+/*
+ * Restricts the set to documents in [from, to).  With SKX_DOCS_RANGES, ranges
+ * come in any order, but the set moves forward: to go back below a document
+ * that was handed out, or below an earlier `from`, all lists are opened anew.
+ * Otherwise ranges ascend, each begins with a multiple of SKX_QUERY_BATCH, and
+ * the one before is at its end.
+ */
+extern void skx_query_docs_range(SkxDocs *docs, uint32 from, uint32 to);
+
+/*
+ * Fills list with the next live matches, ascending, at most SKX_QUERY_DOCS.
+ * Returns how many there are; 0 means that the set, or its range, is at the
  * end.
  */
-extern int	skx_query_scan_next(SkxQueryScan *scan, uint32 *docs);
+extern int	skx_query_docs_next(SkxDocs *docs, uint32 *list);
 
 /*
- * Restricts the scan to documents in [from, to).  It may be called before
- * the first skx_query_scan_next(), or when that has returned 0.  Ranges
- * ascend, and begin with a multiple of SKX_QUERY_BATCH, since matches are
- * found in windows of that size.
+ * Returns how many matches are left in the range, deleted ones included, and
+ * skips them.  The number is exact if skx_query_docs_counts() is true.
  */
-extern void skx_query_scan_range(SkxQueryScan *scan, uint32 from, uint32 to);
+extern uint64 skx_query_docs_count(SkxDocs *docs);
 
 /*
- * Returns how many matches are left in the scan's range, deleted ones
- * included, and skips them.  The number is exact if skx_query_scan_counts()
- * is true.
- */
-extern uint64 skx_query_scan_count(SkxQueryScan *scan);
-
-/*
- * Returns true if skx_query_scan_count() is exact.  It is false if documents
+ * Returns true if skx_query_docs_count() is exact.  It is false if documents
  * whose text is NULL have to be weeded out one by one.
  */
-extern bool skx_query_scan_counts(const SkxQueryScan *scan);
+extern bool skx_query_docs_counts(const SkxDocs *docs);
+
+/*
+ * Keeps those of n ascending matches that are live, and whose text is not NULL
+ * if the query requires that; returns how many.
+ */
+extern int	skx_query_docs_live(const SkxDocs *docs, uint32 *list, int n);
 
 /*
  * Returns an upper bound of the number of matches in the segment, as far as
  * the df of the terms tells.  Opens the lists of the query.
  */
-extern uint32 skx_query_scan_cost(SkxQueryScan *scan);
-
-/*
- * Returns the number of postings that the scan goes through, or what takes
- * as long.  If likely is not NULL, sets *likely to the expected number of
- * matches, if the clauses of a conjunction are independent.
- */
-extern uint32 skx_query_scan_steps(SkxQueryScan *scan, double *likely);
-
-/*
- * Looks up the terms of n >= 1 scans of one query on several segments
- * together, and prefetches where their lists begin.  It is called before the
- * first skx_query_scan_next() of each of them.  Does nothing if n > 1 and
- * the query has very many lexemes: each scan then does this alone.
- */
-extern void skx_query_scan_plan(SkxQueryScan **scans, int n);
-
-/* Closes the scan and frees its memory; the segment stays open. */
-extern void skx_query_scan_close(SkxQueryScan *scan);
-
-/*
- * query_visit.c : the matches in ranges of a segment's documents, in any
- * order of the ranges
- */
-
-/* A query on one segment, whose matches are fetched by ranges. */
-typedef struct SkxQueryVisit SkxQueryVisit;
-
-/*
- * Opens a visit, in a memory context of its own.  Looks up the terms of the
- * query, but does not open their lists.
- */
-extern SkxQueryVisit *skx_query_visit_open(SkxSegment *seg,
-										   const SkxQuery *query);
-
-/*
- * Fills docs with the first live matches in [from, to), ascending, at most
- * SKX_QUERY_DOCS.  Returns how many there are; 0 if there is none.  The
- * visit moves forward, and opens all lists anew to go back.  It does so if
- * `from` is at or below the last document that the call before returned, or
- * below its `from`.
- */
-extern int	skx_query_visit(SkxQueryVisit *visit, uint32 from, uint32 to,
-							uint32 *docs);
-
-/*
- * Returns an upper bound of the number of matches in the segment, as far as
- * the df of the terms tells.
- */
-extern uint32 skx_query_visit_cost(SkxQueryVisit *visit);
+extern uint32 skx_query_docs_cost(SkxDocs *docs);
 
 /*
  * Returns the expected number of matches in the segment, if the clauses of a
  * conjunction are independent, and phrases rare.
  */
-extern double skx_query_visit_likely(SkxQueryVisit *visit);
+extern double skx_query_docs_likely(SkxDocs *docs);
 
 /*
- * Returns true if the query makes bitmaps of many lists, which have to be
- * made again whenever the visit opens its lists anew.
+ * Returns the number of postings that the set goes through, or what takes as
+ * long.  If likely is not NULL, sets *likely as skx_query_docs_likely() does.
  */
-extern bool skx_query_visit_gathers(SkxQueryVisit *visit);
-
-/*
- * Opens the lists for skx_query_ask(), which is to filter about `candidates`
- * documents in all.  It is called before the first skx_query_ask(), and
- * again before one with documents below earlier ones.
- */
-extern void skx_query_ask_begin(SkxQueryVisit *visit, uint32 candidates);
-
-/*
- * Keeps those of n ascending documents, at most SKX_QUERY_BATCH, that are
- * live matches; returns how many.  The documents were found by other means,
- * and ascend from call to call.
- */
-extern int	skx_query_ask(SkxQueryVisit *visit, uint32 *docs, int n);
-
-/*
- * Frees what skx_query_ask_begin() has opened.  Does nothing if that was not
- * called.
- */
-extern void skx_query_ask_end(SkxQueryVisit *visit);
+extern uint32 skx_query_docs_steps(SkxDocs *docs, double *likely);
 
 /* Returns an estimate of the time to find all matches, in ns. */
-extern double skx_query_visit_work(SkxQueryVisit *visit);
+extern double skx_query_docs_work(SkxDocs *docs);
 
 /*
- * Returns an estimate of the time that skx_query_ask() takes for that many
- * documents in all, in ns.
+ * Returns an estimate of the time to filter that many documents in all, in ns.
  */
-extern double skx_query_visit_asked(SkxQueryVisit *visit, double docs);
-
-/* Closes the visit and frees its memory; the segment stays open. */
-extern void skx_query_visit_close(SkxQueryVisit *visit);
+extern double skx_query_docs_asked(SkxDocs *docs, double candidates);
 
 /*
- * query_scan.c : returns true if a pending document, a tsvector with the
+ * Returns true if the query makes bitmaps of many lists, which have to be made
+ * again whenever lists are opened anew.
+ */
+extern bool skx_query_docs_gathers(SkxDocs *docs);
+
+/*
+ * Opens lists, besides those of the set, to filter about `candidates`
+ * documents in all.  It is called before the first skx_query_docs_filter(),
+ * and again before one with documents below earlier ones.
+ */
+extern void skx_query_docs_filter_begin(SkxDocs *docs, uint32 candidates);
+
+/*
+ * Frees what skx_query_docs_filter_begin() has opened.  Does nothing if that
+ * was not called.
+ */
+extern void skx_query_docs_filter_end(SkxDocs *docs);
+
+/*
+ * Opens a set that only filters, for documents that have all that is required
+ * (SkxQuerySplit).  terms are those of the segment, one for each lexeme of the
+ * query, in the order of skx_query_lexemes().  They must stay valid until the
+ * set is closed.
+ */
+extern SkxDocs *skx_query_docs_open_filter(SkxSegment *seg,
+										   const SkxQuery *query,
+										   SkxTerm *terms);
+
+/*
+ * Keeps those of n ascending documents, at most SKX_QUERY_BATCH, that match,
+ * deleted ones included; returns how many.  The documents were found by other
+ * means, and ascend from call to call.
+ */
+extern int	skx_query_docs_filter(SkxDocs *docs, uint32 *list, int n);
+
+/* Returns true if the set filters without reading positions. */
+extern bool skx_query_docs_filter_is_cheap(const SkxDocs *docs);
+
+/*
+ * Returns a lower bound, `doc` or above, of the next document that is in all
+ * ranges of values which the set filters by keys.  Returns SKX_NO_DOC if there
+ * is none.
+ */
+extern uint32 skx_query_docs_filter_bound(const SkxDocs *docs, uint32 doc);
+
+/* Closes the set and frees its memory; the segment stays open. */
+extern void skx_query_docs_close(SkxDocs *docs);
+
+/*
+ * query_pending.c : returns true if a pending document, a tsvector with the
  * lexemes of its values, matches the query
  */
 extern bool skx_query_matches(const SkxQuery *query, TSVector document);
@@ -319,38 +317,6 @@ extern SkxQuery *skx_query_without(const SkxQuery *query,
  */
 extern SkxQuery *skx_query_and_null(const SkxQuery *query, int column);
 
-/* A rest (SkxQuerySplit) that is opened on one segment. */
-typedef struct SkxIter SkxQueryRest;
-
-/*
- * Opens the rest of a query on a segment, for documents that have all that
- * is required.  terms are those of the segment, one for each lexeme of the
- * rest, in the order of skx_query_lexemes().  They must stay valid until the
- * rest is closed.
- */
-extern SkxQueryRest *skx_query_rest_open(SkxSegment *seg,
-										 const SkxQuery *rest,
-										 SkxTerm *terms);
-
-/*
- * Keeps those of n ascending documents, at most SKX_QUERY_BATCH, that match;
- * returns how many.  The documents ascend from call to call, too.
- */
-extern int	skx_query_rest_filter(SkxQueryRest *rest, uint32 *docs, int n);
-
-/* Returns true if the rest is tested without reading positions. */
-extern bool skx_query_rest_is_cheap(const SkxQueryRest *rest);
-
-/*
- * Returns a lower bound, `doc` or above, of the next document that is in all
- * ranges of values which the rest tests by keys.  Returns SKX_NO_DOC if
- * there is none.
- */
-extern uint32 skx_query_rest_next(SkxQueryRest *rest, uint32 doc);
-
-/* Closes the rest and frees it. */
-extern void skx_query_rest_close(SkxQueryRest *rest);
-
 /*
  * query_chain.c : a rest that is one phrase of plain lexemes, for a search
  * that has traversed their lists and knows where their positions are
@@ -363,13 +329,13 @@ typedef struct SkxChain SkxChain;
  * Returns the number of links of the phrase, or 0 if the rest is anything
  * but one phrase of plain lexemes.
  */
-extern int	skx_query_rest_links(const SkxQuery *rest);
+extern int	skx_query_phrase_links(const SkxQuery *rest);
 
 /*
  * Returns the number in skx_query_lexemes() of the lexeme of a link, which
- * is counted from 0.  skx_query_rest_links() must be above 0.
+ * is counted from 0.  skx_query_phrase_links() must be above 0.
  */
-extern int	skx_query_rest_link(const SkxQuery *rest, int link);
+extern int	skx_query_phrase_link(const SkxQuery *rest, int link);
 
 /*
  * Opens the phrase with a cursor for each link.  The cursors stay the

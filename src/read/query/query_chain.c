@@ -400,7 +400,7 @@ skx_query_chain_batch(SkxChain *chain, uint32 *docs, int n)
 }
 
 int
-skx_query_rest_links(const SkxQuery *rest)
+skx_query_phrase_links(const SkxQuery *rest)
 {
 	const SkxQueryNode *root = rest->root;
 
@@ -411,7 +411,7 @@ skx_query_rest_links(const SkxQuery *rest)
 }
 
 int
-skx_query_rest_link(const SkxQuery *rest, int link)
+skx_query_phrase_link(const SkxQuery *rest, int link)
 {
 	const SkxQueryNode *node = rest->root->children[0];
 	const QueryOperand *operand = node->phrase->links[link];
@@ -424,7 +424,7 @@ SkxChain *
 skx_query_chain_borrow(const SkxQuery *rest, SkxCursor **lists)
 {
 	SkxChain   *chain = palloc0(sizeof(SkxChain));
-	int			n = skx_query_rest_links(rest);
+	int			n = skx_query_phrase_links(rest);
 
 	chain->node = rest->root->children[0];
 	chain->reads = &chain->own_reads;

@@ -1,0 +1,440 @@
+/*
+ * query_docs.c
+ *	  The documents of a segment that match a query: in batches, by ranges, or
+ *	  as a filter of others.
+ *
+ * Iterators move forward only.  For a range before the last one, they are
+ * opened anew.  So a caller that goes backward takes many ranges at a time,
+ * each time in ascending order.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "read/query/query_internal.h"
+#include "utils/memutils.h"
+
+/*
+ * If perhaps only the first documents are wanted, batches grow by this factor,
+ * from one document up to SKX_DOCS_MOST.  A query for one row then does not
+ * wait for more.  The rows of a query with few matches among many documents
+ * are looked up together.
+ */
+#define SKX_DOCS_GROWTH		4
+#define SKX_DOCS_MOST		1024
+
+/* Number of candidates of a step, approximately, if ranges are short. */
+#define SKX_DOCS_AHEAD		256
+
+/*
+ * The largest number of lexemes that are looked up in several segments
+ * together.
+ */
+#define SKX_DOCS_LEXEMES	1024
+
+struct SkxDocs
+{
+	SkxOpening	opening;		/* terms: set by skx_query_docs_plan(); freed
+								 * when the set begins, unless it may be
+								 * opened again */
+	SkxDocsUse	use;
+	SkxIter    *it;				/* NULL before it begins */
+	SkxIter    *filter;			/* for skx_query_docs_filter(); NULL outside
+								 * of it */
+	uint32		low;			/* a range that begins below opens the
+								 * iterators anew */
+	uint32		from;			/* documents below are not wanted */
+	uint32		next;			/* documents below were collected */
+	uint32		end;			/* the range ends here */
+	int			goal;			/* number of candidates of the next step,
+								 * approximately */
+	int			want;			/* number of documents that the next batch
+								 * should have */
+	int			at;				/* documents before this one are handed out */
+	int			n;
+	uint32	   *docs;			/* capacity of SKX_QUERY_DOCS; found by one
+								 * step of `it` */
+	MemoryContext context;		/* for the iterators */
+};
+
+SkxDocs *
+skx_query_docs_open(SkxSegment *seg, const SkxQuery *query, SkxDocsUse use)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "skipidx query",
+												  ALLOCSET_DEFAULT_SIZES);
+	SkxDocs    *docs = MemoryContextAllocZero(context, sizeof(SkxDocs));
+
+	docs->opening.seg = seg;
+	docs->opening.query = query;
+	docs->opening.wants_all = use == SKX_DOCS_ALL;
+	docs->opening.reads = skx_segment_reads();
+	docs->use = use;
+	docs->context = context;
+	docs->end = seg->header.ndocs;
+	docs->goal = use == SKX_DOCS_ALL ? SKX_QUERY_BATCH :
+		use == SKX_DOCS_RANGES ? SKX_DOCS_AHEAD : 1;
+	docs->want = use == SKX_DOCS_ALL ? SKX_DOCS_MOST : 1;
+	return docs;
+}
+
+void
+skx_query_docs_close(SkxDocs *docs)
+{
+	if (docs->it != NULL)
+		skx_query_close(docs->it);
+	skx_query_docs_filter_end(docs);
+	MemoryContextDelete(docs->context);
+}
+
+void
+skx_query_docs_plan(SkxDocs **docs, int n)
+{
+	const SkxQuery *query = docs[0]->opening.query;
+	Size		size = sizeof(SkxTerm) * (query->nlexemes + (Size) 1);
+	SkxSegment **segs;
+	SkxTerm   **terms;
+	int			i;
+
+	/* Very many terms would take much memory, so each set plans alone. */
+	if (n > 1 && query->nlexemes > SKX_DOCS_LEXEMES)
+		return;
+	segs = palloc(sizeof(SkxSegment *) * n);
+	terms = palloc(sizeof(SkxTerm *) * n);
+	for (i = 0; i < n; i++)
+	{
+		segs[i] = docs[i]->opening.seg;
+		terms[i] = MemoryContextAllocHuge(docs[i]->context, size);
+		docs[i]->opening.terms = terms[i];
+	}
+	skx_segment_find_all(segs, n, query->lexemes, query->nlexemes, terms);
+	for (i = 0; i < n; i++)
+		if (docs[i]->use != SKX_DOCS_RANGES)
+			skx_query_ahead_first(&docs[i]->opening, n == 1);
+	pfree(segs);
+	pfree(terms);
+}
+
+/*
+ * Opens the iterators at the first document.  If `unsettled` (see SkxOpening)
+ * is set to true, they are opened again later, with the same terms.
+ */
+static void
+skx_docs_begin(SkxDocs *docs, bool *unsettled)
+{
+	if (docs->opening.terms == NULL)
+		skx_query_docs_plan(&docs, 1);
+	docs->opening.unsettled = unsettled;
+	docs->it = skx_query_open(&docs->opening);
+	docs->opening.unsettled = NULL;
+	if (unsettled != NULL && *unsettled)
+		return;
+	if (docs->opening.reopens || docs->use == SKX_DOCS_RANGES)
+		return;
+	pfree(docs->opening.terms);
+	docs->opening.terms = NULL;
+}
+
+/* Returns the iterators; opens them if they are not open yet. */
+static const SkxIter *
+skx_docs_begun(SkxDocs *docs)
+{
+	MemoryContext old = MemoryContextSwitchTo(docs->context);
+
+	if (docs->it == NULL)
+		skx_docs_begin(docs, NULL);
+	MemoryContextSwitchTo(old);
+	return docs->it;
+}
+
+void
+skx_query_docs_range(SkxDocs *docs, uint32 from, uint32 to)
+{
+	Assert(to <= docs->opening.seg->header.ndocs);
+	Assert(docs->use == SKX_DOCS_RANGES ||
+		   (docs->at == docs->n && from % SKX_QUERY_BATCH == 0));
+	if (docs->it != NULL && from < docs->low)
+	{
+		skx_query_close(docs->it);
+		docs->it = NULL;
+		docs->next = 0;
+		docs->at = docs->n = 0;
+	}
+	docs->low = docs->from = from;
+	docs->end = to;
+}
+
+/*
+ * Returns the document at which a step stops.  If ranges are short, a query
+ * that reads positions stops near the end of the range, so that it reads none
+ * for documents that are not needed.  A limit is at the end of a window
+ * (query_iter.c).
+ */
+static uint32
+skx_docs_limit(const SkxDocs *docs)
+{
+	uint32		ndocs = docs->opening.seg->header.ndocs;
+
+	if (docs->use != SKX_DOCS_RANGES)
+		return docs->end;
+	if (docs->it->cheap || docs->end >= ndocs)
+		return ndocs;
+	return Min(ndocs, Max(TYPEALIGN(64, docs->end), SKX_QUERY_BATCH));
+}
+
+int
+skx_query_docs_live(const SkxDocs *docs, uint32 *list, int n)
+{
+	SkxSegment *seg = docs->opening.seg;
+
+	if (n > 0 && docs->opening.query->may_match_null)
+		n = skx_segment_keep_null(seg, list, n, false);
+	return n > 0 ? skx_segment_drop_deleted(seg, list, n) : 0;
+}
+
+/*
+ * Collects the next matches.  Those of short ranges may lie behind the range,
+ * and are live or not; others are live ones.  Returns how many there are, 0 at
+ * the end of the range.
+ */
+static int
+skx_docs_step(SkxDocs *docs, uint32 *list)
+{
+	bool		ahead = docs->use == SKX_DOCS_RANGES;
+	int			n = 0;
+
+	docs->next = Max(docs->next, docs->from);
+	while (n == 0 && docs->next < docs->end)
+	{
+		CHECK_FOR_INTERRUPTS();
+		docs->next = skx_query_collect(docs->it, docs->next,
+									   skx_docs_limit(docs), docs->goal, list,
+									   &n);
+		if (ahead)
+			continue;
+		docs->goal = Min(docs->goal * 2, SKX_QUERY_BATCH);
+
+		/*
+		 * in the last step nothing else is read before these TIDs are needed
+		 */
+		if (n > 0 && docs->next >= docs->end)
+			skx_segment_ask_tids(docs->opening.seg, list, n);
+		n = skx_query_docs_live(docs, list, n);
+	}
+	return n;
+}
+
+/*
+ * Takes collected matches of the range, at most `most`.  Returns how many live
+ * ones there are among them.
+ */
+static int
+skx_docs_take(SkxDocs *docs, uint32 *list, int most)
+{
+	int			n = 0;
+
+	while (n < most && docs->at < docs->n && docs->docs[docs->at] < docs->end)
+		list[n++] = docs->docs[docs->at++];
+	if (docs->use == SKX_DOCS_RANGES)
+		n = skx_query_docs_live(docs, list, n);
+	return n;
+}
+
+/*
+ * Makes sure that a match of the range has been collected and not yet taken.
+ * Returns false if there is none left.
+ */
+static bool
+skx_docs_has_more(SkxDocs *docs)
+{
+	if (docs->docs == NULL)
+		docs->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
+	while (docs->at < docs->n && docs->docs[docs->at] < docs->from)
+		docs->at++;
+	if (docs->at == docs->n)
+	{
+		docs->at = 0;
+		docs->n = skx_docs_step(docs, docs->docs);
+	}
+	return docs->at < docs->n && docs->docs[docs->at] < docs->end;
+}
+
+int
+skx_query_docs_next(SkxDocs *docs, uint32 *list)
+{
+	MemoryContext old = MemoryContextSwitchTo(docs->context);
+	int			n = 0;
+
+	if (docs->it == NULL)
+		skx_docs_begin(docs, NULL);
+	if (docs->use != SKX_DOCS_RANGES && docs->at == docs->n)
+		n = skx_docs_step(docs, list);
+	while (n < docs->want && skx_docs_has_more(docs))
+		n += skx_docs_take(docs, list + n, SKX_QUERY_DOCS - n);
+	if (docs->use == SKX_DOCS_SOME)
+		docs->want = Min(docs->want * SKX_DOCS_GROWTH, SKX_DOCS_MOST);
+	if (n > 0)
+		docs->low = list[n - 1] + 1;
+	MemoryContextSwitchTo(old);
+	return n;
+}
+
+uint64
+skx_query_docs_count(SkxDocs *docs)
+{
+	MemoryContext old = MemoryContextSwitchTo(docs->context);
+	uint64		n;
+
+	if (docs->it == NULL)
+		skx_docs_begin(docs, NULL);
+	docs->next = Max(docs->next, docs->from);
+	n = skx_query_count(docs->it, docs->next, docs->end);
+	docs->next = docs->end;
+	MemoryContextSwitchTo(old);
+	return n;
+}
+
+bool
+skx_query_docs_counts(const SkxDocs *docs)
+{
+	return !docs->opening.query->may_match_null ||
+		docs->opening.seg->header.nnull == 0;
+}
+
+uint32
+skx_query_docs_cost(SkxDocs *docs)
+{
+	return skx_docs_begun(docs)->cost;
+}
+
+double
+skx_query_docs_likely(SkxDocs *docs)
+{
+	return skx_query_likely(skx_docs_begun(docs));
+}
+
+/*
+ * Lists of values are not gone through for an estimate.  They may be many, and
+ * the set may not be chosen.
+ */
+uint32
+skx_query_docs_steps(SkxDocs *docs, double *likely)
+{
+	MemoryContext old = MemoryContextSwitchTo(docs->context);
+	bool		unsettled = false;
+	uint32		steps;
+
+	if (docs->it == NULL)
+		skx_docs_begin(docs, &unsettled);
+	steps = docs->it->steps;
+	if (likely != NULL)
+		*likely = skx_query_likely(docs->it);
+	if (unsettled)
+	{
+		skx_query_close(docs->it);
+		docs->it = NULL;
+	}
+	MemoryContextSwitchTo(old);
+	return steps;
+}
+
+double
+skx_query_docs_work(SkxDocs *docs)
+{
+	return skx_query_work(skx_docs_begun(docs));
+}
+
+double
+skx_query_docs_asked(SkxDocs *docs, double candidates)
+{
+	return skx_query_work_asked(skx_docs_begun(docs), candidates);
+}
+
+static bool
+skx_docs_iter_gathers(const SkxIter *it)
+{
+	int			i;
+
+	check_stack_depth();
+	if (it->range != NULL || it->nchildren > SKX_GATHER_CLAUSES)
+		return true;
+	for (i = 0; i < it->nchildren; i++)
+		if (skx_docs_iter_gathers(it->children[i]))
+			return true;
+	return false;
+}
+
+bool
+skx_query_docs_gathers(SkxDocs *docs)
+{
+	return skx_docs_iter_gathers(skx_docs_begun(docs));
+}
+
+void
+skx_query_docs_filter_begin(SkxDocs *docs, uint32 candidates)
+{
+	MemoryContext old = MemoryContextSwitchTo(docs->context);
+
+	skx_query_docs_filter_end(docs);
+	if (docs->opening.terms == NULL)
+		skx_query_docs_plan(&docs, 1);
+	docs->filter = skx_query_open_asked(&docs->opening, candidates);
+	MemoryContextSwitchTo(old);
+}
+
+void
+skx_query_docs_filter_end(SkxDocs *docs)
+{
+	if (docs->filter != NULL)
+		skx_query_close(docs->filter);
+	docs->filter = NULL;
+}
+
+SkxDocs *
+skx_query_docs_open_filter(SkxSegment *seg, const SkxQuery *query,
+						   SkxTerm *terms)
+{
+	SkxDocs    *docs = skx_query_docs_open(seg, query, SKX_DOCS_RANGES);
+	MemoryContext old = MemoryContextSwitchTo(docs->context);
+
+	docs->opening.terms = terms;
+	docs->opening.rest = true;
+	docs->filter = skx_query_open(&docs->opening);
+	MemoryContextSwitchTo(old);
+	return docs;
+}
+
+int
+skx_query_docs_filter(SkxDocs *docs, uint32 *list, int n)
+{
+	MemoryContext old = MemoryContextSwitchTo(docs->context);
+
+	n = skx_query_filter(docs->filter, list, n);
+	MemoryContextSwitchTo(old);
+	return n;
+}
+
+bool
+skx_query_docs_filter_is_cheap(const SkxDocs *docs)
+{
+	return docs->filter->cheap;
+}
+
+static uint32
+skx_docs_bound(const SkxIter *it, uint32 doc)
+{
+	int			i;
+
+	check_stack_depth();
+	if (it->kind == SKX_NODE_KEYS)
+		return skx_segment_keys_next(it->keys, &it->key_range, doc);
+	if (it->kind == SKX_NODE_AND)
+		for (i = 0; i < it->npositive && doc != SKX_NO_DOC; i++)
+			doc = skx_docs_bound(it->children[i], doc);
+	return doc;
+}
+
+uint32
+skx_query_docs_filter_bound(const SkxDocs *docs, uint32 doc)
+{
+	return skx_docs_bound(docs->filter, doc);
+}
