@@ -18,6 +18,7 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "sql/cost/cost.h"
+#include "sql/plan/plan_custom.h"
 #include "sql/plan/plan_internal.h"
 #include "sql/plan/plan_node.h"
 #include "sql/plan/plan_reading.h"
@@ -158,27 +159,25 @@ skx_plan_add_column_scan(PlannerInfo *root, RelOptInfo *rel,
 	List	   *columns = skx_plan_columns_needed(rel, index);
 	IndexPath  *scan;
 	CustomPath *custom;
+	Path		rows = {0};
 
 	if (columns == NIL ||
 		(scan = skx_plan_by_all(root, rel, index)) == NULL ||
 		!skx_plan_is_exact(scan) ||
 		!skx_plan_columns_have_keys(root, index, columns))
 		return;
-	custom = makeNode(CustomPath);
-	custom->path.pathtype = T_CustomScan;
-	custom->path.parent = rel;
-	custom->path.pathtarget = rel->reltarget;
-	custom->path.rows = scan->path.rows;
-	custom->path.startup_cost = scan->path.startup_cost;
-	custom->path.total_cost =
+	rows.parent = rel;
+	rows.pathtarget = rel->reltarget;
+	rows.rows = scan->path.rows;
+	rows.startup_cost = scan->path.startup_cost;
+	rows.total_cost =
 		Max(skx_plan_cost_columns(root, rel, scan, list_length(columns)),
 			scan->path.startup_cost);
-	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-	custom->custom_paths = list_make1(scan);
-	custom->custom_private =
-		list_make3(skx_plan_estimate(skx_cost_planned_pages(root, scan, false)),
-				   columns, makeInteger(root->tuple_fraction == 0));
-	custom->methods = &skx_plan_columns_path_methods;
+	custom = skx_plan_custom_path(&rows, list_make1(scan), NIL,
+								  &skx_plan_columns_path_methods);
+	custom->custom_private = list_make3(skx_plan_estimate_of(root, custom),
+										columns,
+										makeInteger(root->tuple_fraction == 0));
 	skx_plan_add_shared_columns(rel, custom);
 	add_path(rel, (Path *) custom);
 }
@@ -193,11 +192,8 @@ skx_plan_add_column_scans(PlannerInfo *root, RelOptInfo *rel)
 		return;
 	foreach(lc, rel->indexlist)
 	{
-		IndexOptInfo *index = lfirst(lc);
-
-		if (skx_plan_is_ours(index) && !index->hypothetical &&
-			(index->indpred == NIL || index->predOK))
-			skx_plan_add_column_scan(root, rel, index);
+		if (skx_plan_is_usable(lfirst(lc)))
+			skx_plan_add_column_scan(root, rel, lfirst(lc));
 	}
 }
 
@@ -207,28 +203,16 @@ skx_plan_plan_columns(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 {
 	const IndexOptInfo *index =
 		linitial_node(IndexPath, path->custom_paths)->indexinfo;
-	IndexScan  *child = skx_plan_child(linitial(custom_plans));
-	CustomScan *scan = makeNode(CustomScan);
+	CustomScan *scan;
+	List	   *exprs = NIL;
 	ListCell   *lc;
 
-	if (child->scan.plan.qual != NIL)
-		elog(ERROR, "conditions are left that the index does not answer");
-	child->scan.plan.targetlist = NIL;
 	foreach(lc, lsecond_node(List, path->custom_private))
 	{
-		Node	   *expr = skx_plan_column_expr(index, intVal(lfirst(lc)));
-
-		scan->custom_scan_tlist =
-			lappend(scan->custom_scan_tlist,
-					makeTargetEntry((Expr *) copyObject(expr),
-									foreach_current_index(lc) + 1, NULL,
-									false));
+		exprs = lappend(exprs, skx_plan_column_expr(index, intVal(lfirst(lc))));
 	}
-	scan->scan.plan.targetlist = tlist;
-	scan->scan.scanrelid = rel->relid;
-	scan->flags = path->flags;
-	scan->custom_plans = list_make1(child);
+	scan = skx_plan_custom_scan(path, rel->relid, tlist, skx_plan_counting(custom_plans),
+								exprs, &skx_plan_columned.scan);
 	scan->custom_private = path->custom_private;
-	scan->methods = &skx_plan_columned.scan;
 	return (Plan *) scan;
 }

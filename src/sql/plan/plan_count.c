@@ -22,6 +22,7 @@
 #include "parser/parsetree.h"
 #include "sql/am/am.h"
 #include "sql/cost/cost.h"
+#include "sql/plan/plan_custom.h"
 #include "sql/plan/plan_internal.h"
 #include "sql/plan/plan_node.h"
 #include "support/compat/compat_planner.h"
@@ -99,13 +100,6 @@ skx_plan_is_count(PlannerInfo *root, const RelOptInfo *input,
 								column);
 }
 
-/* The scans by which the tables of a count are counted. */
-typedef struct SkxCountPaths
-{
-	List	   *paths;			/* of IndexPath */
-	Cost		cost;
-} SkxCountPaths;
-
 /*
  * Returns the IndexClause `column IS NOT NULL`; NULL if the index does not
  * have the column.
@@ -153,75 +147,6 @@ skx_plan_count_path(PlannerInfo *root, RelOptInfo *rel,
 							 ForwardScanDirection, false, NULL, 1.0, false);
 }
 
-/* Adds the cheapest scan of the table.  Returns false if there is none. */
-static bool
-skx_plan_count_table(PlannerInfo *root, RelOptInfo *rel,
-					 const Var *column, SkxCountPaths *all)
-{
-	IndexPath  *best = NULL;
-	Cost		least = 0;
-	ListCell   *lc;
-
-	foreach(lc, rel->indexlist)
-	{
-		IndexOptInfo *index = lfirst(lc);
-		IndexPath  *path;
-		Cost		cost;
-
-		if (!skx_plan_is_ours(index) || index->hypothetical ||
-			(index->indpred != NIL && !index->predOK) ||
-			(path = skx_plan_count_path(root, rel, index, column)) == NULL)
-			continue;
-		cost = skx_plan_cost_count(root, rel, path);
-		if (best == NULL || cost < least)
-		{
-			best = path;
-			least = cost;
-		}
-	}
-	if (best == NULL)
-		return false;
-	all->paths = lappend(all->paths, best);
-	all->cost += least;
-	return true;
-}
-
-/*
- * Adds the cheapest scan of the table, or of each member if the table has
- * partitions or children.  Returns false if one of them has none.
- */
-static bool
-skx_plan_count_tables(PlannerInfo *root, RelOptInfo *rel,
-					  const Var *column, SkxCountPaths *all)
-{
-	ListCell   *lc;
-
-	check_stack_depth();
-	if (IS_DUMMY_REL(rel))
-		return true;
-	if (!planner_rt_fetch(rel->relid, root)->inh)
-		return skx_plan_count_table(root, rel, column, all);
-	foreach(lc, root->append_rel_list)
-	{
-		AppendRelInfo *member = lfirst(lc);
-		const Var  *own = NULL;
-
-		if (member->parent_relid != rel->relid)
-			continue;
-		if (column != NULL)
-		{
-			own = list_nth(member->translated_vars, column->varattno - 1);
-			if (own == NULL || !IsA(own, Var))
-				return false;
-		}
-		if (!skx_plan_count_tables(root, find_base_rel(root,
-													   member->child_relid),
-								   own, all))
-			return false;
-	}
-	return true;
-}
-
 /*
  * Returns true if the dictionary tells the number.  That needs no condition or
  * one plain word, and rows that are all visible to all as far as VACUUM has
@@ -245,6 +170,18 @@ skx_plan_is_total(const IndexPath *path)
 		GETQUERY(query)->qoperand.weight == 0;
 }
 
+static bool
+skx_plan_scan_count(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index,
+					const Var *column, const void *arg, SkxTableScan *scan)
+{
+	scan->path = skx_plan_count_path(root, rel, index, column);
+	if (scan->path == NULL)
+		return false;
+	scan->cost = skx_plan_cost_count(root, rel, scan->path);
+	scan->pages = skx_plan_is_total(scan->path) ? 0 : index->pages;
+	return true;
+}
+
 /*
  * Adds the count by several processes, below a Gather.  One of them returns
  * the row.
@@ -252,27 +189,17 @@ skx_plan_is_total(const IndexPath *path)
 static void
 skx_plan_add_shared_count(PlannerInfo *root, RelOptInfo *input,
 						  RelOptInfo *output, const CustomPath *count,
-						  Cost cost)
+						  const SkxTableScans *all)
 {
 	CustomPath *partial;
-	double		pages = 0;
 	double		rows = 1;
-	ListCell   *lc;
 
 	if (!input->consider_parallel || !output->consider_parallel ||
-		!is_parallel_safe(root, (Node *) output->reltarget->exprs))
-		return;
-	foreach(lc, count->custom_paths)
-	{
-		const IndexPath *path = lfirst(lc);
-
-		if (!skx_plan_is_total(path))
-			pages += path->indexinfo->pages;
-	}
-	if (!skx_plan_is_worth(cost, SKX_PLANNER_WORTH_COUNT))
-		return;
-	if (pages == 0 ||
-		(partial = skx_plan_shared(input, count, cost, pages)) == NULL)
+		!is_parallel_safe(root, (Node *) output->reltarget->exprs) ||
+		!skx_plan_is_worth(all->cost, SKX_PLANNER_WORTH_COUNT) ||
+		all->pages == 0 ||
+		(partial = skx_plan_shared(input, count, all->cost,
+								   all->pages)) == NULL)
 		return;
 	add_path(output, (Path *) create_gather_path(root, output,
 												 (Path *) partial,
@@ -284,26 +211,24 @@ static void
 skx_plan_add_count(PlannerInfo *root, RelOptInfo *input,
 				   RelOptInfo *output, const Var *column)
 {
-	SkxCountPaths all = {NIL, 0};
+	const SkxPlanWant want = {skx_plan_scan_count};
+	SkxTableScans all = {NIL};
 	CustomPath *custom;
-	Path	   *path;
+	Path		row = {0};
 
-	if (!skx_plan_count_tables(root, input, column, &all) || all.paths == NIL)
+	if (!skx_plan_scan_tables(root, input, column, &want, &all) ||
+		all.paths == NIL)
 		return;
-	custom = makeNode(CustomPath);
-	path = &custom->path;
-	path->pathtype = T_CustomScan;
-	path->parent = output;
-	path->pathtarget = output->reltarget;
-	path->rows = 1;
-	path->startup_cost = all.cost + path->pathtarget->cost.startup +
-		path->pathtarget->cost.per_tuple;
-	path->total_cost = path->startup_cost + cpu_tuple_cost;
-	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-	custom->custom_paths = all.paths;
-	custom->methods = &skx_plan_count_path_methods;
-	skx_plan_add_shared_count(root, input, output, custom, all.cost);
-	add_path(output, path);
+	row.parent = output;
+	row.pathtarget = output->reltarget;
+	row.rows = 1;
+	row.startup_cost = all.cost + row.pathtarget->cost.startup +
+		row.pathtarget->cost.per_tuple;
+	row.total_cost = row.startup_cost + cpu_tuple_cost;
+	custom = skx_plan_custom_path(&row, all.paths, NIL,
+								  &skx_plan_count_path_methods);
+	skx_plan_add_shared_count(root, input, output, custom, &all);
+	add_path(output, (Path *) custom);
 }
 
 /*
@@ -339,47 +264,20 @@ skx_plan_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 	skx_plan_add_facets(root, input, output);
 }
 
-/*
- * The scan tuple has one column for each aggregate.  That is the very
- * expression of the output, so that the server replaces the latter by a
- * column.
- */
+/* The scan tuple has one column for each aggregate. */
 static Plan *
 skx_plan_plan_count(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 					List *tlist, List *clauses, List *custom_plans)
 {
-	CustomScan *scan = makeNode(CustomScan);
+	CustomScan *scan;
 	List	   *counts = NIL;
-	double		pages = 0;
 	ListCell   *lc;
 
-	foreach(lc, path->custom_paths)
-	{
-		pages += skx_cost_planned_pages(root, lfirst(lc), false);
-	}
-	scan->custom_private = list_make1(skx_plan_estimate(pages));
-	foreach(lc, custom_plans)
-	{
-		IndexScan  *child = skx_plan_child(lfirst(lc));
-
-		if (child->scan.plan.qual != NIL)
-			elog(ERROR, "conditions are left that the index does not answer");
-		child->scan.plan.targetlist = NIL;
-		scan->custom_plans = lappend(scan->custom_plans, child);
-	}
 	foreach(lc, skx_plan_aggregates(rel))
 		counts = list_append_unique(counts, lfirst(lc));
-	foreach(lc, counts)
-	{
-		scan->custom_scan_tlist =
-			lappend(scan->custom_scan_tlist,
-					makeTargetEntry(copyObject(lfirst(lc)),
-									foreach_current_index(lc) + 1, NULL,
-									false));
-	}
-	scan->scan.plan.targetlist = tlist;
-	scan->flags = path->flags;
-	scan->methods = &skx_plan_counted.scan;
+	scan = skx_plan_custom_scan(path, 0, tlist, skx_plan_counting(custom_plans),
+								counts, &skx_plan_counted.scan);
+	scan->custom_private = list_make1(skx_plan_estimate_of(root, path));
 	return (Plan *) scan;
 }
 

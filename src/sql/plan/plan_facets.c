@@ -26,6 +26,7 @@
 #include "parser/parsetree.h"
 #include "sql/am/am.h"
 #include "sql/cost/cost.h"
+#include "sql/plan/plan_custom.h"
 #include "sql/plan/plan_internal.h"
 #include "sql/plan/plan_node.h"
 #include "sql/plan/plan_reading.h"
@@ -209,92 +210,39 @@ skx_plan_cost_facets(PlannerInfo *root, RelOptInfo *rel, IndexPath *path,
 	return counted.cost + skx_plan_unsaved(rel, &counted, &fetched);
 }
 
-/* The scans by which the tables of a grouping are counted. */
-typedef struct SkxFacetTables
-{
-	List	   *paths;			/* of IndexPath */
-	List	   *columns;		/* integers: the column of each path's index */
-	Cost		cost;
-	double		rows;			/* sum of the groups of each table */
-	double		pages;
-} SkxFacetTables;
-
-/* Adds the cheapest scan of the table.  Returns false if there is none. */
+/* Fills in a scan that counts by a column; arg is the query's grouping. */
 static bool
-skx_plan_facet_table(PlannerInfo *root, RelOptInfo *rel, const Var *var,
-					 const SortGroupClause *group, SkxFacetTables *all)
+skx_plan_scan_facets(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index,
+					 const Var *column, const void *arg, SkxTableScan *scan)
 {
-	List	   *exprs = list_make1(unconstify(Var *, var));
-	double		values = -1;
-	IndexPath  *best = NULL;
-	int			column = 0;
-	Cost		least = 0;
-	ListCell   *lc;
+	List	   *exprs = list_make1(unconstify(Var *, column));
 
-	foreach(lc, rel->indexlist)
-	{
-		IndexOptInfo *index = lfirst(lc);
-		IndexPath  *path;
-		int			which;
-		Cost		cost;
-
-		if (!skx_plan_is_ours(index) || index->hypothetical ||
-			(index->indpred != NIL && !index->predOK) ||
-			(which = skx_plan_facet_column(index, var, group)) == 0 ||
-			(path = skx_plan_by_all(root, rel, index)) == NULL ||
-			!skx_plan_is_exact(path))
-			continue;
-		if (values < 0)
-			values = estimate_num_groups(root, exprs, rel->tuples, NULL,
-										 NULL);
-		cost = skx_plan_cost_facets(root, rel, path, which, values);
-		if (best != NULL && cost >= least)
-			continue;
-		best = path;
-		column = which;
-		least = cost;
-	}
-	if (best == NULL)
+	scan->column = skx_plan_facet_column(index, column, arg);
+	if (scan->column == 0 ||
+		(scan->path = skx_plan_by_all(root, rel, index)) == NULL ||
+		!skx_plan_is_exact(scan->path))
 		return false;
-	all->paths = lappend(all->paths, best);
-	all->columns = lappend(all->columns, makeInteger(column));
-	all->cost += least;
-	all->rows += estimate_num_groups(root, exprs, rel->rows, NULL, NULL);
-	all->pages += best->indexinfo->pages;
+	scan->cost =
+		skx_plan_cost_facets(root, rel, scan->path, scan->column,
+							 estimate_num_groups(root, exprs, rel->tuples,
+												 NULL, NULL));
+	scan->rows = estimate_num_groups(root, exprs, rel->rows, NULL, NULL);
+	scan->pages = index->pages;
 	return true;
 }
 
 /*
- * Adds the cheapest scan of the table, or of each member if the table has
- * partitions or children.  Returns false if one of them has none.
+ * Adds the scans by which the tables of a grouping are counted.  Returns false
+ * if there are none.
  */
 static bool
-skx_plan_facet_tables(PlannerInfo *root, RelOptInfo *rel, const Var *var,
-					  const SortGroupClause *group, SkxFacetTables *all)
+skx_plan_facet_tables(PlannerInfo *root, RelOptInfo *rel, const Var *column,
+					  const SortGroupClause *group, SkxTableScans *all)
 {
-	ListCell   *lc;
+	const SkxPlanWant want = {skx_plan_scan_facets, group};
 
-	check_stack_depth();
-	if (IS_DUMMY_REL(rel))
-		return true;
-	if (!planner_rt_fetch(rel->relid, root)->inh)
-		return skx_plan_facet_table(root, rel, var, group, all);
-	foreach(lc, root->append_rel_list)
-	{
-		AppendRelInfo *member = lfirst(lc);
-		const Var  *of_member;
-
-		if (member->parent_relid != rel->relid)
-			continue;
-		of_member = list_nth(member->translated_vars, var->varattno - 1);
-		if (of_member == NULL || !IsA(of_member, Var) ||
-			!skx_plan_facet_tables(root,
-								   find_base_rel(root,
-												 member->child_relid),
-								   of_member, group, all))
-			return false;
-	}
-	return true;
+	return skx_plan_scan_tables(root, rel, column, &want, all) &&
+		all->paths != NIL;
 }
 
 /* ---- of several tables, or by several processes ---- */
@@ -353,7 +301,7 @@ skx_plan_add_final(PlannerInfo *root, RelOptInfo *output, Path *partial,
  */
 static bool
 skx_plan_shares_facets(PlannerInfo *root, const RelOptInfo *input,
-					   const RelOptInfo *output, const SkxFacetTables *all)
+					   const RelOptInfo *output, const SkxTableScans *all)
 {
 	return input->consider_parallel && output->consider_parallel &&
 		skx_plan_is_worth(all->cost, SKX_PLANNER_WORTH_COUNT) &&
@@ -365,7 +313,7 @@ skx_plan_shares_facets(PlannerInfo *root, const RelOptInfo *input,
 static void
 skx_plan_add_shared_facet(PlannerInfo *root, RelOptInfo *input,
 						  RelOptInfo *output, const CustomPath *facets,
-						  const SkxFacetTables *all, double groups)
+						  const SkxTableScans *all, double groups)
 {
 	CustomPath *partial;
 	double		rows;
@@ -387,25 +335,21 @@ skx_plan_add_shared_facet(PlannerInfo *root, RelOptInfo *input,
  */
 static CustomPath *
 skx_plan_facet_path(RelOptInfo *output, PathTarget *target,
-					const SkxFacetTables *all, const Var *var,
+					const SkxTableScans *all, const Var *var,
 					bool partial)
 {
-	CustomPath *custom = makeNode(CustomPath);
-	Path	   *path = &custom->path;
+	Path		rows = {0};
 
-	path->pathtype = T_CustomScan;
-	path->parent = output;
-	path->pathtarget = target;
-	path->rows = all->rows;
-	path->startup_cost = all->cost + target->cost.startup;
-	path->total_cost = path->startup_cost + path->rows *
+	rows.parent = output;
+	rows.pathtarget = target;
+	rows.rows = all->rows;
+	rows.startup_cost = all->cost + target->cost.startup;
+	rows.total_cost = rows.startup_cost + rows.rows *
 		(cpu_tuple_cost + target->cost.per_tuple);
-	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-	custom->custom_paths = all->paths;
-	custom->custom_private = list_make3(makeInteger(partial), all->columns,
-										unconstify(Var *, var));
-	custom->methods = &skx_plan_facets_path_methods;
-	return custom;
+	return skx_plan_custom_path(&rows, all->paths,
+								list_make3(makeInteger(partial), all->columns,
+										   unconstify(Var *, var)),
+								&skx_plan_facets_path_methods);
 }
 
 /*
@@ -414,7 +358,7 @@ skx_plan_facet_path(RelOptInfo *output, PathTarget *target,
  */
 static void
 skx_plan_add_facet(PlannerInfo *root, RelOptInfo *output,
-				   const SkxFacetTables *all, const Var *var)
+				   const SkxTableScans *all, const Var *var)
 {
 	CustomPath *custom = skx_plan_facet_path(output, output->reltarget,
 											 all, var, false);
@@ -441,15 +385,14 @@ skx_plan_add_facets(PlannerInfo *root, RelOptInfo *input,
 {
 	const SortGroupClause *group;
 	const Var  *var = skx_plan_group_column(root, input, output, &group);
-	SkxFacetTables all = {NIL};
+	SkxTableScans all = {NIL};
 	CustomPath *partial;
 	double		groups;
 	bool		several;
 	bool		shares;
 
 	if (var == NULL ||
-		!skx_plan_facet_tables(root, input, var, group, &all) ||
-		all.paths == NIL)
+		!skx_plan_facet_tables(root, input, var, group, &all))
 		return;
 	several = list_length(all.paths) > 1;
 	shares = skx_plan_shares_facets(root, input, output, &all);
@@ -478,12 +421,11 @@ skx_plan_add_distinct(PlannerInfo *root, RelOptInfo *input,
 	List	   *distinct = root->parse->distinctClause;
 	const SortGroupClause *group;
 	const Var  *var = skx_plan_distinct_column(root, input, target, &group);
-	SkxFacetTables all = {NIL};
+	SkxTableScans all = {NIL};
 	Path	   *path;
 
 	if (var == NULL ||
-		!skx_plan_facet_tables(root, input, var, group, &all) ||
-		all.paths == NIL)
+		!skx_plan_facet_tables(root, input, var, group, &all))
 		return;
 	path = (Path *) skx_plan_facet_path(output, target, &all, var, true);
 	if (list_length(all.paths) == 1)
@@ -500,56 +442,33 @@ skx_plan_add_distinct(PlannerInfo *root, RelOptInfo *input,
 
 /* ---- the plan ---- */
 
-/*
- * The scan tuple has one column for each output.  That is the very expression
- * of the output, so that the server replaces the latter by a column.
- */
+/* The scan tuple has one column for each output. */
 static Plan *
 skx_plan_plan_facets(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 					 List *tlist, List *clauses, List *custom_plans)
 {
-	CustomScan *scan = makeNode(CustomScan);
 	bool		partial = intVal(linitial(path->custom_private)) != 0;
 	const Var  *var = lthird(path->custom_private);
 	const RelOptInfo *input = find_base_rel(root, var->varno);
+	CustomScan *scan;
 	List	   *outputs = NIL;
 	List	   *whats = NIL;
-	double		pages = 0;
 	ListCell   *lc;
 
-	foreach(lc, path->custom_paths)
-	{
-		pages += skx_cost_planned_pages(root, lfirst(lc), false);
-	}
-	foreach(lc, custom_plans)
-	{
-		IndexScan  *child = skx_plan_child(lfirst(lc));
-
-		if (child->scan.plan.qual != NIL)
-			elog(ERROR, "conditions are left that the index does not answer");
-		child->scan.plan.targetlist = NIL;
-		scan->custom_plans = lappend(scan->custom_plans, child);
-	}
 	foreach(lc, partial ? path->path.pathtarget->exprs :
 			skx_plan_outputs(root, rel))
 		outputs = list_append_unique(outputs, lfirst(lc));
 	foreach(lc, outputs)
 	{
-		scan->custom_scan_tlist =
-			lappend(scan->custom_scan_tlist,
-					makeTargetEntry(copyObject(lfirst(lc)),
-									foreach_current_index(lc) + 1, NULL,
-									false));
 		whats = lappend(whats,
 						makeInteger(skx_plan_facet_output(root, input, var,
 														  lfirst(lc))));
 	}
-	scan->custom_private = list_make3(skx_plan_estimate(pages),
+	scan = skx_plan_custom_scan(path, 0, tlist, skx_plan_counting(custom_plans),
+								outputs, &skx_plan_faceted.scan);
+	scan->custom_private = list_make3(skx_plan_estimate_of(root, path),
 									  lsecond(path->custom_private), whats);
-	scan->scan.plan.targetlist = tlist;
 	if (!partial)
 		scan->scan.plan.qual = (List *) copyObject(root->parse->havingQual);
-	scan->flags = path->flags;
-	scan->methods = &skx_plan_faceted.scan;
 	return (Plan *) scan;
 }

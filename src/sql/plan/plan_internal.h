@@ -219,11 +219,6 @@ typedef struct SkxPlanned
 /* plan_plan.c : from a path to a plan */
 
 /*
- * Returns the Index Scan in the plan of an index path, also below a Result.
- */
-extern IndexScan *skx_plan_child(Plan *plan);
-
-/*
  * Reduces the output of the Index Scan to plain columns: those in its target
  * list and those of its table in `exprs`.
  */

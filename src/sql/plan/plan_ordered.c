@@ -25,8 +25,10 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
+#include "optimizer/tlist.h"
 #include "sql/am/am.h"
 #include "sql/cost/cost.h"
+#include "sql/plan/plan_custom.h"
 #include "sql/plan/plan_internal.h"
 #include "sql/plan/plan_node.h"
 #include "sql/plan/plan_reading.h"
@@ -341,36 +343,30 @@ skx_plan_add_sorted(PlannerInfo *root, RelOptInfo *rel,
 					IndexOptInfo *index, List *clauses, int column,
 					PathKey *key)
 {
-	CustomPath *custom = makeNode(CustomPath);
+	CustomPath *custom;
 	IndexPath  *path;
+	Path		rows;
 	Path	   *partial = NULL;
+	bool		descends = !skx_compat_pathkey_ascends(key);
 	double		follows = skx_cost_follows(root, index, column);
 	double		pages;
 
 	path = create_index_path(root, index, clauses, NIL, NIL, NIL,
 							 ForwardScanDirection, false, rel->lateral_relids,
 							 1.0, false);
-	custom->path = path->path;
-	custom->path.type = T_CustomPath;
-	custom->path.pathtype = T_CustomScan;
-	custom->path.pathkeys = list_make1(key);
-	custom->path.parallel_safe = false;
+	rows = path->path;
+	rows.pathkeys = list_make1(key);
 	pages = skx_cost_planned_pages(root, path, false);
-	pages *=
-		skx_plan_cost_ordered(root, rel, path,
-							  skx_plan_part(root, path, column), pages,
-							  follows,
-							  !skx_compat_pathkey_ascends(key),
-							  &custom->path);
-	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-	custom->custom_paths = list_make1(path);
-	custom->custom_private =
-		list_make5(skx_plan_estimate(pages),
-				   makeInteger(column),
-				   makeInteger(!skx_compat_pathkey_ascends(key)),
-				   makeInteger(key->pk_nulls_first),
-				   makeInteger(skx_plan_parts(rel, path)));
-	custom->methods = &skx_plan_ordered_path_methods;
+	pages *= skx_plan_cost_ordered(root, rel, path,
+								   skx_plan_part(root, path, column), pages,
+								   follows, descends, &rows);
+	custom = skx_plan_custom_path(&rows, list_make1(path),
+								  list_make5(skx_plan_estimate(pages),
+											 makeInteger(column),
+											 makeInteger(descends),
+											 makeInteger(key->pk_nulls_first),
+											 makeInteger(skx_plan_parts(rel, path))),
+								  &skx_plan_ordered_path_methods);
 	if (follows * follows >= SKX_ORDERED_FOLLOWS)
 		partial = skx_plan_divided(root, rel, &custom->path,
 								   sizeof(CustomPath), path);
@@ -411,8 +407,7 @@ skx_plan_add_by_columns(PlannerInfo *root, RelOptInfo *rel)
 		IndexOptInfo *index = lfirst(lc);
 		int			column;
 
-		if (!skx_plan_is_ours(index) || index->hypothetical ||
-			(index->indpred != NIL && !index->predOK))
+		if (!skx_plan_is_usable(index))
 			continue;
 		column = skx_plan_key_column(root, index, key);
 		if (column > 0)
@@ -511,20 +506,19 @@ skx_plan_plan_ordered(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 					  List *tlist, List *clauses, List *custom_plans)
 {
 	IndexScan  *child = skx_plan_child(linitial(custom_plans));
-	CustomScan *scan = makeNode(CustomScan);
 	SkxPlanned	planned = {0};
+	CustomScan *scan;
 	int			tied;
 
 	skx_plan_limit(root, rel, path, &planned);
 	planned.rest = child->scan.plan.qual;
 	skx_plan_reduce(child, NIL);
 	tied = skx_plan_add_tied(child, path);
-	scan->scan.plan.targetlist = tlist;
-	scan->scan.scanrelid = rel->relid;
-	scan->flags = path->flags;
-	scan->custom_plans = list_make1(child);
+	scan = skx_plan_custom_scan(path, rel->relid, tlist, list_make1(child),
+								get_tlist_exprs(child->scan.plan.targetlist,
+												true),
+								&skx_plan_ordered.scan);
 	scan->custom_exprs = copyObject(list_make2(planned.count, planned.offset));
-	scan->custom_scan_tlist = copyObject(child->scan.plan.targetlist);
 	scan->custom_private =
 		list_concat_copy(path->custom_private,
 						 list_make3(makeInteger(planned.extra),
@@ -532,6 +526,5 @@ skx_plan_plan_ordered(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 																 linitial(path->custom_paths),
 																 &planned)),
 									makeInteger(tied)));
-	scan->methods = &skx_plan_ordered.scan;
 	return (Plan *) scan;
 }

@@ -27,6 +27,7 @@
 #include "optimizer/restrictinfo.h"
 #include "sql/am/am.h"
 #include "sql/plan/plan.h"
+#include "sql/plan/plan_custom.h"
 #include "sql/plan/plan_internal.h"
 #include "sql/plan/plan_node.h"
 #include "support/compat/compat_planner.h"
@@ -286,27 +287,20 @@ skx_plan_distances(PlannerInfo *root, const Path *path)
  * ending early is subtracted, and so is that of computing distances.  Workers
  * cannot run it, since statistics are frozen in the leader.
  */
-static Path *
+static CustomPath *
 skx_plan_wrap(PlannerInfo *root, RelOptInfo *rel, Path *path)
 {
-	CustomPath *custom = makeNode(CustomPath);
 	QualCost	distance = skx_plan_distances(root, path);
 	Cost		run = (path->total_cost - path->startup_cost) *
 		skx_plan_early_share(root, rel, (IndexPath *) path) -
 		distance.per_tuple * path->rows;
+	Path		rows = *path;
 
-	custom->path = *path;
-	custom->path.type = T_CustomPath;
-	custom->path.pathtype = T_CustomScan;
-	custom->path.pathkeys = skx_plan_ranked_order(root, rel,
-												  path->pathkeys);
-	custom->path.startup_cost = Max(path->startup_cost - distance.startup, 0);
-	custom->path.total_cost = custom->path.startup_cost + Max(run, 0);
-	custom->path.parallel_safe = false;
-	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-	custom->custom_paths = list_make1(path);
-	custom->methods = &skx_plan_path_methods;
-	return (Path *) custom;
+	rows.pathkeys = skx_plan_ranked_order(root, rel, path->pathkeys);
+	rows.startup_cost = Max(path->startup_cost - distance.startup, 0);
+	rows.total_cost = rows.startup_cost + Max(run, 0);
+	return skx_plan_custom_path(&rows, list_make1(path), NIL,
+								&skx_plan_path_methods);
 }
 
 /*
@@ -368,7 +362,7 @@ skx_plan_add_bounded(PlannerInfo *root, RelOptInfo *rel,
 {
 	OpExpr	   *distance = NULL;
 	IndexPath  *path;
-	Path	   *wrapped;
+	CustomPath *wrapped;
 	Oid			family;
 	ListCell   *lc;
 
@@ -395,10 +389,11 @@ skx_plan_add_bounded(PlannerInfo *root, RelOptInfo *rel,
 							 1.0, false);
 	path->path.total_cost += skx_plan_filter_cost(root, rel, (Path *) path);
 	wrapped = skx_plan_wrap(root, rel, (Path *) path);
-	wrapped->total_cost = Max(wrapped->total_cost, wrapped->startup_cost +
-							  skx_plan_bounded_run(root, rel, path));
-	wrapped->pathkeys = NIL;
-	add_path(rel, wrapped);
+	wrapped->path.total_cost =
+		Max(wrapped->path.total_cost, wrapped->path.startup_cost +
+			skx_plan_bounded_run(root, rel, path));
+	wrapped->path.pathkeys = NIL;
+	add_path(rel, (Path *) wrapped);
 }
 
 static void
@@ -419,10 +414,10 @@ skx_plan_add_all_bounded(PlannerInfo *root, RelOptInfo *rel)
 static void
 skx_plan_add_wrapped(PlannerInfo *root, RelOptInfo *rel, Path *path)
 {
-	Path	   *wrapped = skx_plan_wrap(root, rel, path);
+	CustomPath *wrapped = skx_plan_wrap(root, rel, path);
 
-	skx_plan_add_shared(root, rel, (CustomPath *) wrapped);
-	add_path(rel, wrapped);
+	skx_plan_add_shared(root, rel, wrapped);
+	add_path(rel, (Path *) wrapped);
 }
 
 /*

@@ -17,8 +17,10 @@
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/paths.h"
+#include "optimizer/tlist.h"
 #include "sql/am/am.h"
 #include "sql/cost/cost.h"
+#include "sql/plan/plan_custom.h"
 #include "sql/plan/plan_internal.h"
 #include "sql/plan/plan_node.h"
 #include "support/compat/compat_planner.h"
@@ -35,18 +37,6 @@ const		CustomPathMethods skx_plan_path_methods = {
 	.CustomName = "Skipidx Scan",
 	.PlanCustomPath = skx_plan_plan
 };
-
-/*
- * If there are conditions without columns, the Index Scan is below a Result
- * that evaluates them.  The custom scan gets the same conditions.
- */
-IndexScan *
-skx_plan_child(Plan *plan)
-{
-	if (IsA(plan, Result) && outerPlan(plan) != NULL)
-		plan = outerPlan(plan);
-	return castNode(IndexScan, plan);
-}
 
 static OpExpr *
 skx_plan_distance_of(const IndexScan *child)
@@ -82,20 +72,20 @@ skx_plan_told(List *quals, OpExpr *distance, Oid family)
 }
 
 /*
- * Moves all conditions of the child to the custom scan, in their order, if one
- * of them can end it.  That is a condition that bounds the distance, or
+ * Takes all conditions from the child and returns them, in their order, for the
+ * custom scan, if one of them can end it.  That is a condition that bounds the distance, or
  * `document @@ query`.  The latter is left to rows if other conditions have to
  * be tested before it.
  */
-static void
-skx_plan_take_quals(CustomScan *scan, IndexScan *child, Oid family,
-					SkxPlanned *planned)
+static List *
+skx_plan_take_quals(IndexScan *child, Oid family, SkxPlanned *planned)
 {
 	OpExpr	   *distance = skx_plan_distance_of(child);
-	Node	   *told = skx_plan_told(child->scan.plan.qual, distance, family);
+	List	   *quals = child->scan.plan.qual;
+	Node	   *told = skx_plan_told(quals, distance, family);
 	ListCell   *lc;
 
-	foreach(lc, child->scan.plan.qual)
+	foreach(lc, quals)
 	{
 		Node	   *clause = lfirst(lc);
 
@@ -109,9 +99,9 @@ skx_plan_take_quals(CustomScan *scan, IndexScan *child, Oid family,
 			planned->rest = lappend(planned->rest, clause);
 	}
 	if (planned->query == NULL && planned->bounds == NIL)
-		return;
-	scan->scan.plan.qual = child->scan.plan.qual;
+		return NIL;
 	child->scan.plan.qual = NIL;
+	return quals;
 }
 
 void
@@ -339,29 +329,25 @@ skx_plan_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	IndexPath  *index = castNode(IndexPath, linitial(path->custom_paths));
 	IndexScan  *child = skx_plan_child(linitial(custom_plans));
 	OpExpr	   *distance = skx_plan_distance_of(child);
-	CustomScan *scan = makeNode(CustomScan);
 	SkxPlanned	planned = {0};
+	CustomScan *scan;
+	List	   *quals;
+	List	   *exprs;
 
 	skx_plan_limit(root, rel, path, &planned);
-	skx_plan_take_quals(scan, child, index->indexinfo->opfamily[0],
-						&planned);
-	skx_plan_reduce(child, list_concat_copy(distance->args,
-											scan->scan.plan.qual));
-	scan->scan.plan.targetlist = tlist;
-	scan->scan.scanrelid = rel->relid;
-	scan->flags = path->flags;
-	scan->custom_plans = list_make1(child);
+	quals = skx_plan_take_quals(child, index->indexinfo->opfamily[0],
+								&planned);
+	skx_plan_reduce(child, list_concat_copy(distance->args, quals));
+	exprs = lappend(get_tlist_exprs(child->scan.plan.targetlist, true),
+					distance);
+	scan = skx_plan_custom_scan(path, rel->relid, tlist, list_make1(child),
+								exprs, &skx_plan_ranked.scan);
+	scan->scan.plan.qual = quals;
 	scan->custom_exprs = list_make5(planned.count, planned.offset,
 									linitial(distance->args),
 									lsecond(distance->args), planned.query);
 	scan->custom_exprs = lappend(scan->custom_exprs, planned.bounds);
 	scan->custom_exprs = copyObject(scan->custom_exprs);
-	scan->custom_scan_tlist = copyObject(child->scan.plan.targetlist);
-	scan->custom_scan_tlist =
-		lappend(scan->custom_scan_tlist,
-				makeTargetEntry((Expr *) copyObject(distance),
-								list_length(scan->custom_scan_tlist) + 1,
-								NULL, false));
 	scan->custom_private =
 		list_make5(skx_plan_estimate(skx_cost_planned_pages(root, index,
 															planned.count != NULL)),
@@ -369,6 +355,5 @@ skx_plan_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 				   makeInteger(planned.extra),
 				   makeInteger(skx_plan_percent(root, rel, index, &planned)),
 				   makeInteger(skx_plan_is_unlimited(root, rel)));
-	scan->methods = &skx_plan_ranked.scan;
 	return (Plan *) scan;
 }

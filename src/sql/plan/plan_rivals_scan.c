@@ -12,7 +12,9 @@
 #include "nodes/value.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/planner.h"
+#include "optimizer/tlist.h"
 #include "sql/am/am.h"
+#include "sql/plan/plan_custom.h"
 #include "sql/plan/plan_internal.h"
 #include "sql/plan/plan_node.h"
 #include "support/compat/compat_planner.h"
@@ -60,21 +62,6 @@ skx_plan_merges_ranked(const Path *path)
 	return true;
 }
 
-static Path *
-skx_plan_rivals_path(Path *merge)
-{
-	CustomPath *custom = makeNode(CustomPath);
-
-	custom->path = *merge;
-	custom->path.type = T_CustomPath;
-	custom->path.pathtype = T_CustomScan;
-	custom->path.parallel_safe = false;
-	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-	custom->custom_paths = list_make1(merge);
-	custom->methods = &skx_plan_rivals_path_methods;
-	return (Path *) custom;
-}
-
 /*
  * Puts the custom scan above a merge for a LIMIT.  What comes between, a
  * projection or a sort by more keys, drops no row.
@@ -92,7 +79,9 @@ skx_plan_limit_rivals(Path *limited)
 			below = &((SortPath *) *below)->subpath;
 	}
 	if (skx_plan_merges_ranked(*below))
-		*below = skx_plan_rivals_path(*below);
+		*below = (Path *)
+			skx_plan_custom_path(*below, list_make1(*below), NIL,
+								 &skx_plan_rivals_path_methods);
 }
 
 void
@@ -121,15 +110,13 @@ skx_plan_plan_rivals(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 					 List *tlist, List *clauses, List *custom_plans)
 {
 	Plan	   *child = linitial(custom_plans);
-	CustomScan *scan = makeNode(CustomScan);
+	CustomScan *scan = skx_plan_custom_scan(path, 0, tlist, custom_plans,
+											get_tlist_exprs(child->targetlist,
+															true),
+											&skx_plan_best.scan);
 
-	scan->scan.plan.targetlist = tlist;
-	scan->flags = path->flags;
-	scan->custom_plans = custom_plans;
 	scan->custom_exprs = copyObject(list_make2(root->parse->limitCount,
 											   root->parse->limitOffset));
-	scan->custom_scan_tlist = copyObject(child->targetlist);
-	scan->methods = &skx_plan_best.scan;
 	return (Plan *) scan;
 }
 
