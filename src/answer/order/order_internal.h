@@ -153,7 +153,7 @@ extern bool skx_order_by_values(SkxOrdered *o, SkxOrderedSegment *s);
  * must stay valid.
  */
 extern void skx_order_open_matches(SkxOrderedSegment *s,
-								 const SkxQuery *query);
+								   const SkxQuery *query);
 
 /* order_nulls.c : rows without a value */
 

@@ -373,7 +373,7 @@ skx_order_walk_values(SkxOrdered *o, SkxOrderedSegment *s,
 		return false;
 	s->scattered = true;
 	skx_order_open_matches(s, o->request.unbounded != NULL ?
-						 o->request.unbounded : o->request.filter);
+						   o->request.unbounded : o->request.filter);
 	docs = skx_order_expected(o, s, left, walk);
 	if (docs == 0)
 		return false;

@@ -433,7 +433,7 @@ static bool
 skx_topk_by_filter(SkxTopkRun *run, double others)
 {
 	SkxDocs    *matches = skx_query_docs_open(run->seg,
-											 run->topk->request.filter, SKX_DOCS_ALL);
+											  run->topk->request.filter, SKX_DOCS_ALL);
 	bool		few = (double) skx_query_docs_steps(matches, NULL) *
 		SKX_TOPK_FILTER_SHARE < others;
 
@@ -475,7 +475,7 @@ skx_topk_by_words(SkxTopkRun *run, const SkxTopkSegment *s)
 {
 	if (run->topk->rest_of_words != NULL)
 		run->filter = skx_query_docs_open_filter(run->seg, run->topk->rest_of_words,
-										skx_topk_rest_terms(run->topk, s));
+												 skx_topk_rest_terms(run->topk, s));
 	skx_topk_or(run);
 }
 
@@ -592,7 +592,7 @@ skx_topk_open_rest(SkxTopkRun *run, const SkxTopkSegment *s)
 	}
 	else
 		run->filter = skx_query_docs_open_filter(run->seg, rest,
-										skx_topk_rest_terms(topk, s));
+												 skx_topk_rest_terms(topk, s));
 	pfree(lists);
 }
 
@@ -616,7 +616,7 @@ skx_topk_run_many(SkxTopkRun *run, const SkxTopkSegment *s)
 							   topk->scorer->nterms))
 			return;
 		run->filter = skx_query_docs_open_filter(run->seg, topk->request.filter,
-										skx_topk_rest_terms(topk, s));
+												 skx_topk_rest_terms(topk, s));
 	}
 	skx_topk_many(run);
 }

@@ -6,6 +6,7 @@
 
 #include "fmgr.h"
 #include "read/condition/condition_disjunction.h"
+#include "support/compat/compat.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
 

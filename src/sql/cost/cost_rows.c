@@ -235,7 +235,7 @@ skx_cost_keys(SkxCosting *c, const SkxCostRange *range)
 	double		docs = skx_cost_planned(c, range->quals);
 
 	return skx_estimate_keys(docs, skx_cost_span(c, range->column, docs),
-							   c->ndocs);
+							 c->ndocs);
 }
 
 double

@@ -191,7 +191,7 @@ skx_cost_lists(SkxCosting *c, const SkxCostPrefix *prefix, bool many)
 			 (double) prefix->n / Max(seg->header.nterms, 1) *
 			 seg->planes[SKX_SEGMENT_DICT].npages);
 	c->gathered += skx_estimate_gathered(prefix->n * c->scale,
-										   postings * c->scale, c->phrase);
+										 postings * c->scale, c->phrase);
 }
 
 /*

@@ -84,7 +84,7 @@ skx_plan_scan_tables(PlannerInfo *root, RelOptInfo *rel, const Var *column,
 
 CustomPath *
 skx_plan_custom_path(const Path *rows, List *scans, List *private,
-					 const CustomPathMethods *methods)
+					 const CustomPathMethods * methods)
 {
 	CustomPath *custom = makeNode(CustomPath);
 

@@ -64,7 +64,7 @@ extern bool skx_plan_scan_tables(PlannerInfo *root, RelOptInfo *rel,
  */
 extern CustomPath *skx_plan_custom_path(const Path *rows, List *scans,
 										List *private,
-										const CustomPathMethods *methods);
+										const CustomPathMethods * methods);
 
 /*
  * Returns the Index Scan in the plan of an index path, also below a Result.
