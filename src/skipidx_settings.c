@@ -95,16 +95,6 @@ skx_settings_writes(void)
 							 NULL, NULL, NULL);
 }
 
-static void
-skx_settings_price(const char *name, const char *text, double *price)
-{
-	DefineCustomRealVariable(name, text,
-							 "In units of seq_page_cost, a mean over cached pages and others. -1 follows seq_page_cost and random_page_cost of the tablespace. skipidx_calibrate() measures it.",
-							 price, SKX_COST_PRICE_NONE, SKX_COST_PRICE_NONE,
-							 DBL_MAX, PGC_USERSET, GUC_EXPLAIN,
-							 NULL, NULL, NULL);
-}
-
 /* Defines the settings of the planner. */
 static void
 skx_settings_plans(void)
@@ -114,21 +104,12 @@ skx_settings_plans(void)
 							 "Otherwise scores are computed again from the rows, and rows are counted, sorted and grouped by the server.",
 							 &skx_plan_custom, true, PGC_USERSET, 0,
 							 NULL, NULL, NULL);
-	skx_settings_price("skipidx.forward_read_cost",
-					   "What the planner charges a skipidx scan for a page read in ascending order.",
-					   &skx_cost_prices_forward);
-	skx_settings_price("skipidx.backward_read_cost",
-					   "What the planner charges a skipidx scan for a page read in descending order.",
-					   &skx_cost_prices_backward);
-	skx_settings_price("skipidx.random_read_cost",
-					   "What the planner charges a skipidx scan for a page read in no order.",
-					   &skx_cost_prices_random);
-	DefineCustomStringVariable("skipidx.tablespace_costs",
-							   "These prices by tablespace.",
-							   "Such as 'fast: 1 1.1 2; slow: 1 4 20': forward, backward, random. Goes before the settings for all tablespaces.",
-							   &skx_cost_prices_setting, "", PGC_USERSET,
-							   GUC_EXPLAIN, skx_cost_prices_check,
-							   skx_cost_prices_assign, NULL);
+	DefineCustomRealVariable("skipidx.backward_read_cost",
+							 "What the planner charges a skipidx scan for a page read in descending order, as a multiple of one in ascending order.",
+							 "A mean over cached pages and others. -1 takes the geometric mean of seq_page_cost and random_page_cost, or the latter where nothing is asked for ahead. skipidx_calibrate() measures it.",
+							 &skx_cost_prices_backward, SKX_COST_PRICE_NONE,
+							 SKX_COST_PRICE_NONE, DBL_MAX, PGC_USERSET,
+							 GUC_EXPLAIN, NULL, NULL, NULL);
 }
 
 void
@@ -138,8 +119,8 @@ skx_settings_init(void)
 	skx_settings_writes();
 	skx_settings_plans();
 	DefineCustomIntVariable("skipidx.search_budget",
-							"Time after which a ranked search ends with the best rows found so far",
-							"A NOTICE tells how much was left out.  0 turns this off.",
+							"Time after which a ranked search ends with the best rows found so far.",
+							"A NOTICE tells how much was left out. 0 turns this off.",
 							&skx_topk_budget, 0,
 							0, PG_INT32_MAX / 1000, PGC_USERSET, GUC_UNIT_MS,
 							NULL, NULL, NULL);

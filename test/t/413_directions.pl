@@ -42,7 +42,7 @@ sub plan_of
 sub cost { return plan_of(@_)->{'Total Cost'}; }
 sub near { my ($a, $b, $what) = @_; return cmp_ok(abs($a - $b), '<', $a / 1000, "$what: $a and $b"); }
 
-my %prices = map { $_ => "SET skipidx.${_}_read_cost" } qw(forward backward random);
+my %prices = (forward => 'SET seq_page_cost', backward => 'SET skipidx.backward_read_cost', random => 'SET random_page_cost');
 
 is(plan_of('up')->{'Custom Plan Provider'}, 'Skipidx Ordered Scan', 'the order comes from the index');
 cmp_ok(cost('up DESC'), '>', 1.2 * cost('up'), 'backward costs more than forward');
@@ -53,42 +53,59 @@ near(cost('anywhere'), cost('anywhere DESC'), 'whichever way');
 cmp_ok(cost('up DESC', 'SET effective_io_concurrency = 0'), '>', 1.5 * cost('up DESC'), 'nothing asked for ahead: as random reads');
 near(cost('up', 'SET effective_io_concurrency = 0'), cost('up'), 'forward the kernel reads ahead');
 
-# Each price changes what is read in its order, by what it says.
-my $all = 'SET skipidx.forward_read_cost = 3; SET skipidx.backward_read_cost = 3; SET skipidx.random_read_cost = 3';
+# Each price changes what is read in its order, by what it says; that of backward
+# reads is a multiple of that of forward ones.
+my $all = "$prices{forward} = 2; $prices{backward} = 1; $prices{random} = 2";
 
 near(cost('up', $all), cost('up DESC', $all), 'one price, one cost');
-near(cost('up', "$all; $prices{backward} = 30"), cost('up', $all), 'backward: forward stays');
-near(cost('up DESC', "$all; $prices{forward} = 0"), cost('up DESC', $all), 'forward: backward stays');
+near(cost('up', "$all; $prices{backward} = 15"), cost('up', $all), 'backward: forward stays');
+near(cost('up DESC', "$all; $prices{forward} = 4; $prices{backward} = .5"), cost('up DESC', $all), 'half of what is twice as much');
 my $pages = $s->value(q{SELECT relpages FROM pg_class WHERE relname = 'log'});
-near(cost('up DESC', "$all; $prices{backward} = 13") - cost('up DESC', $all), 10 * $pages, 'backward: of all pages');
-near(cost('up', "$all; $prices{forward} = 13") - cost('up', $all), 10 * $pages, 'forward: of all pages');
-cmp_ok(cost('anywhere', "$all; $prices{random} = 13") - cost('anywhere', $all), '>', 6 * $pages, 'random: of most');
-near(cost('up DESC', 'SET seq_page_cost = 2; SET random_page_cost = 8'),
-	cost('up DESC', 'SET seq_page_cost = 2; SET random_page_cost = 8;' . "$prices{forward} = 2; $prices{random} = 8; $prices{backward} = 4"),
-	'unset, they follow those of the server');
+cmp_ok(cost('up DESC', "$all; $prices{random} = 12") - cost('up DESC', $all), '<', $pages / 10, 'random: of a few of the index');
+near(cost('up DESC', "$all; $prices{backward} = 6") - cost('up DESC', $all), 10 * $pages, 'backward: of all pages');
+near(cost('up', "$all; $prices{forward} = 12") - cost('up', $all), 10 * $pages, 'forward: of all pages');
+cmp_ok(cost('anywhere', "$all; $prices{random} = 12") - cost('anywhere', $all), '>', 6 * $pages, 'random: of most');
+
+# Unset, it is between the two others where rows are asked for ahead, else as random.
+my $server = "$prices{forward} = 2; $prices{random} = 8";
+
+near(cost('up DESC', $server), cost('up DESC', "$server; $prices{backward} = 2"), 'unset, it follows the others');
+near(cost('up DESC', $server), cost('up DESC', "$server; $prices{backward} = -1"), 'so it does by -1');
+near(cost('up DESC', "$server; SET effective_io_concurrency = 0"), cost('up DESC', "$server; $prices{backward} = 4"), 'nothing asked for ahead');
 
 # Where backward is dear, rows are read forward and sorted.
 my $sorted = plan_of('up DESC', "SET enable_sort = on; SET work_mem = '1GB'; $prices{backward} = 50");
 is($sorted->{'Node Type'}, 'Sort', 'a dear backward scan: sorted');
 is(plan_of('up', "SET enable_sort = on; SET work_mem = '1GB'; $prices{backward} = 50")->{'Custom Plan Provider'},
 	'Skipidx Ordered Scan', 'forward: in order all the same');
+like($s->raw("$prices{backward} = -2"), qr/22023/, 'no price below -1');
+$s->value('RESET ALL');
 
-# By tablespace: before the settings for all.
-my $dear = q{SET skipidx.tablespace_costs = '"Other; one": 1 2 3 ; PG_default: 1 90 100'};
+# By tablespace: its own prices before those of the server; the table's, not that
+# of others.
+my $spare = $node->basedir . '/spare';
+mkdir $spare or die "$spare: $!";
+$s->value(qq{CREATE TABLESPACE "Spare one" LOCATION '$spare'; SET enable_sort = off});
+my @orders = ('up', 'up DESC', 'anywhere');
+my $dear = "$prices{forward} = 3; $prices{random} = 100";
+my %plain = map { $_ => cost($_) } @orders;
+my %dear = map { $_ => cost($_, $dear) } @orders;
+my $ten = cost('up DESC', "$dear; $prices{backward} = 10");
+my $set = 'SET (seq_page_cost = 3, random_page_cost = 100)';
+my $reset = 'RESET (seq_page_cost, random_page_cost)';
 
-near(cost('up DESC', $dear), cost('up DESC', "$prices{forward} = 1; $prices{backward} = 90; $prices{random} = 100"), 'by tablespace');
-near(cost('up DESC', "$dear; $prices{backward} = 1"), cost('up DESC', $dear), 'before the others');
-near(cost('up DESC', q{SET skipidx.tablespace_costs = 'other: 1 90 100'}), cost('up DESC'), 'of another tablespace');
-for my $wrong ('a b: 1 2 3', 'a: 1 2', 'a: 1 2 -3', 'a: 1 2 3 4', 'a: 1 2 nan', 'a: 1 2 inf', '"a: 1 2 3', ';', ': 1 2 3', 'a 1 2 3',
-	'a: 1 2 3;;', '"": 1 2 3', ('x' x 64) . ': 1 2 3', 'a: 1 2 3; b')
-{
-	like($s->raw("SET skipidx.tablespace_costs = '$wrong'"), qr/ERROR:  22023.*Entry \d+ is not.*For example/s, "refused: $wrong");
-}
-for my $right ('', ' ', 'a:1 2 3', ' a : 1 2 3 ; ', '"a""b": 1e1 .5 0', ('x' x 63) . ': 1 2 3', 'ä: 1 2 3')
-{
-	is($s->raw("SET skipidx.tablespace_costs = '$right'"), '', "taken: $right");
-}
-like($s->raw('SET skipidx.backward_read_cost = -2'), qr/22023/, 'no price below -1');
+cmp_ok($dear{$_}, '>', 2 * $plain{$_}, "by the server: $_") for @orders;
+$s->value(qq{ALTER TABLESPACE "Spare one" $set});
+near(cost($_), $plain{$_}, "of another tablespace: $_") for @orders;
+$s->value(qq{ALTER TABLESPACE "Spare one" $reset; ALTER TABLESPACE pg_default $set});
+near(cost($_), $dear{$_}, "by tablespace: $_") for @orders;
+near(cost($_, "$prices{forward} = 1; $prices{random} = 1"), $dear{$_}, "before the server's: $_") for @orders;
+near(cost('up DESC', "$prices{backward} = 10"), $ten, 'backward: a multiple of its forward price');
+$s->value(qq{ALTER TABLE log SET TABLESPACE "Spare one"});
+cmp_ok(cost('up'), '<', 1.1 * $plain{up}, 'that of the table, not of its index');
+$s->value('ALTER TABLE log SET TABLESPACE pg_default');
+$s->value(qq{ALTER TABLESPACE pg_default $reset});
+near(cost($_), $plain{$_}, "as it was: $_") for @orders;
 $s->value('RESET ALL');
 
 # ---- EXPLAIN ----
@@ -209,9 +226,6 @@ $s->value('RESET ALL');
 
 # ---- calibration ----
 
-my $spare = $node->basedir . '/spare';
-mkdir $spare or die "$spare: $!";
-$s->value(qq{CREATE TABLESPACE "Spare one" LOCATION '$spare'});
 sub left { return scalar(glob($node->data_dir . '/base/pgsql_tmp/*') // ()) // 0; }
 
 my $small = 'megabytes => 5, seconds => .02';
@@ -221,25 +235,54 @@ my %times = map { ("$_->[0] $_->[1] $_->[2]" => $_->[3]) } @rows;
 cmp_ok($times{"$_ page cache 16"}, '>', 0, "$_ through the page cache") for qw(forward backward random skipping);
 cmp_ok($times{"$_ page cache 1"}, '>', 0, "$_ one by one") for qw(forward backward random skipping);
 cmp_ok($times{'forward cached 1'}, '>', 0, 'from memory');
-my @commands = map { $_->[5] } grep { $_->[5] ne '' } @rows;
-is(scalar(@commands), 3, 'three settings');
 my %price = map { ($_->[0] => $_->[4]) } grep { $_->[4] ne '' } @rows;
+is(join(' ', sort keys %price), 'backward forward random', 'prices of three');
 is($price{forward}, 1, 'forward is the unit');
 cmp_ok($price{backward}, '>=', 1, 'backward is no cheaper');
 cmp_ok($price{random}, '>=', $price{backward}, 'nor is random');
-like($_, qr/^ALTER SYSTEM SET skipidx\.\w+_read_cost = [\d.]+$/, $_) for @commands;
+my @commands = map { $_->[5] } grep { $_->[5] ne '' } @rows;
+is(join('; ', @commands), "ALTER SYSTEM SET skipidx.backward_read_cost = $price{backward}; ALTER SYSTEM SET random_page_cost = $price{random}",
+	'what sets the prices');
 $s->value($_) for @commands;
 $s->value('SELECT pg_reload_conf(), pg_sleep(.2)');
-is($s->value('SHOW skipidx.backward_read_cost'), $price{backward}, 'installed');
+is($s->value('SHOW skipidx.backward_read_cost'), $price{backward}, 'backward installed');
+is($s->value('SHOW random_page_cost'), $price{random}, 'random installed');
 is(left(), 0, 'no file is left');
+$s->value($_) for 'ALTER SYSTEM RESET skipidx.backward_read_cost', 'ALTER SYSTEM RESET random_page_cost', 'SELECT pg_reload_conf()';
 
-my $named = $s->value("SET skipidx.tablespace_costs = '\"A \"\"b\": 1 2 3; c: 4 5 6';"
-	  . "SELECT command FROM skipidx_calibrate('Spare one', $small) WHERE command <> ''");
-like($named, qr/^ALTER SYSTEM SET skipidx\.tablespace_costs = '"A ""b": 1 2 3; c: 4 5 6; "Spare one": 1 [\d.]+ [\d.]+'$/, $named);
-is($s->raw($named =~ s/ALTER SYSTEM //r), '', 'which can be set');
-my ($again) = $s->value("SELECT command FROM skipidx_calibrate('Spare one', $small) WHERE command <> ''");
-is(() = $again =~ /Spare/g, 1, 'an entry is replaced');
-$s->value('RESET ALL');
+# Pattern, price and command of a tablespace, by pattern.
+sub priced
+{
+	my ($arguments) = @_;
+	my $rows = $s->value("SELECT pattern, price, command FROM skipidx_calibrate($arguments) WHERE price IS NOT NULL");
+
+	return map { my @row = split /\|/, $_, -1; ($row[0] => \@row) } split /\n/, $rows;
+}
+
+# A tablespace has its own price of random reads; all prices are multiples of its
+# price of forward ones.
+for my $unit (1, 2)
+{
+	$s->value(qq{ALTER TABLESPACE "Spare one" SET (seq_page_cost = $unit)});
+	my %named = priced("'Spare one', $small");
+	my $ratio = $named{backward}[2] =~ /^ALTER SYSTEM SET skipidx\.backward_read_cost = ([\d.]+)$/ ? $1 : 'none';
+
+	is($named{forward}[1], $unit, "forward: $unit");
+	is($named{forward}[2], '', 'which is set');
+	cmp_ok($ratio, '>=', 1, 'backward: a multiple');
+	is($named{backward}[1], $unit * $ratio, 'of it');
+	is($named{random}[2], qq{ALTER TABLESPACE "Spare one" SET (random_page_cost = $named{random}[1])}, 'random: that of the tablespace');
+	$s->value($named{random}[2]);
+	like($s->value(q{SELECT spcoptions FROM pg_tablespace WHERE spcname = 'Spare one'}), qr/random_page_cost=$named{random}[1]\}/, 'which can be set');
+}
+
+# The server's setting would not change that of a tablespace that has its own.
+like({ priced("'pg_default', $small") }->{random}[2], qr/^ALTER SYSTEM SET random_page_cost = [\d.]+$/, 'named: the setting of the server');
+$s->value('ALTER TABLESPACE pg_default SET (seq_page_cost = 1)');
+like({ priced($small) }->{random}[2], qr/^ALTER SYSTEM SET random_page_cost = [\d.]+$/, 'another option of it');
+$s->value('ALTER TABLESPACE pg_default SET (random_page_cost = 4)');
+like({ priced($small) }->{random}[2], qr/^ALTER TABLESPACE pg_default SET \(random_page_cost = [\d.]+\)$/, 'its own price');
+$s->value('ALTER TABLESPACE pg_default RESET (seq_page_cost, random_page_cost)');
 
 # A signal ends no read, and no server.
 my $backend = $s->value('SELECT pg_backend_pid()');

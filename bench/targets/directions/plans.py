@@ -34,9 +34,7 @@ PLANS = {
 RUM_ORDERS = {"arrived": "arrived |=> timestamptz '1900-01-01'",
               "arrived DESC": "arrived <=| timestamptz '2100-01-01'"}
 RUM_ORDERED = ("enable_seqscan", "enable_sort", "enable_bitmapscan")
-FREE = ["SET %s = 0" % name for name in (
-    "skipidx.forward_read_cost", "skipidx.backward_read_cost",
-    "skipidx.random_read_cost", "seq_page_cost", "random_page_cost")]
+FREE = ["SET %s = 0" % name for name in ("seq_page_cost", "random_page_cost")]
 LIMITS = (1, 10, 20, 100, 1000, None)
 ORDERS = ("arrived", "arrived DESC", "price", "price DESC", "id", "id DESC")
 FILTERS = ("", "", " AND category = {category}",

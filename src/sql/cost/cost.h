@@ -11,7 +11,6 @@
 #include "nodes/pathnodes.h"
 #include "read/condition/condition_disjunction.h"
 #include "tsearch/ts_type.h"
-#include "utils/guc.h"
 #include "utils/relcache.h"
 
 /* The index of an estimate, as the caller has opened it. */
@@ -118,18 +117,11 @@ typedef struct SkxCostPrices
 } SkxCostPrices;
 
 /*
- * Fills in the prices of a tablespace; 0 is that of the database.  They come
- * from skipidx.tablespace_costs if it has an entry for the tablespace.  Else
- * they come from the settings below, and from those of the server.
+ * Fills in the prices of a tablespace; 0 is that of the database.  Forward and
+ * random ones are seq_page_cost and random_page_cost of the tablespace.  The
+ * backward one follows from them, or from the setting below.
  */
 extern void skx_cost_prices(Oid tablespace, SkxCostPrices *prices);
-
-/*
- * Returns a value for skipidx.tablespace_costs, palloc'd: its entries with
- * these prices for the tablespace.  It is empty if there is no such
- * tablespace.
- */
-extern char *skx_cost_prices_with(Oid tablespace, const SkxCostPrices *prices);
 
 /*
  * Returns the cost of reading `pages` of `all` pages in the order of blocks.
@@ -140,29 +132,16 @@ extern double skx_cost_reading(double pages, double all, double ordered,
 							   double random);
 
 /*
- * Value of the three settings below that derives a price from the server's.
+ * Value of the setting below with which the backward price lies between the
+ * two others.  It is the random one where nothing reads ahead.
  */
 #define SKX_COST_PRICE_NONE		(-1.0)
 
-/* Settings: prices of all tablespaces without an entry of their own. */
-extern double skx_cost_prices_forward;
+/*
+ * Setting skipidx.backward_read_cost: the backward price, as a multiple of the
+ * forward one.
+ */
 extern double skx_cost_prices_backward;
-extern double skx_cost_prices_random;
-
-/* Setting skipidx.tablespace_costs: prices of tablespaces, as text. */
-extern char *skx_cost_prices_setting;
-
-/*
- * Check hook of skipidx.tablespace_costs: parses the text into *extra.
- * Returns false for text that is not valid.
- */
-extern bool skx_cost_prices_check(char **value, void **extra,
-								  GucSource source);
-
-/*
- * Assign hook of skipidx.tablespace_costs: takes what the check hook parsed.
- */
-extern void skx_cost_prices_assign(const char *value, void *extra);
 
 /* cost_planned.c : facts that are found once while a statement is planned */
 

@@ -8,13 +8,14 @@
  * one at a time, and with as many prefetched as scans prefetch.  Prices come
  * from reads through the page cache at the depth in force, since scans read
  * the rows of a table like that.  A price is a mean over reads of which the
- * caches answer a share.
+ * caches answer a share, and a multiple of seq_page_cost of the tablespace.
  */
 #include "postgres.h"
 
 #include <math.h>
 #include <unistd.h>
 
+#include "access/reloptions.h"
 #include "catalog/pg_tablespace.h"
 #include "commands/tablespace.h"
 #include "fmgr.h"
@@ -22,13 +23,13 @@
 #include "index/snapshot/snapshot.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
-#include "sql/cost/cost.h"
 #include "storage/blkio/blkio.h"
 #include "storage/fd.h"
 #include "support/compat/compat.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/spccache.h"
+#include "utils/syscache.h"
 #include "utils/wait_event.h"
 
 PG_FUNCTION_INFO_V1(skipidx_calibrate);
@@ -55,7 +56,6 @@ typedef struct SkxCalibration
 {
 	ReturnSetInfo *result;
 	Oid			tablespace;
-	bool		named;			/* by the caller */
 	double		cached;			/* share of reads that caches answer */
 	SkxBlkMeasure what;
 	double		hit;			/* seconds of a read that caches answer */
@@ -184,61 +184,86 @@ skx_calibrate_patterns_of(SkxCalibration *c, bool direct, int depth, bool priced
 }
 
 /*
- * Returns the price of a pattern, with two digits after the point, which are
- * more than measurements of a device repeat.
+ * Returns the price of a pattern as a multiple of a forward read.  It has two
+ * digits after the point, which are more than measurements of a device repeat.
  */
 static double
-skx_calibrate_price(const SkxCalibration *c, SkxBlkPattern pattern,
-					double forward)
+skx_calibrate_ratio(const SkxCalibration *c, SkxBlkPattern pattern)
 {
 	double		mean = c->hit * c->cached +
 		c->seconds[pattern] * (1 - c->cached);
 	double		first = c->hit * c->cached +
 		c->seconds[SKX_MEASURE_FORWARD] * (1 - c->cached);
 
-	return rint(forward * Max(mean / first, 1) * 100) / 100;
+	return rint(Max(mean / first, 1) * 100) / 100;
+}
+
+/* Returns true if a tablespace has a random_page_cost of its own. */
+static bool
+skx_calibrate_has_price(Oid tablespace)
+{
+	HeapTuple	tuple = SearchSysCache1(TABLESPACEOID,
+										ObjectIdGetDatum(tablespace));
+	const TableSpaceOpts *options;
+	Datum		value;
+	bool		isnull;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	value = SysCacheGetAttr(TABLESPACEOID, tuple,
+							Anum_pg_tablespace_spcoptions, &isnull);
+	options = isnull ? NULL :
+		(const TableSpaceOpts *) tablespace_reloptions(value, false);
+	ReleaseSysCache(tuple);
+	return options != NULL && options->random_page_cost >= 0;
 }
 
 /*
- * Returns the command that sets the price, or NULL.  Each pattern has a
- * setting of its own.  For a named tablespace, one setting has the prices of
- * all patterns, and the last of them shows it.
+ * Returns the command that sets the price of random reads.  It is that of the
+ * tablespace, but for pg_default, which follows the setting of the server as
+ * long as it has no price of its own.
  */
 static char *
-skx_calibrate_command(const SkxCalibration *c, SkxBlkPattern pattern,
-					  const SkxCostPrices *prices, double price)
+skx_calibrate_random_command(Oid tablespace, double price)
 {
-	if (!c->named)
-		return psprintf("ALTER SYSTEM SET skipidx.%s_read_cost = %g",
-						skx_calibrate_patterns[pattern], price);
-	if (pattern != SKX_MEASURE_RANDOM)
-		return NULL;
-	return psprintf("ALTER SYSTEM SET skipidx.tablespace_costs = %s",
-					quote_literal_cstr(skx_cost_prices_with(c->tablespace,
-															prices)));
+	char	   *name;
+
+	if (tablespace == DEFAULTTABLESPACE_OID &&
+		!skx_calibrate_has_price(tablespace))
+		return psprintf("ALTER SYSTEM SET random_page_cost = %g", price);
+	name = get_tablespace_name(tablespace);
+	return name == NULL ? NULL :
+		psprintf("ALTER TABLESPACE %s SET (random_page_cost = %g)",
+				 quote_identifier(name), price);
 }
 
+/*
+ * Shows the prices.  No command sets that of a forward read, since it is what
+ * the server has.  Skipping reads have no price.
+ */
 static void
 skx_calibrate_put_prices(SkxCalibration *c)
 {
-	SkxCostPrices prices;
-	double		all[SKX_CALIBRATE_PATTERNS];
+	double		ratios[SKX_CALIBRATE_PATTERNS];
+	char	   *commands[SKX_CALIBRATE_PATTERNS] = {NULL};
 	double		forward;
 	int			i;
 
 	get_tablespace_page_costs(c->tablespace, NULL, &forward);
 	for (i = 0; i < SKX_CALIBRATE_PATTERNS; i++)
-		all[i] = skx_calibrate_price(c, i, forward);
-	prices.forward = all[SKX_MEASURE_FORWARD];
-	prices.backward = all[SKX_MEASURE_BACKWARD];
-	prices.random = Max(all[SKX_MEASURE_RANDOM], prices.backward);
-	all[SKX_MEASURE_RANDOM] = prices.random;
+		ratios[i] = skx_calibrate_ratio(c, i);
+	ratios[SKX_MEASURE_RANDOM] = Max(ratios[SKX_MEASURE_RANDOM],
+									 ratios[SKX_MEASURE_BACKWARD]);
+	commands[SKX_MEASURE_BACKWARD] =
+		psprintf("ALTER SYSTEM SET skipidx.backward_read_cost = %g",
+				 ratios[SKX_MEASURE_BACKWARD]);
+	commands[SKX_MEASURE_RANDOM] =
+		skx_calibrate_random_command(c->tablespace,
+									 forward * ratios[SKX_MEASURE_RANDOM]);
 	for (i = 0; i < SKX_CALIBRATE_PATTERNS; i++)
 		skx_calibrate_put(c, skx_calibrate_patterns[i], "page cache",
-						  c->seconds[i],
-						  i == SKX_MEASURE_SKIPPING ? -1 : all[i],
-						  i == SKX_MEASURE_SKIPPING ? NULL :
-						  skx_calibrate_command(c, i, &prices, all[i]));
+						  c->seconds[i], i == SKX_MEASURE_SKIPPING ? -1 :
+						  rint(forward * ratios[i] * 100) / 100, commands[i]);
 }
 
 static void
@@ -285,8 +310,7 @@ skipidx_calibrate(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("cached, megabytes and seconds must not be NULL")));
-	c.named = !PG_ARGISNULL(0);
-	c.tablespace = !c.named ? MyDatabaseTableSpace :
+	c.tablespace = PG_ARGISNULL(0) ? MyDatabaseTableSpace :
 		get_tablespace_oid(NameStr(*PG_GETARG_NAME(0)), false);
 	c.cached = skx_calibrate_argument("cached",
 									  PG_GETARG_FLOAT8(1), 0, 1);

@@ -361,15 +361,6 @@ extern bool skx_compat_dsm_aside(const char **start, Size *size,
 							   GUC_ACTION_SAVE, true, 0, false)))
 #endif
 
-/* Allocates and frees memory that a check hook hands to its assign hook. */
-#if PG_VERSION_NUM >= 160000
-#define skx_compat_guc_malloc(size)	guc_malloc(LOG, size)
-#define skx_compat_guc_free(p)		guc_free(p)
-#else
-#define skx_compat_guc_malloc(size)	malloc(size)
-#define skx_compat_guc_free(p)		free(p)
-#endif
-
 /* True if this process is a worker of autovacuum. */
 #if PG_VERSION_NUM >= 170000
 #define skx_compat_autovacuum()	AmAutoVacuumWorkerProcess()
