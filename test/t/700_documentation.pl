@@ -1,7 +1,7 @@
 # README.md and doc/ say what is so: their SQL, run from top to bottom in one
 # database, prints what stands below it; the figures are those of bench/results;
-# settings can be set; links lead to a heading; and the reference names every
-# function, setting and storage parameter.
+# settings can be set, and all that are named exist; links lead to a heading; and
+# the reference names every function, setting and storage parameter.
 #
 # Holds: none
 
@@ -145,6 +145,12 @@ SQL
 {
 	ok(has_row($_), "a setting: $_");
 }
+
+my %settings = map { $_ => 1 } split /\n/,
+  $node->safe_psql('postgres', q{LOAD 'skipidx'; SELECT name FROM pg_settings WHERE name LIKE 'skipidx.%'});
+my %named = map { $_ => 1 } map { /\bskipidx\.[a-z_]+/g } values %text_of, slurp_file("$top/CHANGELOG.md");
+
+is(join(' ', sort keys %named), join(' ', sort keys %settings), 'settings that are named, and no others');
 
 # Not for users: what is named skx_, but for what operator classes of theirs name.
 for (split /\n/, $node->safe_psql('postgres', <<'SQL'))
