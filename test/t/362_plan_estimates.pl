@@ -86,6 +86,26 @@ for my $query ('world <-> war <-> ii', 'world <-> (war <-> ii)', 'world <2> ii')
 	cmp_ok($expected * 100, '>=', 4000, "$query: nor too few");
 }
 
+# What nothing meets: no date is a moment other than midnight, and no text of
+# that length is in an index.  ANALYZE takes each for as frequent as other values.
+$s->value(<<'SQL');
+CREATE TABLE days AS SELECT i AS id, date '2024-01-01' + i % 150 AS day, 'k' || i % 150 AS kind, words(i) AS v FROM generate_series(1, 20000) i;
+CREATE INDEX days_v ON days USING skipidx (v, day, kind);
+VACUUM ANALYZE days;
+SQL
+my $noon = "day = timestamptz '2024-01-05 12:00'";
+
+for my $met ("day = timestamptz '2024-01-05 00:00'", q{kind = 'k7'})
+{
+	cmp_ok(expected("days WHERE $met"), '>', 100, "$met: some rows");
+}
+for my $never ($noon, q{kind = repeat('x', 5000)}, q{kind = ANY (ARRAY[repeat('x', 5000), repeat('y', 5000)])})
+{
+	is(expected("days WHERE $never"), 1, "$never: no row");
+	cmp_ok(plan_of("SELECT id FROM days WHERE $never")->{'Total Cost'}, '<', 20, 'nor the cost of any');
+}
+cmp_ok(expected("days WHERE $noon OR v @@ 'df100'"), '<=', 110, 'nor beside an arm that some meet');
+
 # A disjunction of many conjunctions, of which not all words are looked up: with
 # words that all rows have, and without; those of a row are chosen independently
 # of each other.

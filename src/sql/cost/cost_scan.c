@@ -82,8 +82,8 @@ skx_cost_scan(SkxCosting *c, SkxCostScan *scan)
 	scan->lookups = c->nlexemes + c->left +
 		list_length(c->unknown);
 	match = skx_cost_filters(c);
-	if (c->read && (c->filters != NIL || c->conditions != NIL ||
-					c->ranges != NIL))
+	if (c->nothing || (c->read && (c->filters != NIL || c->conditions != NIL ||
+								   c->ranges != NIL)))
 		scan->likely = Max(match.likely, 1);
 	if (c->path->indexorderbys != NIL)
 		skx_cost_ranked(c, &match, scan);
@@ -322,6 +322,8 @@ skx_cost_share(PlannerInfo *root, const SkxCostIndex *index, Node *clause,
 						 skx_cost_filters(&c).likely) / c.ndocs, 1);
 		skx_cost_end(&c);
 	}
+	else if (c.nothing)
+		share = 0;
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return share;
