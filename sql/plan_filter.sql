@@ -55,6 +55,17 @@ CREATE TABLE exact AS SELECT cost($$v @@ 'of1 | !of2'$$) AS wide, cost($$narrow 
 SET work_mem = '64kB';
 SELECT cost($$v @@ 'of1 | !of2'$$) - wide > cost($$narrow @@ 'w1 | !w2'$$) - narrow + 50 AS lossy FROM exact;
 RESET work_mem;
+-- by bitmaps of a disjunction: nothing where they answer it, as for a narrow value, arms of several conditions, within
+-- each other, and of one column; for its rows where they answer a part of an arm, and for another disjunction beside it
+CREATE INDEX tested_id ON tested (id);
+CREATE FUNCTION wider(query text) RETURNS numeric LANGUAGE sql AS $$ SELECT charged(query, replace(query, 'v @@ ''of', 'narrow @@ ''w')) $$;
+SELECT wider($$v @@ 'of1' OR id > 9000$$) AS arms, wider($$v @@ 'of1' AND id < 7000 OR id > 9000$$) AS conditions,
+	wider($$(v @@ 'of1' OR day < 500) AND id < 4000 OR id > 9000$$) AS within,
+	wider($$id > 9000 OR v @@ 'of1' OR id = 7 OR v @@ 'of2' OR id = 5$$) AS of_a_column,
+	wider($$v @@ 'of1' AND id % 2 = 0 OR id > 9000$$) BETWEEN 8 AND 10 AS in_part,
+	wider($$id > 9000 OR v @@ 'of1' AND id % 2 = 0$$) BETWEEN 8 AND 10 AS in_part_last,
+	charged($$(day < 3000 OR id > 8000) AND (NOT v @@ 'of1:ABCD' OR day = 5)$$) = charged($$(day < 3000 OR id > 8000) AND NOT v @@ 'of1:ABCD'$$) AS another;
+DROP INDEX tested_id;
 RESET enable_indexscan;
 RESET enable_seqscan;
 
@@ -104,4 +115,4 @@ DROP OWNED BY regress_skipidx_reader;
 DROP ROLE regress_skipidx_reader;
 DROP TABLE tested, plain, exact;
 DROP OPERATOR @! (tsvector, tsquery);
-DROP FUNCTION other, cost, charged, scans;
+DROP FUNCTION other, cost, charged, wider, scans;

@@ -242,29 +242,131 @@ skx_plan_filters(PlannerInfo *root, RelOptInfo *rel, List *clauses)
 
 /* ---- a path ---- */
 
+static bool skx_plan_bitmap_answers(Path *bitmap, RestrictInfo *clause);
+
 /*
- * Returns true if the bitmap answers the condition.  A BitmapOr is taken to
- * answer a disjunction; it answers another condition if each of its parts
- * does.
+ * A disjunction that a BitmapOr may answer.  The server makes the parts of the
+ * BitmapOr in the order of the arms.  So the search for the arm of a part
+ * begins behind that of the part before it.
+ */
+typedef struct SkxFilterArms
+{
+	const List *arms;
+	int			next;			/* number of the arm where a search begins */
+} SkxFilterArms;
+
+/* Returns true if the bitmap answers all conditions of an arm. */
+static bool
+skx_plan_answers_arm(Path *bitmap, Node *arm)
+{
+	ListCell   *lc;
+
+	if (!is_andclause(arm))
+		return skx_plan_bitmap_answers(bitmap, castNode(RestrictInfo, arm));
+	foreach(lc, ((BoolExpr *) arm)->args)
+	{
+		if (!skx_plan_bitmap_answers(bitmap, lfirst_node(RestrictInfo, lc)))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Finds the arm `same`, or, if that is NULL, one that the part answers.
+ * Returns false if there is none.
+ */
+static bool
+skx_plan_find_arm(SkxFilterArms *of, Path *part, const Node *same)
+{
+	int			n = list_length(of->arms);
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		int			at = (of->next + i) % n;
+		Node	   *arm = list_nth(of->arms, at);
+
+		if (same != NULL ? arm == same : skx_plan_answers_arm(part, arm))
+		{
+			of->next = at + 1;
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Returns true if an index clause is a disjunction of some of the arms.  From
+ * 18 on the server asks for similar arms together.
+ */
+static bool
+skx_plan_is_group(SkxFilterArms *of, const IndexClause *clause)
+{
+	ListCell   *lc;
+
+	if (clause->lossy || clause->rinfo->orclause == NULL)
+		return false;
+	foreach(lc, ((BoolExpr *) clause->rinfo->orclause)->args)
+	{
+		if (!skx_plan_find_arm(of, NULL, lfirst(lc)))
+			return false;
+	}
+	return true;
+}
+
+/* Returns true if a part of a BitmapOr answers a group of arms. */
+static bool
+skx_plan_answers_group(SkxFilterArms *of, Path *part)
+{
+	ListCell   *lc;
+
+	if (IsA(part, IndexPath))
+	{
+		foreach(lc, ((IndexPath *) part)->indexclauses)
+		{
+			if (skx_plan_is_group(of, lfirst_node(IndexClause, lc)))
+				return true;
+		}
+	}
+	else if (IsA(part, BitmapAndPath))
+	{
+		foreach(lc, ((BitmapAndPath *) part)->bitmapquals)
+		{
+			if (skx_plan_answers_group(of, lfirst(lc)))
+				return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Returns true if the bitmap answers the condition.  A BitmapOr does if each
+ * of its parts answers the condition, or an arm of it.
  */
 static bool
 skx_plan_bitmap_answers(Path *bitmap, RestrictInfo *clause)
 {
 	bool		all = IsA(bitmap, BitmapOrPath);
+	SkxFilterArms of = {NIL, 0};
 	List	   *parts;
 	ListCell   *lc;
 
+	CHECK_FOR_INTERRUPTS();
 	check_stack_depth();
 	if (IsA(bitmap, IndexPath))
 		return is_redundant_with_indexclauses(clause,
 											  ((IndexPath *) bitmap)->indexclauses);
 	if (all && clause->orclause != NULL)
-		return true;
+		of.arms = ((BoolExpr *) clause->orclause)->args;
 	parts = all ? ((BitmapOrPath *) bitmap)->bitmapquals :
 		((BitmapAndPath *) bitmap)->bitmapquals;
 	foreach(lc, parts)
 	{
-		if (skx_plan_bitmap_answers(lfirst(lc), clause) != all)
+		bool		answers = skx_plan_bitmap_answers(lfirst(lc), clause) ||
+			skx_plan_answers_group(&of, lfirst(lc)) ||
+			skx_plan_find_arm(&of, lfirst(lc), NULL);
+
+		if (answers != all)
 			return !all;
 	}
 	return all;
