@@ -5,6 +5,7 @@
 #ifndef SKX_HIGHLIGHT_INTERNAL_H
 #define SKX_HIGHLIGHT_INTERNAL_H
 
+#include "support/bitset/bitset.h"
 #include "tsearch/ts_cache.h"
 #include "tsearch/ts_type.h"
 #include "utils/hsearch.h"
@@ -176,7 +177,7 @@ skx_highlight_is_other(const SkxHighlight *h, int type, const char *bytes,
 		return false;
 	second = skx_highlight_number(bytes[1]);
 	return second >= 0 && second != 'y' - 'a' &&
-		(h->query->seconds[first] >> second & 1) == 0;
+		!skx_bitset_has(h->query->seconds[first], second);
 }
 
 /*

@@ -51,7 +51,7 @@ skx_highlight_query_begins(SkxHighlightQuery *q, const SkxHighlightKey *key)
 	if (key->len == 0)
 		memset(q->seconds, 0xFF, sizeof(q->seconds));
 	else if (first >= 0)
-		q->seconds[first] |= second >= 0 ? UINT64CONST(1) << second :
+		q->seconds[first] |= second >= 0 ? skx_bitset_bit(second) :
 			PG_UINT64_MAX;
 }
 

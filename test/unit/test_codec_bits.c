@@ -230,25 +230,6 @@ bit_ranges(int n, int width)
 	CHECK(!skx_codec_bits_between(src, src + size, n, -1, 0, 0, bits));
 }
 
-static void
-count(void)
-{
-	uint64		words[70];
-	int			wanted = 0;
-	int			n;
-	int			i;
-
-	for (n = 0; n < (int) lengthof(words); n++)
-	{
-		CHECK(skx_codec_count(words, n) == (uint64) wanted);
-		CHECK(skx_codec_count_plain(words, n) == (uint64) wanted);
-		words[n] = n % 5 == 0 ? ~UINT64CONST(0) :
-			n % 5 == 1 ? 0 : unit_random();
-		for (i = 0; i < 64; i++)
-			wanted += words[n] >> i & 1;
-	}
-}
-
 int
 main(void)
 {
@@ -258,7 +239,6 @@ main(void)
 	unit_seed(2);
 	golden();
 	lanes();
-	count();
 	for (width = 0; width <= 32; width++)
 	{
 		for (n = 0; n < 300; n += 1 + unit_below(20))

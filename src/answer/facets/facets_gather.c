@@ -278,7 +278,8 @@ skx_facets_stretch(SkxFacets *f, uint32 doc)
 	SkxSegment *seg = f->source->segments[f->number];
 	uint32		first = f->parted ? f->from : 0;
 	uint32		last = f->parted ? f->to : seg->header.ndocs;
-	uint32		from = last - first <= f->room ? first : doc & ~(uint32) 63;
+	uint32		from = last - first <= f->room ? first :
+		doc - doc % SKX_BITSET_WORD;
 	uint32		ndocs = Min(last - from, f->room);
 	SkxFacetInput *input;
 
@@ -289,7 +290,7 @@ skx_facets_stretch(SkxFacets *f, uint32 doc)
 	input->number = f->number;
 	input->from = from;
 	input->to = from + ndocs;
-	input->bits = palloc_extended(sizeof(uint64) * (((Size) ndocs + 63) / 64),
+	input->bits = palloc_extended(sizeof(uint64) * SKX_BITSET_WORDS((Size) ndocs),
 								  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	f->taken += ndocs;
 	f->begun = true;
@@ -339,11 +340,7 @@ skx_facets_documents(SkxSegment *seg, const uint32 *docs, int n, void *arg)
 		if (input == NULL || docs[i] >= input->to)
 			input = skx_facets_stretch(f, docs[i]);
 		for (; i < n && docs[i] < input->to; i++)
-		{
-			uint32		at = docs[i] - input->from;
-
-			input->bits[at / 64] |= UINT64CONST(1) << (at % 64);
-		}
+			skx_bitset_set(input->bits, docs[i] - input->from);
 		input->n += i - begin;
 	}
 }

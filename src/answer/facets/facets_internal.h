@@ -9,7 +9,7 @@
 #include "index/segment/segment_maint.h"
 #include "index/snapshot/snapshot.h"
 #include "lib/binaryheap.h"
-#include "port/pg_bitutils.h"
+#include "support/bitset/bitset.h"
 
 /* facets_loose.c : values that are counted one by one, in a hash table */
 
@@ -82,17 +82,9 @@ static inline int
 skx_facets_rows_of(const SkxFacetInput *input, uint32 *word, uint32 *docs,
 				   int most)
 {
-	uint32		nwords = (input->to - input->from + 63) / 64;
-	int			n = 0;
-
-	for (; *word < nwords && n <= most - 64; (*word)++)
-	{
-		uint64		bits = input->bits[*word];
-
-		for (; bits != 0; bits &= bits - 1)
-			docs[n++] = input->from + *word * 64 + pg_rightmost_one_pos64(bits);
-	}
-	return n;
+	return skx_bitset_list(input->bits,
+						   SKX_BITSET_WORDS(input->to - input->from), word,
+						   input->from, docs, most);
 }
 
 /*

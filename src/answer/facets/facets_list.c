@@ -11,7 +11,6 @@
 
 #include "answer/facets/facets_internal.h"
 #include "miscadmin.h"
-#include "port/pg_bitutils.h"
 
 /*
  * A list is dense if it has more than one posting for this many documents.
@@ -19,7 +18,7 @@
  */
 #define SKX_FACETS_DENSE		24
 
-#define SKX_FACETS_WORDS		(SKX_QUERY_BATCH / 64)
+#define SKX_FACETS_WORDS		SKX_BITSET_WORDS(SKX_QUERY_BATCH)
 
 SkxFacetsWork skx_facets_work;
 
@@ -36,12 +35,10 @@ skx_facets_add_work(SkxFacetsWork *sum, const SkxFacetsWork *before)
 	sum->passes += skx_facets_work.passes - before->passes;
 }
 
-static inline uint64
+static inline bool
 skx_facets_bit(const SkxFacetInput *input, uint32 doc)
 {
-	uint32		at = doc - input->from;
-
-	return input->bits[at / 64] >> (at % 64) & 1;
+	return skx_bitset_test(input->bits, doc - input->from);
 }
 
 /* Intersects the list with the rows, as bitmaps. */
@@ -54,21 +51,18 @@ skx_facets_over(SkxFacetInput *input, uint32 *first)
 	for (window = input->from; window < input->to; window += SKX_QUERY_BATCH)
 	{
 		uint64		bits[SKX_FACETS_WORDS] = {0};
-		const uint64 *rows = input->bits + (window - input->from) / 64;
-		int			nwords = (Min(SKX_QUERY_BATCH, input->to - window) + 63) / 64;
+		const uint64 *rows = input->bits +
+			(window - input->from) / SKX_BITSET_WORD;
+		int			nwords = SKX_BITSET_WORDS(Min(SKX_QUERY_BATCH,
+												  input->to - window));
 		uint64		before = found;
-		int			i;
 
 		CHECK_FOR_INTERRUPTS();
 		skx_cursor_fill(input->cursor, window, bits, nwords);
-		for (i = 0; i < nwords; i++)
-			bits[i] &= rows[i];
-		found += skx_codec_count(bits, nwords);
-		if (before > 0 || found == 0)
-			continue;
-		for (i = 0; bits[i] == 0; i++)
-			;
-		*first = window + i * 64 + pg_rightmost_one_pos64(bits[i]);
+		skx_bitset_and(bits, rows, nwords);
+		found += skx_bitset_count(bits, nwords);
+		if (before == 0 && found > 0)
+			*first = window + skx_bitset_first(bits);
 	}
 	skx_facets_work.filled += input->term.df;
 	return found;

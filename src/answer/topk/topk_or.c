@@ -14,7 +14,7 @@
 #include "postgres.h"
 
 #include "answer/topk/topk_internal.h"
-#include "port/pg_bitutils.h"
+#include "support/bitset/bitset.h"
 
 /* Windows grow while they have fewer candidates than this for each list. */
 #define SKX_OR_CANDIDATES	32
@@ -69,7 +69,8 @@ typedef struct SkxOr
 } SkxOr;
 
 /* Each word of the window's bitmap has a bit in SkxOr.words. */
-StaticAssertDecl(SKX_TOPK_WINDOW <= 64 * 64, "too many words for a window");
+StaticAssertDecl(SKX_BITSET_WORDS(SKX_TOPK_WINDOW) <= SKX_BITSET_WORD,
+				 "too many words for a window");
 
 static int64
 skx_or_low(const SkxOr *o)
@@ -306,8 +307,8 @@ skx_or_put(uint64 *restrict bits, int32 *restrict sums, uint32 from,
 	{
 		uint32		bit = docs[i] - from;
 
-		words |= UINT64CONST(1) << (bit / 64);
-		bits[bit / 64] |= UINT64CONST(1) << (bit % 64);
+		words |= skx_bitset_bit(bit / SKX_BITSET_WORD);
+		skx_bitset_set(bits, bit);
 		sums[bit] += parts[i];
 	}
 	return words;
@@ -359,15 +360,15 @@ skx_or_drain(SkxOr *o, uint32 from, int32 limit)
 	int32	   *restrict sums = run->sums;
 	int			n = 0;
 
-	for (; o->words != 0; o->words &= o->words - 1)
+	while (o->words != 0)
 	{
-		int			w = pg_rightmost_one_pos64(o->words);
+		int			w = skx_bitset_take(&o->words);
 		uint64		word = bits[w];
 
 		bits[w] = 0;
-		for (; word != 0; word &= word - 1)
+		while (word != 0)
 		{
-			int			bit = w * 64 + pg_rightmost_one_pos64(word);
+			int			bit = w * SKX_BITSET_WORD + skx_bitset_take(&word);
 			int32		sum = window[bit];
 
 			window[bit] = 0;
@@ -409,7 +410,7 @@ skx_or_make_window(SkxTopkRun *run)
 												 sizeof(int32) *
 												 SKX_TOPK_WINDOW);
 		topk->bits = MemoryContextAllocZero(topk->context, sizeof(uint64) *
-											(SKX_TOPK_WINDOW / 64));
+											SKX_BITSET_WORDS(SKX_TOPK_WINDOW));
 	}
 	run->bits = topk->bits;
 	run->bits_sums = topk->bits_sums;

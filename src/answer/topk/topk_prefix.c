@@ -13,7 +13,7 @@
 
 #include "answer/topk/topk_internal.h"
 #include "miscadmin.h"
-#include "port/pg_bitutils.h"
+#include "support/bitset/bitset.h"
 
 /*
  * Bytes for the frequencies of all prefixes of a query that are gathered in
@@ -200,7 +200,7 @@ skx_prefix_is_scoped(const SkxPrefix *p, uint32 doc)
 {
 	uint32		bit = (doc - p->base) >> p->shift;
 
-	return (p->counts->scoped[bit / 64] >> (bit % 64) & 1) != 0;
+	return skx_bitset_test(p->counts->scoped, bit);
 }
 
 /*
@@ -335,19 +335,16 @@ skx_prefix_note_scope(SkxPrefix *p)
 	p->shift = 0;
 	while ((p->end - p->base) >> p->shift >= SKX_PREFIX_BITS)
 		p->shift++;
-	memset(bits, 0, ((p->end - p->base) >> p->shift) / 8 + sizeof(uint64));
+	memset(bits, 0, sizeof(uint64) *
+		   SKX_BITSET_WORDS(((p->end - p->base) >> p->shift) + 1));
 	for (i = p->from; i < p->to; i++)
-	{
-		uint32		bit = (docs[i] - p->base) >> p->shift;
-
-		bits[bit / 64] |= UINT64CONST(1) << (bit % 64);
-	}
+		skx_bitset_set(bits, (docs[i] - p->base) >> p->shift);
 }
 
 static inline uint32
 skx_prefix_words(const SkxPrefix *p)
 {
-	return (p->to - p->from + 63) / 64;
+	return SKX_BITSET_WORDS(p->to - p->from);
 }
 
 /*
@@ -357,7 +354,7 @@ skx_prefix_words(const SkxPrefix *p)
 static void
 skx_prefix_clear(SkxPrefix *p)
 {
-	uint32		n = skx_prefix_words(p) * 64;
+	uint32		n = skx_prefix_words(p) * SKX_BITSET_WORD;
 	uint32		i;
 
 	if (p->flat)
@@ -395,7 +392,7 @@ skx_prefix_count_docs(SkxPrefix *p)
 
 	p->n = 0;
 	for (w = 0; w < nwords; w++)
-		p->n += pg_popcount64(skx_prefix_word(p, w * 64));
+		p->n += skx_bitset_count_word(skx_prefix_word(p, w * SKX_BITSET_WORD));
 }
 
 /* Gathers the frequencies of the range that begins at `from`. */
@@ -427,9 +424,9 @@ skx_prefix_fill_word(SkxPrefix *p, uint32 at, uint64 word, uint32 n)
 	SkxCursorMemory *m = &p->memory;
 	const uint32 *docs = p->scope.docs;
 
-	for (; word != 0; word &= word - 1)
+	while (word != 0)
 	{
-		uint32		i = at + pg_rightmost_one_pos64(word);
+		uint32		i = at + skx_bitset_take(&word);
 
 		m->docs[n] = docs == NULL ? p->from + i : docs[p->from + i];
 		m->counts[n++] = p->flat ? (float) p->flat_cells[i] :
@@ -452,13 +449,13 @@ skx_prefix_fill(SkxPrefix *p, uint32 from)
 
 	while (at < end)
 	{
-		uint32		first = at % 64;
+		uint32		first = at % SKX_BITSET_WORD;
 		uint64		word = skx_prefix_word(p, at - first) >> first << first;
 
-		if (n + pg_popcount64(word) > p->most)
+		if (n + skx_bitset_count_word(word) > p->most)
 			break;
 		n = skx_prefix_fill_word(p, at - first, word, n);
-		at += 64 - first;
+		at += SKX_BITSET_WORD - first;
 	}
 	m->n = n;
 	p->filled = Min(p->from + at, p->to);
@@ -537,7 +534,8 @@ skx_prefix_room(const SkxPrefix *p)
 	int			n = p->run->topk->many ? 1 : scorer->nterms - scorer->nplain;
 	Size		room = SKX_PREFIX_CELLS / Max(n, 1) / skx_prefix_width(p);
 
-	return Max(room, SKX_PREFIX_LEAST) / 64 * 64;
+	room = Max(room, SKX_PREFIX_LEAST);
+	return room - room % SKX_BITSET_WORD;
 }
 
 /*
@@ -560,9 +558,9 @@ skx_prefix_open_cells(SkxPrefix *p, uint32 total)
 		run->counts = MemoryContextAllocZero(context, sizeof(SkxTopkCounts));
 	if (p->scope.docs != NULL && run->counts->scoped == NULL)
 		run->counts->scoped =
-			MemoryContextAlloc(context,
-							   Min(run->seg->header.ndocs, SKX_PREFIX_BITS) / 8 +
-							   2 * sizeof(uint64));
+			MemoryContextAlloc(context, sizeof(uint64) *
+							   SKX_BITSET_WORDS(Min(run->seg->header.ndocs,
+													SKX_PREFIX_BITS) + 1));
 	if (run->counts->cells != NULL && run->counts->size < size)
 	{
 		pfree(run->counts->cells);

@@ -15,6 +15,8 @@
 #ifndef SKX_CODEC_H
 #define SKX_CODEC_H
 
+#include "support/bitset/bitset.h"
+
 /* Number of postings in a full sub-block, the unit of packing and skipping. */
 #define SKX_SUBBLOCK		128
 
@@ -166,26 +168,6 @@ extern bool skx_codec_bits_between(const uint8 *src, const uint8 *end, int n,
 								   int width, uint32 least, uint32 span,
 								   uint64 *bits);
 
-/* codec_count.c : numbers of set bits */
-
-/*
- * Returns how many bits of nwords 64-bit words are set.  The words need not be
- * aligned.
- */
-extern uint64 skx_codec_count(const void *bits, int nwords);
-
-/* Returns how many bits of one word are set, without a function call. */
-static inline int
-skx_codec_count_word(uint64 word)
-{
-	const uint64 pairs = UINT64CONST(0x3333333333333333);
-
-	word -= word >> 1 & UINT64CONST(0x5555555555555555);
-	word = (word & pairs) + (word >> 2 & pairs);
-	word = (word + (word >> 4)) & UINT64CONST(0x0F0F0F0F0F0F0F0F);
-	return (int) (word * UINT64CONST(0x0101010101010101) >> 56);
-}
-
 /*
  * codec_pfor.c : 128 values below 2^31, patched frame of reference
  *
@@ -227,7 +209,7 @@ extern const uint8 *skx_codec_pfor_skip(const uint8 *src, const uint8 *end);
  *	  same as varints (always and only when n < 128); 64..127 a bitset of
  *	  (form - 63) 64-bit little-endian words, bit k = document base + 1 + k,
  *	  the last word not 0, chosen when no larger than the packed form (which
- *	  is so for SKX_BITSET_MIN to SKX_BITSET_MAX words only).
+ *	  is so for SKX_SUBBLOCK_WORDS_MIN to SKX_SUBBLOCK_WORDS_MAX words only).
  * byte 1, frequency form: bit 7 = some tf is 0, so tf itself is stored, else
  *	  tf - 1; bits 0-1 label form: 0 all positions D, 1 all of the one label
  *	  1..3 in bits 2-3, 2 a label set per posting; other bits 0.
@@ -244,8 +226,8 @@ extern const uint8 *skx_codec_pfor_skip(const uint8 *src, const uint8 *end);
 
 /* Most bytes of a body; least and most words of a bitset. */
 #define SKX_SUBBLOCK_BODY_MAX	(2 + 520 + 64 + 1 + 4 * SKX_PFOR_MAX)
-#define SKX_BITSET_MIN			3
-#define SKX_BITSET_MAX			22
+#define SKX_SUBBLOCK_WORDS_MIN	3
+#define SKX_SUBBLOCK_WORDS_MAX	22
 
 /*
  * Writes the body of the p->n postings that follow document `base`, in at most
@@ -305,8 +287,8 @@ extern int	skx_codec_subblock_keep(const uint8 *src, const uint8 *end, int n,
 typedef struct SkxSubblockBits
 {
 	int			nwords;			/* words in use */
-	uint8		before[SKX_BITSET_MAX]; /* bits set before each word */
-	uint64		words[SKX_BITSET_MAX];
+	uint32		ranks[SKX_SUBBLOCK_WORDS_MAX];	/* bits set before each word */
+	uint64		words[SKX_SUBBLOCK_WORDS_MAX];
 } SkxSubblockBits;
 
 /*
@@ -326,13 +308,12 @@ extern const uint8 *skx_codec_subblock_bits(const uint8 *src,
 static inline int
 skx_codec_subblock_rank(const SkxSubblockBits *bits, uint32 bit)
 {
-	uint64		below = (UINT64CONST(1) << (bit % 64)) - 1;
-	uint32		word = bit / 64;
+	uint32		w = bit / SKX_BITSET_WORD;
 
-	if (word >= (uint32) bits->nwords ||
-		(bits->words[word] >> (bit % 64) & 1) == 0)
+	if (w >= (uint32) bits->nwords || !skx_bitset_has(bits->words[w], bit))
 		return -1;
-	return bits->before[word] + skx_codec_count_word(bits->words[word] & below);
+	return bits->ranks[w] +
+		skx_bitset_count_word(bits->words[w] & skx_bitset_below(bit));
 }
 
 /*

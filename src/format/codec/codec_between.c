@@ -34,7 +34,7 @@ skx_codec_between_plain(const uint8 *src, const uint8 *end, int from, int n,
 		whole = (end - src - sizeof(uint64) + 1) * 8;
 	while (i < n && bit < whole)
 	{
-		int			stop = Min(n, (i / 64 + 1) * 64);
+		int			stop = Min(n, (i / SKX_BITSET_WORD + 1) * SKX_BITSET_WORD);
 		uint64		word = 0;
 		int			first = i;
 
@@ -43,16 +43,16 @@ skx_codec_between_plain(const uint8 *src, const uint8 *end, int from, int n,
 			uint32		v = (uint32) (skx_codec_load64(src + bit / 8) >>
 									  (bit % 8)) & mask;
 
-			word |= (uint64) (v - least <= span) << (i % 64);
+			word |= (uint64) (v - least <= span) << (i % SKX_BITSET_WORD);
 		}
-		bits[first / 64] |= word;
+		bits[first / SKX_BITSET_WORD] |= word;
 	}
 	for (; i < n; i++)
 	{
 		uint32		v = 0;
 
 		(void) skx_codec_bits_get(src, end, i, width, &v);
-		bits[i / 64] |= (uint64) (v - least <= span) << (i % 64);
+		skx_bitset_put(bits, i, v - least <= span);
 	}
 }
 
@@ -125,8 +125,8 @@ skx_codec_between_lanes(const uint8 *src, const uint8 *end, int n, int width,
 		v = _mm256_srlv_epi32(_mm256_shuffle_epi8(v, bytes), shifts);
 		v = _mm256_sub_epi32(_mm256_and_si256(v, mask), low);
 		v = _mm256_cmpeq_epi32(_mm256_min_epu32(v, most), v);
-		bits[i / 64] |= (uint64) (uint32)
-			_mm256_movemask_ps(_mm256_castsi256_ps(v)) << (i % 64);
+		skx_bitset_put(bits, i, (uint32)
+					   _mm256_movemask_ps(_mm256_castsi256_ps(v)));
 	}
 	return i;
 }
@@ -141,7 +141,7 @@ skx_codec_bits_between(const uint8 *src, const uint8 *end, int n, int width,
 	if (width < 0 || width > 32 || src > end ||
 		((size_t) n * width + 7) / 8 > (size_t) (end - src))
 		return false;
-	memset(bits, 0, (n + 63) / 64 * sizeof(uint64));
+	memset(bits, 0, SKX_BITSET_WORDS(n) * sizeof(uint64));
 #ifdef SKX_WITH_AVX2
 	if (width <= SKX_BETWEEN_WIDTH && __builtin_cpu_supports("avx2"))
 		done = skx_codec_between_lanes(src, end, n, width, least, span, bits);

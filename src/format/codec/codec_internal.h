@@ -67,19 +67,6 @@ extern void skx_codec_between_plain(const uint8 *src, const uint8 *end,
 									uint32 span, uint64 *bits);
 
 /*
- * Does the same as skx_codec_count(), without instructions that a processor
- * may lack.
- */
-extern uint64 skx_codec_count_plain(const void *bits, int nwords);
-
-/*
- * Sets before[i] to the number of bits that are set in words 0 to i - 1,
- * modulo 256.  Returns how many bits of all words are set.
- */
-extern int	skx_codec_count_before(const uint64 *words, int nwords,
-								   uint8 *before);
-
-/*
  * Does the same as skx_codec_varint32_get().  It decodes varints of one byte,
  * which nearly all are, without a function call.
  */

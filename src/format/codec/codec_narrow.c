@@ -92,7 +92,7 @@ skx_codec_in_order(const uint8 *src, int half)
 int
 skx_codec_narrow_bits(const uint8 *src, uint64 *words)
 {
-	uint64		values[SKX_SUBBLOCK / 64];
+	uint64		values[SKX_BITSET_WORDS(SKX_SUBBLOCK)];
 	int			at = 0;
 	int			i;
 
@@ -113,9 +113,10 @@ skx_codec_narrow_bits(const uint8 *src, uint64 *words)
 			some |= (uint64) (wide & 0xFFFF) << n;
 			n += wide >> 16;
 		}
-		words[at / 64] |= some << (at % 64);
-		if (at % 64 + n > 64)
-			words[at / 64 + 1] |= some >> (64 - at % 64);
+		skx_bitset_put(words, at, some);
+		if (at % SKX_BITSET_WORD + n > SKX_BITSET_WORD)
+			words[at / SKX_BITSET_WORD + 1] |=
+				some >> (SKX_BITSET_WORD - at % SKX_BITSET_WORD);
 		at += n;
 	}
 	return at;

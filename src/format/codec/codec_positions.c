@@ -51,7 +51,7 @@ skx_codec_positions_put(uint8 *dst, const uint16 *positions, int n,
 	{
 		uint32		position = positions[i] & SKX_POS_MASK;
 
-		if ((starts[i / 64] >> (i % 64)) & 1)
+		if (skx_bitset_test(starts, i))
 			last = 0;
 		else
 			Assert(i == 0 || position > last);

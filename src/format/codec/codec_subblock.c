@@ -41,13 +41,13 @@ skx_codec_bitset_put(uint8 *dst, const uint32 *docs, uint32 base)
 	{
 		uint32		bit = docs[i] - (base + 1);
 
-		for (; current < bit / 64; current++)
+		for (; current < bit / SKX_BITSET_WORD; current++)
 		{
 			skx_codec_store64(dst, word);
 			dst += sizeof(word);
 			word = 0;
 		}
-		word |= UINT64CONST(1) << (bit % 64);
+		word |= skx_bitset_bit(bit);
 	}
 	skx_codec_store64(dst, word);
 	return dst + sizeof(word);
@@ -101,10 +101,11 @@ skx_codec_docs_put(uint8 *dst, uint8 *form, const SkxPostings *p, uint32 base)
 	if (!skx_codec_docs_gaps(gaps, p->docs, SKX_SUBBLOCK, base, &all))
 		return NULL;
 	width = skx_codec_width(all);
-	words = (p->docs[SKX_SUBBLOCK - 1] - base - 1) / 64 + 1;
+	words = SKX_BITSET_WORDS(p->docs[SKX_SUBBLOCK - 1] - base);
 	if (words <= 2 * width)
 	{
-		Assert(words >= SKX_BITSET_MIN && words <= SKX_BITSET_MAX);
+		Assert(words >= SKX_SUBBLOCK_WORDS_MIN &&
+			   words <= SKX_SUBBLOCK_WORDS_MAX);
 		*form = (uint8) (SKX_DOCS_BITSET + words);
 		return skx_codec_bitset_put(dst, p->docs, base);
 	}
@@ -173,12 +174,12 @@ skx_codec_bitset_start(const uint8 *src, const uint8 *end, int words,
 {
 	uint64		last;
 
-	if (words < SKX_BITSET_MIN || words > SKX_BITSET_MAX ||
+	if (words < SKX_SUBBLOCK_WORDS_MIN || words > SKX_SUBBLOCK_WORDS_MAX ||
 		end - src < words * (int) sizeof(uint64))
 		return NULL;
 	last = skx_codec_load64(src + (words - 1) * sizeof(uint64));
-	if (last == 0 || (uint64) (uint32) (base + 1) + words * 64 - 1 -
-		__builtin_clzll(last) > SKX_DOC_MAX)
+	if (last == 0 || (uint64) (uint32) (base + 1) +
+		words * SKX_BITSET_WORD - 1 - __builtin_clzll(last) > SKX_DOC_MAX)
 		return NULL;
 	return src;
 }
@@ -190,7 +191,7 @@ skx_codec_bitset_check(const uint8 *src, const uint8 *end, int words,
 {
 	src = skx_codec_bitset_start(src, end, words, base);
 	return src != NULL &&
-		skx_codec_count(src, words) == SKX_SUBBLOCK ? src : NULL;
+		skx_bitset_count(src, words) == SKX_SUBBLOCK ? src : NULL;
 }
 
 /* Decodes a bitset that skx_codec_bitset_check() has accepted. */
@@ -200,12 +201,12 @@ skx_codec_bitset_docs(const uint8 *src, int words, uint32 base, uint32 *docs)
 	uint32		first = base + 1;
 	int			i;
 
-	for (i = 0; i < words; i++, first += 64)
+	for (i = 0; i < words; i++, first += SKX_BITSET_WORD)
 	{
 		uint64		w = skx_codec_load64(src + i * sizeof(uint64));
 
-		for (; w != 0; w &= w - 1)
-			*docs++ = first + (uint32) __builtin_ctzll(w);
+		while (w != 0)
+			*docs++ = first + skx_bitset_take(&w);
 	}
 }
 
@@ -352,100 +353,49 @@ skx_codec_subblock_tfs(const uint8 *body, const uint8 *src, const uint8 *end,
 	return valid ? src : NULL;
 }
 
-/* A window of bits: bit i of bits[] is document first + i. */
-typedef struct SkxWindow
-{
-	uint32		first;
-	uint64	   *bits;
-	int64		nwords;
-} SkxWindow;
-
-/* Ors 64 bits into the window; bit 0 of `w` is document first + at. */
-static inline void
-skx_codec_window_or(const SkxWindow *window, int64 at, uint64 w)
-{
-	int64		word = at >> 6;
-	int			shift = at & 63;
-
-	if (word >= 0 && word < window->nwords)
-		window->bits[word] |= w << shift;
-	if (shift != 0 && word + 1 >= 0 && word + 1 < window->nwords)
-		window->bits[word + 1] |= w >> (64 - shift);
-}
-
-/* Ors n words into the window; bit 0 of the first is document first + at. */
+/* Sets those of SKX_SUBBLOCK bits from `at` on that the words have. */
 static void
-skx_codec_window_words(const SkxWindow *window, int64 at, const uint64 *words,
-					   int n)
+skx_codec_window_run(uint64 *bits, int64 nwords, int64 at)
 {
-	int			shift = at & 63;
-	uint64	   *bits;
-	int			i;
+	int64		to = Min(at + SKX_SUBBLOCK, nwords * SKX_BITSET_WORD);
 
-	if (at < 0 || (at >> 6) + n >= window->nwords)
-	{
-		for (i = 0; i < n; i++)
-			skx_codec_window_or(window, at + 64 * i, words[i]);
-		return;
-	}
-	bits = window->bits + (at >> 6);
-	for (i = 0; i < n; i++)
-	{
-		bits[i] |= words[i] << shift;
-		bits[i + 1] |= words[i] >> 1 >> (63 - shift);
-	}
-}
-
-/* Sets SKX_SUBBLOCK consecutive documents from first + at on. */
-static void
-skx_codec_window_run(const SkxWindow *window, int64 at)
-{
-	int			i;
-
-	for (i = 0; i < SKX_SUBBLOCK; i += 64)
-		skx_codec_window_or(window, at + i, ~UINT64CONST(0));
-}
-
-static inline void
-skx_codec_window_doc(const SkxWindow *window, uint32 doc)
-{
-	uint32		bit = doc - window->first;
-
-	window->bits[bit / 64] |= UINT64CONST(1) << (bit % 64);
+	at = Max(at, 0);
+	if (at < to)
+		skx_bitset_set_range(bits, (uint32) at, (uint32) to);
 }
 
 /*
- * Sets the bits of n documents.  Adjacent documents share a word, so that each
- * store would have to wait for the one before.  Therefore four sections of the
- * array take turns.
+ * Sets the bits of n documents, those before `window` and behind the words
+ * left out.  Adjacent documents share a word, so that each store would have to
+ * wait for the one before.  Therefore four sections of the array take turns.
  */
 static void
-skx_codec_window_docs(const SkxWindow *window, const uint32 *docs, int n)
+skx_codec_window_docs(uint64 *bits, int nwords, uint32 window,
+					  const uint32 *docs, int n)
 {
-	uint64		size = 64 * (uint64) window->nwords;
+	uint64		size = SKX_BITSET_WORD * (uint64) nwords;
 	int			part;
 	int			i;
 
-	while (n > 0 && docs[n - 1] >= window->first &&
-		   docs[n - 1] - window->first >= size)
+	while (n > 0 && docs[n - 1] >= window && docs[n - 1] - window >= size)
 		n--;
-	for (; n > 0 && docs[0] < window->first; n--)
+	for (; n > 0 && docs[0] < window; n--)
 		docs++;
 	part = n / 4;
 	for (i = 0; i < part; i++)
 	{
-		skx_codec_window_doc(window, docs[i]);
-		skx_codec_window_doc(window, docs[i + part]);
-		skx_codec_window_doc(window, docs[i + 2 * part]);
-		skx_codec_window_doc(window, docs[i + 3 * part]);
+		skx_bitset_set(bits, docs[i] - window);
+		skx_bitset_set(bits, docs[i + part] - window);
+		skx_bitset_set(bits, docs[i + 2 * part] - window);
+		skx_bitset_set(bits, docs[i + 3 * part] - window);
 	}
 	for (i = 4 * part; i < n; i++)
-		skx_codec_window_doc(window, docs[i]);
+		skx_bitset_set(bits, docs[i] - window);
 }
 
 /*
- * Copies the documents of a body as bits, at most SKX_BITSET_MAX words, the
- * lowest bit for document base + 1.  Sets *words to their number.  Returns
+ * Copies the documents of a body as bits, at most SKX_SUBBLOCK_WORDS_MAX words,
+ * the lowest bit for document base + 1.  Sets *words to their number.  Returns
  * false if the documents have another form or are damaged.
  */
 static bool
@@ -495,7 +445,7 @@ skx_codec_subblock_bits(const uint8 *src, const uint8 *end, int n,
 			return NULL;
 		from += SKX_SUBBLOCK / 8;
 	}
-	return skx_codec_count_before(bits->words, bits->nwords, bits->before) ==
+	return skx_bitset_ranks(bits->words, bits->nwords, bits->ranks) ==
 		SKX_SUBBLOCK ? from : NULL;
 }
 
@@ -514,11 +464,11 @@ skx_codec_words_keep(const uint8 *src, uint32 words, uint32 base,
 	for (i = 0; i < some && docs[i] < limit; i++)
 	{
 		uint32		bit = docs[i] - base - 1;
-		bool		inside = bit / 64 < words;
-		uint32		at = inside ? bit / 64 : 0;
+		bool		inside = bit / SKX_BITSET_WORD < words;
+		uint32		at = inside ? bit / SKX_BITSET_WORD : 0;
 
 		dst[n] = docs[i];
-		n += (skx_codec_load64(src + at * sizeof(uint64)) >> (bit % 64) & 1) &
+		n += skx_bitset_has(skx_codec_load64(src + at * sizeof(uint64)), bit) &
 			inside;
 	}
 	*kept = n;
@@ -560,9 +510,8 @@ bool
 skx_codec_subblock_fill(const uint8 *src, const uint8 *end, int n,
 						uint32 base, uint32 window, uint64 *bits, int nwords)
 {
-	SkxWindow	w = {window, bits, nwords};
 	int64		at = (int64) (uint32) (base + 1) - (int64) window;
-	uint64		own[SKX_BITSET_MAX];
+	uint64		own[SKX_SUBBLOCK_WORDS_MAX];
 	uint32		docs[SKX_SUBBLOCK];
 	int			words;
 
@@ -570,18 +519,18 @@ skx_codec_subblock_fill(const uint8 *src, const uint8 *end, int n,
 		return false;
 	if (skx_codec_subblock_words(src, end, base, own, &words))
 	{
-		skx_codec_window_words(&w, at, own, words);
+		skx_bitset_or_at(bits, nwords, at, own, words);
 		return true;
 	}
 	if (src[0] == 0)
 	{
 		if ((uint64) (uint32) (base + 1) + SKX_SUBBLOCK - 1 > SKX_DOC_MAX)
 			return false;
-		skx_codec_window_run(&w, at);
+		skx_codec_window_run(bits, nwords, at);
 		return true;
 	}
 	if (skx_codec_subblock_docs(src, end, n, base, docs) == NULL)
 		return false;
-	skx_codec_window_docs(&w, docs, n);
+	skx_codec_window_docs(bits, nwords, window, docs, n);
 	return true;
 }

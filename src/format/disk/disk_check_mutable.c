@@ -9,7 +9,7 @@
 #endif
 
 #include "format/disk/disk_check.h"
-#include "port/pg_bitutils.h"
+#include "support/bitset/bitset.h"
 
 #define SKX_CONTENT(page)	((const char *) (page) + SKX_PAGE_START)
 
@@ -389,30 +389,25 @@ skx_disk_check_deletes(const char *page, uint32 ordinal,
 	const SkxDiskDeletes *head = (const SkxDiskDeletes *) SKX_CONTENT(page);
 	const uint8 *bits = (const uint8 *) (head + 1);
 	uint64		first = (uint64) ordinal * SKX_DELETES_PER_PAGE;
-	uint64		ndocs;
-	uint64		bit;
+	uint32		ndocs;
 
 	if (((const PageHeaderData *) page)->pd_upper == 0)
 		return NULL;
 	if (first >= seg->ndocs)
 		return "the deletes page lies past the last document";
 	if (skx_disk_content_size(page) !=
-		sizeof(SkxDiskDeletes) + SKX_DELETES_PER_PAGE / 8)
+		sizeof(SkxDiskDeletes) + SKX_DELETES_BYTES)
 		return "the deletes page has an impossible length";
-	if (pg_popcount((const char *) bits, SKX_DELETES_PER_PAGE / 8) !=
+	if (skx_bitset_count(bits, SKX_BITSET_WORDS(SKX_DELETES_PER_PAGE)) !=
 		head->ndeleted)
 		return "the deletes page counts other than it has";
 	if (head->groups != 0 &&
 		(ordinal > 0 || (head->groups & SKX_DELETES_KEPT) == 0 ||
 		 (head->ndeleted > 0 && (head->groups & 1) == 0)))
 		return "the deletes page has impossible groups";
-	ndocs = Min(seg->ndocs - first, SKX_DELETES_PER_PAGE);
-	for (bit = ndocs; bit < SKX_DELETES_PER_PAGE; bit++)
-	{
-		if (bit % 8 == 0 && bits[bit / 8] == 0)
-			bit += 7;
-		else if ((bits[bit / 8] >> (bit % 8)) & 1)
-			return "the deletes page has documents that do not exist";
-	}
+	ndocs = (uint32) Min(seg->ndocs - first, SKX_DELETES_PER_PAGE);
+	if (skx_bitset_bytes_next(bits, SKX_DELETES_PER_PAGE, ndocs) <
+		SKX_DELETES_PER_PAGE)
+		return "the deletes page has documents that do not exist";
 	return NULL;
 }

@@ -141,6 +141,8 @@ StaticAssertDecl(sizeof(SkxDiskDeletes) == 8, "deletes page size");
 #define SKX_DELETES_PER_PAGE	(8128 * 8)
 #define SKX_DELETES_BYTES		(SKX_DELETES_PER_PAGE / 8)
 
+StaticAssertDecl(SKX_DELETES_PER_PAGE % 64 == 0, "deleted bits by words");
+
 /*
  * Number of groups of pages, and the bit of `groups` that says the bits below
  * it are maintained.

@@ -6,6 +6,8 @@
 #ifndef SKX_RANK_H
 #define SKX_RANK_H
 
+#include "support/bitset/bitset.h"
+
 /*
  * rank_norm.c : a document's length in one byte, its norm
  *
@@ -67,7 +69,7 @@ skx_rank_impacts_add(SkxImpactSet *set, uint32 tf, uint8 norm)
 
 	norm = Min(norm, SKX_NORM_LAST);
 	set->tf_max[norm] = Max(set->tf_max[norm], above);
-	set->norms[norm / 64] |= UINT64CONST(1) << (norm % 64);
+	skx_bitset_set(set->norms, norm);
 }
 
 /* Empties the set. */

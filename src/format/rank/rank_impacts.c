@@ -149,9 +149,9 @@ skx_rank_impacts_pack(const SkxImpactSet *set, const float *saturation)
 	{
 		uint64		left = set->norms[i];
 
-		for (; left != 0; left &= left - 1)
+		while (left != 0)
 		{
-			int			norm = 64 * i + __builtin_ctzll(left);
+			int			norm = SKX_BITSET_WORD * i + skx_bitset_take(&left);
 
 			skx_rank_front_add(&front, (uint8) (set->tf_max[norm] - 1),
 							   (uint8) norm);

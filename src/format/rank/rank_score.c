@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "format/rank/rank_score.h"
+#include "support/bitset/bitset.h"
 
 /*
  * Least saturation, below that of any document; needed since k1 may be zero.
@@ -188,7 +189,7 @@ skx_rank_competing(SkxImpacts impacts, float weight, const float *inverse,
 
 		end = Min(end, SKX_RANK_CODE_LAST);
 		least = skx_rank_least_code(first, end, weight, inverse[norm], floor);
-		none |= (UINT64CONST(1) << least) - (UINT64CONST(1) << first);
+		none |= skx_bitset_bit(least) - skx_bitset_bit(first);
 		first = Max(first, end);
 	}
 	return ~none;

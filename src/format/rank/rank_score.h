@@ -141,7 +141,7 @@ skx_rank_competes(uint64 competing, uint32 tf)
 {
 	uint32		code = tf - (tf > 0);
 
-	return competing >> Min(code, SKX_RANK_CODE_LAST) & 1;
+	return skx_bitset_has(competing, Min(code, SKX_RANK_CODE_LAST));
 }
 
 /* rank_proximity.c : neighbouring words */

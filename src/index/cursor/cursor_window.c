@@ -10,6 +10,7 @@
 
 #include "index/cursor/cursor_internal.h"
 #include "miscadmin.h"
+#include "support/bitset/bitset.h"
 
 /*
  * A sub-block that spans more than 1/SKX_FILL_WIDE of a window is likely to
@@ -49,21 +50,13 @@ skx_cursor_fill_decoded(SkxCursor *c, uint32 window, uint64 *bits,
 	if (c->labels == 0)
 	{
 		for (; i < n && docs[i] - window < ndocs; i++)
-		{
-			uint32		bit = docs[i] - window;
-
-			bits[bit / 64] |= UINT64CONST(1) << (bit % 64);
-		}
+			skx_bitset_set(bits, docs[i] - window);
 	}
 	else
 	{
 		for (; i < n && docs[i] - window < ndocs; i++)
-		{
-			uint32		bit = docs[i] - window;
-
 			if (skx_cursor_label_matches(c, i))
-				bits[bit / 64] |= UINT64CONST(1) << (bit % 64);
-		}
+				skx_bitset_set(bits, docs[i] - window);
 	}
 	skx_cursor_window_passed(c, i);
 }
@@ -78,11 +71,7 @@ skx_cursor_count_decoded(SkxCursor *c, uint32 window, const uint64 *bits,
 	uint64		found = 0;
 
 	for (; i < n && docs[i] - window < ndocs; i++)
-	{
-		uint32		bit = docs[i] - window;
-
-		found += bits[bit / 64] >> (bit % 64) & 1;
-	}
+		found += skx_bitset_test(bits, docs[i] - window);
 	skx_cursor_window_passed(c, i);
 	return found;
 }
@@ -108,7 +97,7 @@ void
 skx_cursor_fill(SkxCursor *c, uint32 window, uint64 *bits, int nwords)
 {
 	SkxCursorList *l = skx_cursor_list(c);
-	uint32		ndocs = nwords * 64;
+	uint32		ndocs = nwords * SKX_BITSET_WORD;
 	uint32		target = window;
 
 	while (skx_cursor_window_reach(c, &target, window, ndocs))
@@ -136,7 +125,7 @@ skx_cursor_fill(SkxCursor *c, uint32 window, uint64 *bits, int nwords)
 uint64
 skx_cursor_count(SkxCursor *c, uint32 window, const uint64 *bits, int nwords)
 {
-	uint32		ndocs = nwords * 64;
+	uint32		ndocs = nwords * SKX_BITSET_WORD;
 	uint32		target = window;
 	uint64		found = 0;
 

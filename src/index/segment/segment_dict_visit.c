@@ -95,7 +95,7 @@ skx_segment_dict_put(SkxDictCursor *c, SkxTermBits *b)
 		uint32		at = docs[i] - b->from;
 
 		if (at < b->ndocs)
-			b->bits[at / 64] |= UINT64CONST(1) << (at % 64);
+			skx_bitset_set(b->bits, at);
 	}
 	b->put += df;
 	return df > 0;

@@ -10,7 +10,7 @@
 
 #include "index/segment/segment_keys_internal.h"
 #include "miscadmin.h"
-#include "port/pg_bitutils.h"
+#include "support/bitset/bitset.h"
 
 /* Number of documents of a group from which on all its keys are tested. */
 #define SKX_KEYS_UNPACKED	6
@@ -18,7 +18,7 @@
 /* Inner pages that skx_segment_keys_met() reads at most, below the root. */
 #define SKX_KEYS_PAGES		8
 
-#define SKX_KEY_WORDS		(SKX_KEY_GROUP / 64)
+#define SKX_KEY_WORDS		SKX_BITSET_WORDS(SKX_KEY_GROUP)
 
 uint64		skx_segment_keys_tested;
 
@@ -327,16 +327,10 @@ skx_keys_test_all(SkxKeyReader *reader, const SkxKeyTest *test, uint64 *bits)
 {
 	const SkxDiskKeyGroup *group = test->group;
 	const SkxKeyBody *body = &test->body;
-	int			w;
-	int			i;
 
-	for (w = 0; w < SKX_KEY_WORDS; w++)
-	{
-		int			n = Max((int) group->ndocs - w * 64, 0);
-
-		bits[w] = !test->all || n == 0 ? 0 :
-			~UINT64CONST(0) >> (64 - Min(n, 64));
-	}
+	memset(bits, 0, sizeof(uint64) * SKX_KEY_WORDS);
+	if (test->all)
+		skx_bitset_set_range(bits, 0, group->ndocs);
 	if (test->none || test->all)
 		return;
 	skx_segment_keys_tested += group->ndocs;
@@ -344,9 +338,9 @@ skx_keys_test_all(SkxKeyReader *reader, const SkxKeyTest *test, uint64 *bits)
 		!skx_keys_test_wide(test, bits))
 		skx_segment_keys_damaged(reader, reader->leaf_page,
 								 "group of keys passes the end of its page");
-	for (i = 0; i < SKX_KEY_GROUP / 8 && body->nulls != NULL; i++)
-		bits[i / 8] &= ~((uint64) body->nulls[i] << (i % 8 * 8));
-	if (body->nulls == NULL && group->nnull > 0)
+	if (body->nulls != NULL)
+		skx_bitset_andnot_bytes(bits, body->nulls, SKX_KEY_GROUP / 8);
+	else if (group->nnull > 0)
 		memset(bits, 0, sizeof(uint64) * SKX_KEY_WORDS);
 }
 
@@ -367,22 +361,13 @@ skx_segment_keys_take(SkxKeyReader *reader, const SkxKeyRange *range,
 	uint32		group = doc / SKX_KEY_GROUP;
 	uint32		first = group * SKX_KEY_GROUP;
 	uint64		bits[SKX_KEY_WORDS];
-	int			w;
+	uint32		w = 0;
 
-	*n = 0;
 	skx_keys_group_bits(reader, range, group, bits);
-	for (w = 0; w < SKX_KEY_WORDS; w++)
-	{
-		uint64		word = bits[w];
-
-		for (; word != 0; word &= word - 1)
-		{
-			uint32		next = first + w * 64 + pg_rightmost_one_pos64(word);
-
-			docs[*n] = next;
-			*n += next >= doc && next < limit;
-		}
-	}
+	skx_bitset_clear_range(bits, 0, doc - first);
+	if (limit - first < SKX_KEY_GROUP)
+		skx_bitset_clear_range(bits, limit - first, SKX_KEY_GROUP);
+	*n = skx_bitset_list(bits, SKX_KEY_WORDS, &w, first, docs, SKX_KEY_GROUP);
 	if (skx_blkio_crowded(reader->seg->file))
 		skx_segment_keys_relax(reader);
 	return Min(first + SKX_KEY_GROUP, reader->seg->header.ndocs);
@@ -425,8 +410,7 @@ skx_segment_keys_filter(SkxKeyReader *reader, const SkxKeyRange *range,
 				skx_keys_test_all(reader, &test, bits);
 		}
 		docs[kept] = docs[i];
-		kept += many ? bits[at / 64] >> (at % 64) & 1 :
-			skx_keys_passes(&test, at);
+		kept += many ? skx_bitset_test(bits, at) : skx_keys_passes(&test, at);
 	}
 	if (skx_blkio_crowded(reader->seg->file))
 		skx_segment_keys_relax(reader);
@@ -437,7 +421,7 @@ void
 skx_segment_keys_fill(SkxKeyReader *reader, const SkxKeyRange *range,
 					  uint32 window, uint64 *bits, int nwords)
 {
-	uint32		end = Min(window + (uint32) nwords * 64,
+	uint32		end = Min(window + (uint32) nwords * SKX_BITSET_WORD,
 						  reader->seg->header.ndocs);
 	uint32		doc = window;
 
@@ -449,9 +433,9 @@ skx_segment_keys_fill(SkxKeyReader *reader, const SkxKeyRange *range,
 
 		skx_keys_group_bits(reader, range, group, of_group);
 		doc = group * SKX_KEY_GROUP;
-		for (w = 0; w < SKX_KEY_WORDS; w++, doc += 64)
+		for (w = 0; w < SKX_KEY_WORDS; w++, doc += SKX_BITSET_WORD)
 			if (doc >= window && doc < end)
-				bits[(doc - window) / 64] |= of_group[w];
+				bits[(doc - window) / SKX_BITSET_WORD] |= of_group[w];
 	}
 	if (skx_blkio_crowded(reader->seg->file))
 		skx_segment_keys_relax(reader);
@@ -467,7 +451,7 @@ skx_segment_keys_restrict(SkxKeyReader *reader, const SkxKeyRange *range,
 
 	for (i = 0; i < nwords; i++)
 	{
-		uint32		doc = window + (uint32) i * 64;
+		uint32		doc = window + (uint32) i * SKX_BITSET_WORD;
 
 		if (doc >= reader->seg->header.ndocs)
 			break;
@@ -478,7 +462,7 @@ skx_segment_keys_restrict(SkxKeyReader *reader, const SkxKeyRange *range,
 			current = doc / SKX_KEY_GROUP;
 			skx_keys_group_bits(reader, range, current, of_group);
 		}
-		bits[i] &= of_group[doc / 64 % SKX_KEY_WORDS];
+		bits[i] &= of_group[doc / SKX_BITSET_WORD % SKX_KEY_WORDS];
 	}
 	if (skx_blkio_crowded(reader->seg->file))
 		skx_segment_keys_relax(reader);

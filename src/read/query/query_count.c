@@ -30,27 +30,6 @@ skx_query_is_windowed(const SkxIter *it)
 		it->kind == SKX_NODE_BITMAP;
 }
 
-/* Clears the bits of a window that are not in [from, to). */
-static void
-skx_query_clip(uint64 *bits, uint32 window, uint32 from, uint32 to)
-{
-	uint32		w;
-
-	if (from <= window && to - window >= SKX_QUERY_BATCH)
-		return;
-	for (w = 0; w < SKX_WINDOW_WORDS; w++)
-	{
-		uint32		base = window + w * 64;
-
-		if (base >= to || from >= base + 64)
-			bits[w] = 0;
-		else if (from > base)
-			bits[w] &= ~UINT64CONST(0) << (from - base);
-		if (base < to && to - base < 64)
-			bits[w] &= (UINT64CONST(1) << (to - base)) - 1;
-	}
-}
-
 /*
  * Returns true if it is a disjunction whose clauses are open and fill windows.
  */
@@ -130,14 +109,13 @@ skx_query_count_windows(SkxIter *it, SkxIter *looked_up, uint32 from,
 	{
 		uint64		both = 0;
 
-		skx_query_clip(bits, window, from, to);
 		if (looked_up != NULL)
 			both = skx_cursor_count(looked_up->list, window, bits,
 									SKX_WINDOW_WORDS);
 		if (looked_up != NULL && all)
 			n += both;
 		else
-			n += skx_codec_count(bits, SKX_WINDOW_WORDS) - both;
+			n += skx_bitset_count(bits, SKX_WINDOW_WORDS) - both;
 		from = Min(window + SKX_QUERY_BATCH, to);
 	}
 	return n;

@@ -7,6 +7,7 @@
 
 #include "index/segment/segment_keys.h"
 #include "read/query/query.h"
+#include "support/bitset/bitset.h"
 
 /*
  * The kinds of nodes of a query, and of iterators.  BITMAP and KEYS are
@@ -206,13 +207,12 @@ skx_query_is_by_keys(const SkxIter *it)
  * query_iter.c : generates and filters documents
  *
  * Iterators move forward only: from call to call, documents and windows
- * ascend.  Documents are at most SKX_QUERY_BATCH in a call, unless a comment
- * says otherwise.  A window is SKX_QUERY_BATCH bits; bit i is document
- * window + i.
+ * ascend.  A call has SKX_QUERY_BATCH documents at most, unless a comment says
+ * otherwise.  A window is SKX_QUERY_BATCH bits; bit i is document window + i.
  */
 
 /* 64-bit words of a window. */
-#define SKX_WINDOW_WORDS	(SKX_QUERY_BATCH / 64)
+#define SKX_WINDOW_WORDS	SKX_BITSET_WORDS(SKX_QUERY_BATCH)
 
 /*
  * Generates: sets docs to the next matches in [from, limit), ascending, and
@@ -249,9 +249,9 @@ extern void skx_query_fill(SkxIter *it, uint32 window, uint64 *bits);
 extern uint32 skx_query_bound(SkxIter *it, uint32 from);
 
 /*
- * Fills the next window that may have matches in [from, limit): sets *window
- * to its first document, and *start to a lower bound of these matches.
- * Returns false if there are none.  With `dense`, the iterator is a
+ * Fills the next window that may have matches in [from, limit), with these
+ * only.  Sets *window to its first document, and *start to a lower bound of
+ * them.  Returns false if there are none.  With `dense`, the iterator is a
  * conjunction, and the bits are those of its clauses that read no positions.
  */
 extern bool skx_query_next_window(SkxIter *it, uint32 from, uint32 limit,

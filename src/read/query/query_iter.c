@@ -12,48 +12,17 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "port/pg_bitutils.h"
 #include "read/query/query_internal.h"
 
-/*
- * Clears the bits of documents outside [from, limit) in a word of bits, whose
- * first document is `base`.
- */
-static inline uint64
-skx_query_word_within(uint64 word, uint32 base, uint32 from, uint32 limit)
+/* Clears the bits of a window that are not in [from, to). */
+static void
+skx_query_clip(uint64 *bits, uint32 window, uint32 from, uint32 to)
 {
-	if (limit <= base)
-		return 0;
-	if (limit - base < 64)
-		word &= ~(~UINT64CONST(0) << (limit - base));
-	if (from <= base)
-		return word;
-	return from - base < 64 ? word & ~UINT64CONST(0) << (from - base) : 0;
-}
-
-/*
- * Turns bits of a window into documents in [from, limit).  If few bits are
- * set, most words have one bit or none.  The first bit of a word is therefore
- * taken without a branch.
- */
-static int
-skx_query_unpack(const uint64 *bits, uint32 window, uint32 from,
-				 uint32 limit, uint32 *docs)
-{
-	int			n = 0;
-	int			i;
-
-	for (i = 0; i < SKX_WINDOW_WORDS; i++)
-	{
-		uint32		base = window + i * 64;
-		uint64		word = skx_query_word_within(bits[i], base, from, limit);
-
-		docs[n] = base + pg_rightmost_one_pos64(word | UINT64CONST(1) << 63);
-		n += word != 0;
-		for (word &= word - 1; word != 0; word &= word - 1)
-			docs[n++] = base + pg_rightmost_one_pos64(word);
-	}
-	return n;
+	if (from > window)
+		skx_bitset_clear_range(bits, 0, Min(from - window, SKX_QUERY_BATCH));
+	if (to < window + SKX_QUERY_BATCH)
+		skx_bitset_clear_range(bits, Max(to, window) - window,
+							   SKX_QUERY_BATCH);
 }
 
 static uint32 *
@@ -73,25 +42,14 @@ skx_query_scratch(SkxIter *it)
 static uint32
 skx_query_window(const SkxIter *it, uint32 start, uint32 limit)
 {
-	uint32		window = start & ~(uint32) 63;
+	uint32		window = start - start % SKX_BITSET_WORD;
 
 	if (limit < it->seg->header.ndocs)
 	{
-		Assert(limit % 64 == 0 && limit >= SKX_QUERY_BATCH);
+		Assert(limit % SKX_BITSET_WORD == 0 && limit >= SKX_QUERY_BATCH);
 		window = Min(window, limit - SKX_QUERY_BATCH);
 	}
 	return window;
-}
-
-static bool
-skx_query_window_is_empty(const uint64 *bits)
-{
-	uint64		any = 0;
-	int			w;
-
-	for (w = 0; w < SKX_WINDOW_WORDS; w++)
-		any |= bits[w];
-	return any == 0;
 }
 
 static void skx_query_restrict(SkxIter *it, uint32 window, uint64 *bits);
@@ -106,14 +64,12 @@ skx_query_restrict_range(SkxIter *it, uint32 window, uint64 *bits)
 	uint64		kept[SKX_WINDOW_WORDS] = {0};
 	uint64		part[SKX_WINDOW_WORDS];
 	int			i;
-	int			w;
 
 	for (i = 0; i < it->nchildren; i++)
 	{
 		memcpy(part, bits, sizeof(part));
 		skx_query_restrict(it->children[i], window, part);
-		for (w = 0; w < SKX_WINDOW_WORDS; w++)
-			kept[w] |= part[w];
+		skx_bitset_or(kept, part, SKX_WINDOW_WORDS);
 	}
 	memcpy(bits, kept, sizeof(kept));
 }
@@ -124,7 +80,6 @@ skx_query_restrict(SkxIter *it, uint32 window, uint64 *bits)
 {
 	bool		negative = it->kind == SKX_NODE_NOT;
 	uint64		other[SKX_WINDOW_WORDS];
-	int			w;
 
 	check_stack_depth();
 	if (it->kind == SKX_NODE_KEYS)
@@ -140,8 +95,10 @@ skx_query_restrict(SkxIter *it, uint32 window, uint64 *bits)
 	}
 	memset(other, 0, sizeof(other));
 	skx_query_fill(negative ? it->children[0] : it, window, other);
-	for (w = 0; w < SKX_WINDOW_WORDS; w++)
-		bits[w] &= negative ? ~other[w] : other[w];
+	if (negative)
+		skx_bitset_andnot(bits, other, SKX_WINDOW_WORDS);
+	else
+		skx_bitset_and(bits, other, SKX_WINDOW_WORDS);
 }
 
 /*
@@ -180,7 +137,7 @@ skx_query_fill_and(SkxIter *it, uint32 window, uint64 *bits)
 			if (i == first || !child->cheap ||
 				skx_query_is_by_keys(child) != (keys == 1))
 				continue;
-			if (skx_query_window_is_empty(bits))
+			if (skx_bitset_is_empty(bits, SKX_WINDOW_WORDS))
 				return;
 			skx_query_restrict(child, window, bits);
 		}
@@ -218,6 +175,7 @@ skx_query_next_window(SkxIter *it, uint32 from, uint32 limit, bool dense,
 		skx_query_fill_and(it, *window, bits);
 	else
 		skx_query_fill(it, *window, bits);
+	skx_query_clip(bits, *window, *start, limit);
 	return true;
 }
 
@@ -232,11 +190,13 @@ skx_query_generate_window(SkxIter *it, uint32 from, uint32 limit,
 	uint64		bits[SKX_WINDOW_WORDS];
 	uint32		start;
 	uint32		window;
+	uint32		w = 0;
 
 	*n = 0;
 	if (!skx_query_next_window(it, from, limit, dense, &start, &window, bits))
 		return start;
-	*n = skx_query_unpack(bits, window, start, limit, docs);
+	*n = skx_bitset_list(bits, SKX_WINDOW_WORDS, &w, window, docs,
+						 SKX_QUERY_BATCH);
 	return Min(window + SKX_QUERY_BATCH, limit);
 }
 
@@ -524,7 +484,7 @@ skx_query_is_gathered(SkxIter *it, int n)
 		return false;
 	it->asked += (uint64) n * it->nchildren;
 	return it->asked * SKX_GATHER_ASK >
-		(uint64) it->steps + it->seg->header.ndocs / 64 +
+		(uint64) it->steps + it->seg->header.ndocs / SKX_BITSET_WORD +
 		(uint64) it->nchildren * SKX_GATHER_OPEN;
 }
 
@@ -555,19 +515,19 @@ skx_query_filter_or(SkxIter *it, uint32 *docs, int n)
 		int			j = 0;
 
 		for (i = 0; i < n; i++)
-			if ((matched[i / 64] >> (i % 64) & 1) == 0)
+			if (!skx_bitset_test(matched, i))
 				scratch[k++] = docs[i];
 		k = skx_query_filter(it->children[c], scratch, k);
 		for (i = 0; i < n && j < k; i++)
 			if (docs[i] == scratch[j])
 			{
-				matched[i / 64] |= UINT64CONST(1) << (i % 64);
+				skx_bitset_set(matched, i);
 				j++;
 			}
 		left -= k;
 	}
 	for (i = 0; i < n; i++)
-		if (matched[i / 64] >> (i % 64) & 1)
+		if (skx_bitset_test(matched, i))
 			docs[kept++] = docs[i];
 	return kept;
 }
@@ -627,11 +587,7 @@ skx_query_fill_generated(SkxIter *it, uint32 window, uint64 *bits)
 	{
 		from = skx_query_generate(it, from, limit, docs, &n);
 		for (i = 0; i < n; i++)
-		{
-			uint32		bit = docs[i] - window;
-
-			bits[bit / 64] |= UINT64CONST(1) << (bit % 64);
-		}
+			skx_bitset_set(bits, docs[i] - window);
 	}
 }
 
@@ -640,20 +596,15 @@ static void
 skx_query_fill_not(SkxIter *it, uint32 window, uint64 *bits)
 {
 	uint64		other[SKX_WINDOW_WORDS];
+	uint64		left[SKX_WINDOW_WORDS];
 	uint32		ndocs = it->seg->header.ndocs;
-	int			w;
 
 	memset(other, 0, sizeof(other));
 	skx_query_fill(it->children[0], window, other);
-	for (w = 0; w < SKX_WINDOW_WORDS; w++)
-	{
-		uint32		base = window + w * 64;
-
-		if (base + 64 <= ndocs)
-			bits[w] |= ~other[w];
-		else if (base < ndocs)
-			bits[w] |= ~other[w] & ((UINT64CONST(1) << (ndocs - base)) - 1);
-	}
+	memset(left, 0xFF, sizeof(left));
+	skx_query_clip(left, window, window, ndocs);
+	skx_bitset_andnot(left, other, SKX_WINDOW_WORDS);
+	skx_bitset_or(bits, left, SKX_WINDOW_WORDS);
 }
 
 void

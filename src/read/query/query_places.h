@@ -6,7 +6,6 @@
 #ifndef SKX_QUERY_PLACES_H
 #define SKX_QUERY_PLACES_H
 
-#include "port/pg_bitutils.h"
 #include "read/query/query_internal.h"
 
 /*
@@ -217,11 +216,11 @@ skx_query_scope_number(const SkxPlaces *p, uint32 doc)
 
 	if (p->few != NULL)
 		return skx_query_scope_search(p, doc);
-	word = p->bits[bit / 64] >> (bit % 64);
-	if ((word & 1) == 0)
+	word = p->bits[bit / SKX_BITSET_WORD];
+	if (!skx_bitset_has(word, bit))
 		return SKX_NO_DOC;
-	return p->ranks[bit / 64] +
-		pg_popcount64(p->bits[bit / 64] & ~(~UINT64CONST(0) << (bit % 64)));
+	return p->ranks[bit / SKX_BITSET_WORD] +
+		skx_bitset_count_word(word & skx_bitset_below(bit));
 }
 
 /* query_places_read.c : goes through the lists of a word in the scope */

@@ -11,8 +11,8 @@
 
 #include "format/disk/disk_dict.h"
 #include "miscadmin.h"
-#include "port/pg_bitutils.h"
 #include "read/query/query_places.h"
+#include "support/bitset/bitset.h"
 
 /* The number of terms whose lists are prefetched together. */
 #define SKX_PLACES_TERMS	64
@@ -52,8 +52,8 @@ typedef struct SkxPlacesPass
 static inline SkxPlaceEnds
 skx_places_end(const SkxPlaceUse *use, uint16 position)
 {
-	return UINT64CONST(1) << ((SKX_POSITION(position) + use->before) %
-							  SKX_PLACE_BITS);
+	return skx_bitset_bit((SKX_POSITION(position) + use->before) %
+						  SKX_PLACE_BITS);
 }
 
 static inline bool
@@ -175,7 +175,7 @@ skx_places_matters(const SkxPlaceWord *word, SkxPlaceEnds ends,
 	for (i = 0; i < word->nuses; i++)
 	{
 		const SkxPlaceUse *use = &word->uses[i];
-		uint64		bit = i < 64 ? UINT64CONST(1) << i : 0;
+		uint64		bit = i < SKX_BITSET_WORD ? skx_bitset_bit(i) : 0;
 
 		if (!skx_places_has_label(use, position))
 			continue;
@@ -265,10 +265,8 @@ skx_places_in_scope(const SkxPlaces *p, int i, int end, int *found)
 
 	for (; i < end; i++)
 	{
-		uint32		bit = docs[i] - p->from;
-
 		found[n] = i;
-		n += p->bits[bit / 64] >> (bit % 64) & 1;
+		n += skx_bitset_test(p->bits, docs[i] - p->from);
 	}
 	return n;
 }

@@ -223,7 +223,7 @@ skx_range_add(SkxRange *r, SkxCursor *c, const SkxTerm *term, uint8 labels)
 		return SKX_NO_DOC;
 	skx_cursor_begin(c, term);
 	skx_cursor_want_labels(c, labels);
-	skx_cursor_fill(c, r->from, r->bits, (r->to - r->from + 63) / 64);
+	skx_cursor_fill(c, r->from, r->bits, SKX_BITSET_WORDS(r->to - r->from));
 	if (r->to == r->seg->header.ndocs)
 		return SKX_NO_DOC;
 	return skx_cursor_lower_bound(c, r->to);
@@ -616,7 +616,7 @@ skx_query_range_filter(SkxRange *r, uint32 *docs, int n)
 		(void) skx_query_range_reach(r, docs[i]);
 		at = docs[i] - r->from;
 		docs[kept] = docs[i];
-		kept += r->bits[at / 64] >> (at % 64) & 1;
+		kept += skx_bitset_test(r->bits, at);
 	}
 	return kept;
 }
@@ -630,12 +630,15 @@ skx_query_range_fill(SkxRange *r, uint32 window, uint64 *bits)
 
 	while (doc < end)
 	{
-		uint32		stop;
+		uint32		nwords;
 
 		(void) skx_query_range_reach(r, doc);
 		doc = Max(doc, r->from);
-		stop = Min(end, r->to);
-		for (; doc < stop; doc += 64)
-			bits[(doc - window) / 64] |= r->bits[(doc - r->from) / 64];
+		if (doc >= end)
+			break;
+		nwords = SKX_BITSET_WORDS(Min(end, r->to) - doc);
+		skx_bitset_or(bits + (doc - window) / SKX_BITSET_WORD,
+					  r->bits + (doc - r->from) / SKX_BITSET_WORD, nwords);
+		doc += nwords * SKX_BITSET_WORD;
 	}
 }

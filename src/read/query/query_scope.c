@@ -10,8 +10,8 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "port/pg_bitutils.h"
 #include "read/query/query_places.h"
+#include "support/bitset/bitset.h"
 
 /* The number of documents that are taken from a list at a time. */
 #define SKX_SCOPE_TAKE		256
@@ -19,7 +19,7 @@
 static inline uint32
 skx_scope_words(const SkxPlaces *p)
 {
-	return (p->until - p->from + 63) / 64;
+	return SKX_BITSET_WORDS(p->until - p->from);
 }
 
 void
@@ -143,11 +143,7 @@ skx_scope_take(SkxPlaces *p, const SkxPlaceWord **lexemes, int n, uint32 span)
 		for (i = 1; i < n && some > 0; i++)
 			some = skx_cursor_filter(lists[i], docs, some);
 		for (i = 0; i < some; i++)
-		{
-			uint32		bit = docs[i] - p->from;
-
-			p->bits[bit / 64] |= UINT64CONST(1) << (bit % 64);
-		}
+			skx_bitset_set(p->bits, docs[i] - p->from);
 		count += some;
 	}
 	p->until = Min(p->until, from);
@@ -163,9 +159,7 @@ skx_scope_take_all(SkxPlaces *p)
 {
 	uint32		ndocs = p->until - p->from;
 
-	memset(p->bits, 0xFF, ndocs / 64 * sizeof(uint64));
-	if (ndocs % 64 != 0)
-		p->bits[ndocs / 64] = (UINT64CONST(1) << (ndocs % 64)) - 1;
+	skx_bitset_set_range(p->bits, 0, ndocs);
 	return ndocs;
 }
 
@@ -194,7 +188,6 @@ skx_scope_restrict(SkxPlaces *p, const SkxPlaceWord *word)
 {
 	uint32		nwords = skx_scope_words(p);
 	SkxScopePrefix prefix = {p};
-	uint32		i;
 
 	prefix.bits.bits = palloc_extended(sizeof(uint64) * nwords,
 									   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
@@ -204,10 +197,9 @@ skx_scope_restrict(SkxPlaces *p, const SkxPlaceWord *word)
 	skx_segment_prefix(p->seg, word->lexeme, word->len, true, &prefix.bits,
 					   skx_scope_visit, &prefix);
 	skx_cursor_close(p->cursor);
-	for (i = 0; i < nwords; i++)
-		p->bits[i] &= prefix.bits.bits[i];
+	skx_bitset_and(p->bits, prefix.bits.bits, nwords);
 	pfree(prefix.bits.bits);
-	return pg_popcount((const char *) p->bits, sizeof(uint64) * nwords);
+	return (uint32) skx_bitset_count(p->bits, nwords);
 }
 
 /* Ends the range with the word of bits that has the n-th document. */
@@ -219,24 +211,17 @@ skx_scope_cut(SkxPlaces *p, uint32 n)
 	uint32		i;
 
 	for (i = 0; i < nwords && count < n; i++)
-		count += pg_popcount64(p->bits[i]);
-	p->until = Min(p->until, p->from + i * 64);
+		count += skx_bitset_count_word(p->bits[i]);
+	p->until = Min(p->until, p->from + i * SKX_BITSET_WORD);
 }
 
 static void
 skx_scope_rank(SkxPlaces *p)
 {
 	uint32		nwords = skx_scope_words(p);
-	uint32		count = 0;
-	uint32		i;
 
 	p->ranks = palloc_extended(sizeof(uint32) * (Size) nwords, MCXT_ALLOC_HUGE);
-	for (i = 0; i < nwords; i++)
-	{
-		p->ranks[i] = count;
-		count += pg_popcount64(p->bits[i]);
-	}
-	skx_scope_number_all(p, count);
+	skx_scope_number_all(p, skx_bitset_ranks(p->bits, nwords, p->ranks));
 }
 
 /*
@@ -258,7 +243,7 @@ skx_query_scope_wide(SkxPlaces *p, uint32 from, uint32 span)
 		range = Min(range, span);
 	p->from = from;
 	p->until = from + range;
-	p->bits = palloc_extended(sizeof(uint64) * ((Size) range / 64 + 1),
+	p->bits = palloc_extended(sizeof(uint64) * SKX_BITSET_WORDS((Size) range),
 							  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	count = nlexemes > 0 ? skx_scope_take(p, lexemes, nlexemes, span) :
 		skx_scope_take_all(p);
@@ -299,8 +284,8 @@ skx_scope_step(const SkxPlaces *p, SkxScopeWalk *walk, uint32 *doc)
 	{
 		while (walk->left == 0)
 			walk->left = p->bits[++walk->word];
-		*doc = p->from + walk->word * 64 + pg_rightmost_one_pos64(walk->left);
-		walk->left &= walk->left - 1;
+		*doc = p->from + walk->word * SKX_BITSET_WORD +
+			skx_bitset_take(&walk->left);
 	}
 	walk->number++;
 	return *doc < p->until;

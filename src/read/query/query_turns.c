@@ -12,7 +12,6 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "port/pg_bitutils.h"
 #include "read/query/query_internal.h"
 
 struct SkxTurns
@@ -71,53 +70,31 @@ skx_query_turn_fill(SkxIter *it, uint32 from, uint32 to, uint64 *bits)
 	{
 		uint32		at = (doc - from) / SKX_QUERY_BATCH * SKX_QUERY_BATCH;
 
-		skx_query_fill(it, from + at, bits + at / 64);
+		skx_query_fill(it, from + at, bits + at / SKX_BITSET_WORD);
 		doc = skx_query_bound(it, from + at + SKX_QUERY_BATCH);
 	}
-}
-
-/*
- * Clears the bits of words from *w on and puts their documents into docs, at
- * most a batch.  Moves *w behind these words; returns the number of documents.
- */
-static int
-skx_query_turn_take(uint64 *bits, uint32 from, uint32 nwords, uint32 *w,
-					uint32 *docs)
-{
-	int			n = 0;
-
-	for (; *w < nwords && n <= SKX_QUERY_BATCH - 64; (*w)++)
-	{
-		uint64		word = bits[*w];
-
-		bits[*w] = 0;
-		for (; word != 0; word &= word - 1)
-			docs[n++] = from + *w * 64 + pg_rightmost_one_pos64(word);
-	}
-	return n;
 }
 
 uint32
 skx_query_turn_keep(SkxIter *it, uint32 from, uint32 to, uint64 *bits)
 {
 	uint32	   *docs = palloc(sizeof(uint32) * SKX_QUERY_BATCH);
-	uint32		nwords = (to - from + 63) / 64;
+	uint32		nwords = SKX_BITSET_WORDS(to - from);
 	uint32		left = 0;
 	uint32		w = 0;
 
 	while (w < nwords)
 	{
-		int			n = skx_query_turn_take(bits, from, nwords, &w, docs);
+		uint32		before = w;
+		int			n = skx_bitset_list(bits, nwords, &w, from, docs,
+										SKX_QUERY_BATCH);
 		int			i;
 
 		CHECK_FOR_INTERRUPTS();
+		memset(bits + before, 0, sizeof(uint64) * (w - before));
 		n = skx_query_filter(it, docs, n);
 		for (i = 0; i < n; i++)
-		{
-			uint32		at = docs[i] - from;
-
-			bits[at / 64] |= UINT64CONST(1) << (at % 64);
-		}
+			skx_bitset_set(bits, docs[i] - from);
 		left += n;
 	}
 	pfree(docs);
@@ -157,7 +134,7 @@ skx_query_turns_all(SkxTurns *turns, bool fresh, uint32 from, uint32 to,
 		if (fresh)
 		{
 			skx_query_turn_fill(it, from, to, bits);
-			left = skx_codec_count(bits, (to - from + 63) / 64);
+			left = skx_bitset_count(bits, SKX_BITSET_WORDS(to - from));
 		}
 		else
 			left = skx_query_turn_keep(it, from, to, bits);
