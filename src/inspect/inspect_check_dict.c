@@ -26,7 +26,7 @@ typedef struct SkxCheckKey
 typedef struct SkxCheckDict
 {
 	SkxCheckSegment *cs;
-	uint8	   *visited;		/* bit of each page: it was read */
+	uint64	   *visited;		/* bit of each page: it was read */
 	uint32		nvisited;
 } SkxCheckDict;
 
@@ -97,12 +97,11 @@ skx_inspect_dict_enter(SkxCheckDictPage *p, uint32 ordinal, int level)
 {
 	const char *page = skx_inspect_reader_page(&p->reader, ordinal);
 	const SkxDiskDictPage *head;
-	uint8	   *visited = &p->dict->visited[ordinal / 8];
 
-	if (*visited & 1 << ordinal % 8)
+	if (skx_bitset_test(p->dict->visited, ordinal))
 		skx_inspect_dict_damaged(p, "two ways lead to dictionary page %u",
 								 ordinal);
-	*visited |= 1 << ordinal % 8;
+	skx_bitset_set(p->dict->visited, ordinal);
 	p->dict->nvisited++;
 	head = (const SkxDiskDictPage *) (page + SKX_PAGE_START);
 	if (p->reader.lower < SKX_PAGE_START + sizeof(SkxDiskDictPage) ||
@@ -427,7 +426,7 @@ skx_inspect_check_dict(SkxCheckSegment *cs)
 	SkxCheckKey high;
 
 	dict.cs = cs;
-	dict.visited = palloc0(npages / 8 + 1);
+	dict.visited = palloc0(sizeof(uint64) * SKX_BITSET_WORDS((Size) npages));
 	low.len = 0;
 	high.len = -1;
 	skx_inspect_reader_init(&cs->postings, cs->check, cs->seg,

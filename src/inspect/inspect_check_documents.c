@@ -10,7 +10,6 @@
 #include "format/codec/codec.h"
 #include "format/rank/rank.h"
 #include "inspect/inspect_internal.h"
-#include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
 /* State of a walk over the TID plane. */
@@ -228,18 +227,18 @@ skx_inspect_delete_page(SkxCheckSegment *cs, SkxCheckReader *r,
 	if (r->lower == SKX_PAGE_START)
 		return 0;
 	if (r->lower < SKX_PAGE_START + sizeof(SkxDiskDeletes) +
-		SKX_DELETES_PER_PAGE / 8)
+		SKX_DELETES_BYTES)
 		skx_inspect_damaged(r, "the page of delete bits is too short");
-	for (i = 0; i < SKX_DELETES_PER_PAGE; i++)
+	for (i = skx_bitset_bytes_next(bits, SKX_DELETES_PER_PAGE, 0);
+		 i < SKX_DELETES_PER_PAGE;
+		 i = skx_bitset_bytes_next(bits, SKX_DELETES_PER_PAGE, i + 1))
 	{
-		if ((bits[i / 8] >> (i % 8) & 1) == 0)
-			continue;
 		ndeleted++;
 		if (i >= n)
 			skx_inspect_damaged(r,
 								"a delete bit belongs to no document: %u",
 								first + i);
-		cs->deleted[(first + i) / 8] |= 1 << (first + i) % 8;
+		skx_bitset_set(cs->deleted, first + i);
 	}
 	if (ndeleted != head->ndeleted)
 		skx_inspect_damaged(r,
@@ -258,7 +257,8 @@ skx_inspect_check_deletes(SkxCheckSegment *cs)
 	uint32		i;
 
 	skx_inspect_reader_init(&r, cs->check, cs->seg, SKX_SEGMENT_DELETES);
-	cs->deleted = palloc_extended(cs->ndocs / 8 + 1,
+	cs->deleted = palloc_extended(sizeof(uint64) *
+								  SKX_BITSET_WORDS((Size) cs->ndocs),
 								  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	if (npages != (cs->ndocs + SKX_DELETES_PER_PAGE - 1) /
 		SKX_DELETES_PER_PAGE)

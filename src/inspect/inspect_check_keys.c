@@ -94,7 +94,7 @@ skx_inspect_get_key(SkxCheckKeys *k, const SkxDiskKeyGroup *group, uint32 i,
 
 	if (some)
 		low += SKX_KEY_GROUP / 8;
-	key->is_null = some ? nulls[i / 8] >> (i % 8) & 1 : group->nnull > 0;
+	key->is_null = some ? skx_bitset_bytes_test(nulls, i) : group->nnull > 0;
 	if (!skx_codec_bits_get(low, end, i, group->low_width, &parts[0]) ||
 		!skx_codec_bits_get(low + ((uint32) group->ndocs * group->low_width +
 								   7) / 8, end, i, group->high_width,

@@ -17,6 +17,7 @@
 #include "inspect/inspect_internal.h"
 #include "lib/binaryheap.h"
 #include "miscadmin.h"
+#include "support/bitset/bitset.h"
 
 /* The next live document of a segment. */
 typedef struct SkxCheckNext
@@ -25,12 +26,6 @@ typedef struct SkxCheckNext
 	uint32		doc;
 	ItemPointerData tid;
 } SkxCheckNext;
-
-static bool
-skx_inspect_deleted(const SkxCheckSegment *cs, uint32 doc)
-{
-	return (cs->deleted[doc / 8] >> (doc % 8) & 1) != 0;
-}
 
 /* Reads the TIDs of a group into cs->tids. */
 static void
@@ -71,7 +66,7 @@ skx_inspect_find_live(SkxCheckSegment *cs, ItemPointer tid, bool *deleted)
 	if (i == cs->ntids)
 		return SKX_NO_DOC;
 	doc = low * SKX_TID_GROUP + i;
-	if (!skx_inspect_deleted(cs, doc))
+	if (!skx_bitset_test(cs->deleted, doc))
 		return doc;
 	if (deleted != NULL)
 		*deleted = true;
@@ -87,7 +82,7 @@ skx_inspect_next(SkxCheckNext *next, uint32 doc)
 {
 	SkxCheckSegment *cs = next->cs;
 
-	while (doc < cs->ndocs && skx_inspect_deleted(cs, doc))
+	while (doc < cs->ndocs && skx_bitset_test(cs->deleted, doc))
 		doc++;
 	if (doc >= cs->ndocs)
 		return false;

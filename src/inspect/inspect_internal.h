@@ -88,7 +88,7 @@ struct SkxCheckSegment
 	uint32		ndocs;
 	uint32		ngroups;
 	ItemPointerData *groups;	/* first TID of each group */
-	uint8	   *deleted;		/* one deleted bit per document */
+	uint64	   *deleted;		/* one deleted bit per document */
 	uint8	   *norms;			/* freed after the check of the lists */
 	uint32	   *lengths;		/* summed up from postings; likewise */
 	uint64	   *fingerprints;	/* NULL unless want_entries */

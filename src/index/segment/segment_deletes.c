@@ -18,9 +18,9 @@
 #include "access/generic_xlog.h"
 #include "format/disk/disk_page.h"
 #include "miscadmin.h"
-#include "port/pg_bitutils.h"
 #include "storage/bufmgr.h"
 #include "index/segment/segment_maint.h"
+#include "support/bitset/bitset.h"
 
 /*
  * Returns NULL if the page is page `ordinal` of the deletes plane, or all
@@ -107,6 +107,14 @@ skx_segment_deletes_bits(const SkxSegment *seg)
 		sizeof(SkxDiskDeletes);
 }
 
+/* Returns how many bits of a page are set. */
+static inline uint32
+skx_segment_count_deletes(const uint8 *bits)
+{
+	return (uint32) skx_bitset_count(bits,
+									 SKX_BITSET_WORDS(SKX_DELETES_PER_PAGE));
+}
+
 /*
  * Drops the documents whose bits are set, and returns how many are left.  The
  * bits of all n documents are on the locked page.
@@ -124,7 +132,7 @@ skx_segment_drop_on_page(const SkxSegment *seg, uint32 *docs, int n)
 		uint32		bit = docs[i] - first;
 
 		docs[kept] = docs[i];
-		kept += (bits[bit / 8] >> (bit % 8) & 1) == 0;
+		kept += !skx_bitset_bytes_test(bits, bit);
 	}
 	return kept;
 }
@@ -253,7 +261,7 @@ skx_segment_read_deletes(SkxSegment *seg, uint32 ordinal, uint8 *bits)
 	if (skx_segment_lock_deletes(seg, ordinal, BUFFER_LOCK_SHARE))
 	{
 		memcpy(bits, skx_segment_deletes_bits(seg), SKX_DELETES_BYTES);
-		ndeleted = pg_popcount((const char *) bits, SKX_DELETES_BYTES);
+		ndeleted = skx_segment_count_deletes(bits);
 	}
 	else
 		memset(bits, 0, SKX_DELETES_BYTES);
@@ -309,7 +317,7 @@ skx_segment_set_deletes(const SkxSegment *seg, char *page, uint32 ordinal,
 	}
 	for (i = 0; i < SKX_DELETES_BYTES; i++)
 		bits[i] |= add[i];
-	head->ndeleted = pg_popcount((const char *) bits, SKX_DELETES_BYTES);
+	head->ndeleted = skx_segment_count_deletes(bits);
 }
 
 /*

@@ -119,7 +119,7 @@ static inline bool
 skx_keys_is_null(const SkxKeyBody *body, uint32 i)
 {
 	if (body->nulls != NULL)
-		return (body->nulls[i / 8] >> (i % 8) & 1) != 0;
+		return skx_bitset_bytes_test(body->nulls, i);
 	return body->group->nnull > 0;
 }
 

@@ -27,6 +27,7 @@
 #include "index/segment/segment_maint.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
+#include "support/bitset/bitset.h"
 #include "support/compat/compat.h"
 #include "support/throttle/throttle.h"
 #include "write/maint/maint_internal.h"
@@ -107,9 +108,7 @@ skx_maint_dead_unmarked(SkxMaintDead *d, SkxSegment *seg)
 	skx_segment_read_deletes(seg, d->docs[0] / SKX_DELETES_PER_PAGE, bits);
 	for (i = 0; i < d->n; i++)
 	{
-		uint32		bit = d->docs[i] % SKX_DELETES_PER_PAGE;
-
-		if (bits[bit / 8] & (1 << (bit % 8)))
+		if (skx_bitset_bytes_test(bits, d->docs[i] % SKX_DELETES_PER_PAGE))
 			continue;
 		d->docs[n] = d->docs[i];
 		d->tids[n].tid = d->tids[i].tid;

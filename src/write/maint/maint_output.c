@@ -11,6 +11,7 @@
 
 #include "index/segment/segment_maint.h"
 #include "storage/lmgr.h"
+#include "support/bitset/bitset.h"
 #include "support/throttle/throttle.h"
 #include "support/worker/worker.h"
 #include "write/maint/maint_internal.h"
@@ -123,10 +124,10 @@ skx_maint_marks_add(SkxMaintMarks *marks, uint32 doc)
 		}
 		marks->npages = n;
 	}
-	Assert(page < marks->npages && bit / 8 < SKX_DELETES_BYTES);
+	Assert(page < marks->npages);
 	if (marks->pages[page] == NULL)
 		marks->pages[page] = palloc0(SKX_DELETES_BYTES);
-	marks->pages[page][bit / 8] |= 1 << (bit % 8);
+	skx_bitset_bytes_set(marks->pages[page], bit);
 }
 
 void

@@ -30,6 +30,7 @@
 #include "miscadmin.h"
 #include "portability/instr_time.h"
 #include "storage/lmgr.h"
+#include "support/bitset/bitset.h"
 #include "support/compat/compat.h"
 #include "support/damage/damage.h"
 #include "support/fault/fault.h"
@@ -113,13 +114,11 @@ skx_maint_vacuum_group(SkxVacuum *v, SkxSegment *seg, uint32 first, int n)
 	skx_segment_tids(seg, first, n, tids);
 	for (i = 0; i < n; i++, bit++)
 	{
-		uint8		mask = 1 << (bit % 8);
-
-		if (v->deleted[bit / 8] & mask)
+		if (skx_bitset_bytes_test(v->deleted, bit))
 			continue;
 		if (v->callback(&tids[i], v->state))
 		{
-			v->dying[bit / 8] |= mask;
+			skx_bitset_bytes_set(v->dying, bit);
 			dying++;
 		}
 	}

@@ -12,6 +12,7 @@
 #include "index/column/column_value.h"
 #include "index/segment/segment_maint.h"
 #include "storage/buffile.h"
+#include "support/bitset/bitset.h"
 #include "support/compat/compat.h"
 #include "support/throttle/throttle.h"
 #include "write/merge/merge_internal.h"
@@ -116,15 +117,8 @@ skx_merge_dead_next(const SkxDeadScan *s, uint32 doc)
 {
 	uint32		ndocs = s->seg->header.ndocs;
 
-	while (doc < ndocs)
-	{
-		uint32		rest = s->dead[doc / 8] >> (doc % 8);
-
-		if (rest & 1)
-			return doc;
-		doc += rest != 0 ? 1 : 8 - doc % 8;
-	}
-	return SKX_NO_DOC;
+	doc = skx_bitset_bytes_next(s->dead, ndocs, doc);
+	return doc < ndocs ? doc : SKX_NO_DOC;
 }
 
 /*
@@ -173,7 +167,7 @@ skx_merge_dead_flags(SkxDeadScan *s, const SkxTerm *term, uint8 flags)
 
 		for (i = 0; i < p->n; i++)
 		{
-			if (s->dead[p->docs[i] / 8] >> (p->docs[i] % 8) & 1)
+			if (skx_bitset_bytes_test(s->dead, p->docs[i]))
 				continue;
 			if (p->tf[i] == 0)
 				found |= SKX_TERM_BARE;

@@ -16,7 +16,7 @@
 
 #include "index/segment/segment_maint.h"
 #include "lib/binaryheap.h"
-#include "port/pg_bitutils.h"
+#include "support/bitset/bitset.h"
 #include "support/compat/compat.h"
 #include "support/damage/damage.h"
 #include "support/fault/fault.h"
@@ -178,7 +178,7 @@ skx_merge_next_doc(SkxMerge *m, SkxMergeInput *in)
 	{
 		uint32		doc = in->next - in->ntids + in->tid;
 
-		if (in->dead == NULL || (in->dead[doc / 8] >> (doc % 8) & 1) == 0)
+		if (in->dead == NULL || !skx_bitset_bytes_test(in->dead, doc))
 			return true;
 		skx_merge_maps_put(m->maps, in->number, SKX_NO_DOC);
 	}
@@ -416,13 +416,12 @@ skx_merge_late_page(SkxMerge *m, int which, uint32 page, const uint8 *bits,
 						SKX_DELETES_PER_PAGE);
 	uint32		k;
 
-	for (k = 0; k < n; k++)
+	for (k = skx_bitset_bytes_next(bits, n, 0); k < n;
+		 k = skx_bitset_bytes_next(bits, n, k + 1))
 	{
 		uint32		doc = first + k;
 		uint32		now;
 
-		if ((bits[k / 8] >> (k % 8) & 1) == 0)
-			continue;
 		skx_merge_maps_get(m->maps, which, &doc, 1, &now);
 		if (now != SKX_NO_DOC)
 			visit(now, arg);

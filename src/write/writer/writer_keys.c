@@ -9,6 +9,7 @@
 #include "postgres.h"
 
 #include "common/hashfn.h"
+#include "support/bitset/bitset.h"
 #include "write/writer/writer.h"
 
 /* Most keys that quantiles are computed from. */
@@ -208,7 +209,8 @@ skx_keys_pack(const SkxKey *keys, int n, SkxDiskKeyGroup *group, uint8 *body)
 	{
 		memset(to, 0, SKX_KEY_GROUP / 8);
 		for (i = 0; i < n; i++)
-			to[i / 8] |= (keys[i].is_null ? 1 : 0) << (i % 8);
+			if (keys[i].is_null)
+				skx_bitset_bytes_set(to, i);
 		to += SKX_KEY_GROUP / 8;
 	}
 	for (i = 0; i < n; i++)

@@ -9,6 +9,7 @@
  */
 #include "postgres.h"
 
+#include "support/bitset/bitset.h"
 #include "write/writer/writer.h"
 
 struct SkxPositionsWriter
@@ -92,7 +93,7 @@ skx_writer_positions_add(SkxPositionsWriter *w, const uint16 *positions,
 	int			i;
 
 	if (n > 0)
-		w->starts[w->n / 64] |= UINT64CONST(1) << (w->n % 64);
+		skx_bitset_set(w->starts, w->n);
 	for (i = 0; i < n; i++)
 	{
 		w->positions[w->n++] = positions[i];
