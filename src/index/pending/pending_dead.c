@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "index/pending/pending_internal.h"
+#include "support/bitset/bitset.h"
 
 static void
 skx_pending_dead_marks(Relation rel, const SkxView *view, int which,
@@ -45,7 +46,7 @@ skx_pending_dead_slow(SkxPendingDead *dead, uint64 sequence)
 	uint64		page = sequence / SKX_BLK_MARKS;
 	uint32		bit = sequence % SKX_BLK_MARKS;
 
-	if ((dead->groups & SkxBlkMarksGroup(page)) == 0)
+	if (!skx_bitset_has(dead->groups, (uint32) page))
 		return false;
 	if (dead->page != page + 1)
 	{
@@ -55,5 +56,5 @@ skx_pending_dead_slow(SkxPendingDead *dead, uint64 sequence)
 		dead->any = skx_blkio_marks_read(&dead->marks, (uint32) page,
 										 dead->words);
 	}
-	return dead->any && SkxBlkMarked(dead->words, bit);
+	return dead->any && skx_bitset_test(dead->words, bit);
 }

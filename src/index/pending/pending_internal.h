@@ -193,7 +193,7 @@ typedef struct SkxPendingDead
 	uint64		page;			/* 1 + page of bits in `words`; 0: none was
 								 * read */
 	bool		any;			/* that page has bits set */
-	uint32	   *words;			/* bits, palloc'd; NULL: not needed yet */
+	uint64	   *words;			/* bits, palloc'd; NULL: not needed yet */
 } SkxPendingDead;
 
 /*

@@ -52,12 +52,12 @@ skx_segment_drop_dead(SkxSegment *seg, uint32 page, uint32 *docs, int n)
 {
 	SkxBlkMarks marks;
 
-	if (seg->dead_asked && (seg->dead_groups & SkxBlkMarksGroup(page)) == 0)
+	if (seg->dead_asked && !skx_bitset_has(seg->dead_groups, page))
 		return n;
 	skx_segment_dead_marks(seg, &marks);
 	if (!seg->dead_asked)
 		seg->dead_groups = skx_blkio_marks_groups(&marks);
 	seg->dead_asked = true;
-	return seg->dead_groups & SkxBlkMarksGroup(page) ?
+	return skx_bitset_has(seg->dead_groups, page) ?
 		skx_blkio_marks_drop(&marks, page, docs, n) : n;
 }

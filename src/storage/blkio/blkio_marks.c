@@ -29,10 +29,21 @@ typedef struct SkxBlkMarksHead
 StaticAssertDecl(sizeof(SkxBlkMarksHead) <= BLCKSZ - SKX_BLK_MARKS_BYTES,
 				 "bits begin behind the head");
 
-static inline uint32 *
+/*
+ * Number of the half with a bit, among the halves of the words of a page.
+ * Bits are set in halves, since not all machines have atomic operations on 64
+ * bits.
+ */
+#ifdef WORDS_BIGENDIAN
+#define SKX_BLK_MARKS_HALF(bit)	((bit) / 32 ^ 1)
+#else
+#define SKX_BLK_MARKS_HALF(bit)	((bit) / 32)
+#endif
+
+static inline uint64 *
 skx_blkio_marks_words(int32 frame)
 {
-	return (uint32 *) (skx_blkio_cache_pages(frame) +
+	return (uint64 *) (skx_blkio_cache_pages(frame) +
 					   (BLCKSZ - SKX_BLK_MARKS_BYTES));
 }
 
@@ -137,7 +148,7 @@ skx_blkio_marks_drop(const SkxBlkMarks *marks, uint32 page, uint32 *numbers,
 					 int n)
 {
 	int32		frame = skx_blkio_marks_find(marks, page);
-	const uint32 *words;
+	const uint64 *words;
 	int			kept = 0;
 	int			i;
 
@@ -148,14 +159,14 @@ skx_blkio_marks_drop(const SkxBlkMarks *marks, uint32 page, uint32 *numbers,
 	{
 		Assert(numbers[i] / SKX_BLK_MARKS == page);
 		numbers[kept] = numbers[i];
-		kept += !SkxBlkMarked(words, numbers[i] % SKX_BLK_MARKS);
+		kept += !skx_bitset_test(words, numbers[i] % SKX_BLK_MARKS);
 	}
 	skx_blkio_cache_unpin(frame);
 	return kept;
 }
 
 bool
-skx_blkio_marks_read(const SkxBlkMarks *marks, uint32 page, uint32 *words)
+skx_blkio_marks_read(const SkxBlkMarks *marks, uint32 page, uint64 *words)
 {
 	int32		frame = skx_blkio_marks_find(marks, page);
 
@@ -182,13 +193,14 @@ skx_blkio_marks_set(const SkxBlkMarks *marks, uint64 number)
 	if (frame >= 0)
 	{
 		uint32		bit = number % SKX_BLK_MARKS;
-		uint32	   *word = &skx_blkio_marks_words(frame)[bit / 32];
+		uint32	   *halves = (uint32 *) skx_blkio_marks_words(frame);
 
-		pg_atomic_fetch_or_u32((pg_atomic_uint32 *) word,
+		pg_atomic_fetch_or_u32((pg_atomic_uint32 *)
+							   &halves[SKX_BLK_MARKS_HALF(bit)],
 							   (uint32) 1 << bit % 32);
 		skx_blkio_cache_unpin(frame);
 		pg_atomic_fetch_or_u64(&skx_blkio_marks_head(first)->groups,
-							   SkxBlkMarksGroup(page));
+							   skx_bitset_bit((uint32) page));
 	}
 	skx_blkio_cache_unpin(first);
 }

@@ -6,6 +6,7 @@
 #ifndef SKX_BLKIO_MARKS_H
 #define SKX_BLKIO_MARKS_H
 
+#include "support/bitset/bitset.h"
 #include "support/compat/compat.h"
 
 /*
@@ -34,15 +35,9 @@ typedef struct SkxBlkMarks
 #define SKX_BLK_MARKS_BYTES		(BLCKSZ - 64)	/* bytes of bits in a page */
 #define SKX_BLK_MARKS			(SKX_BLK_MARKS_BYTES * 8)	/* bits per page */
 
-/* Bit of a page in the result of skx_blkio_marks_groups. */
-#define SkxBlkMarksGroup(page)	(UINT64CONST(1) << ((page) % 64))
-
-/* True if bit `bit` of the words of a page is set. */
-#define SkxBlkMarked(words, bit)	(((words)[(bit) / 32] >> (bit) % 32 & 1) != 0)
-
 /*
  * Returns which pages of the set may have a bit that is set.  Pages with the
- * same remainder modulo 64 share a bit of the result (SkxBlkMarksGroup).
+ * same remainder modulo 64 share a bit of the result (skx_bitset_has()).
  * Returns 0 if no bit is set or the first page of the set has been evicted.
  */
 extern uint64 skx_blkio_marks_groups(const SkxBlkMarks *marks);
@@ -55,12 +50,12 @@ extern int	skx_blkio_marks_drop(const SkxBlkMarks *marks, uint32 page,
 								 uint32 *numbers, int n);
 
 /*
- * Copies the bits of a page, SKX_BLK_MARKS_BYTES bytes, into `words`; see
- * SkxBlkMarked.  Returns false, and copies nothing, if the page is not in
- * the cache, so that no bit of it is set.
+ * Copies the bits of a page, SKX_BLK_MARKS_BYTES bytes, into `words`, a set as
+ * of bitset.h.  Returns false, and copies nothing, if the page is not in the
+ * cache, so that no bit of it is set.
  */
 extern bool skx_blkio_marks_read(const SkxBlkMarks *marks, uint32 page,
-								 uint32 *words);
+								 uint64 *words);
 
 /*
  * Sets the bit of a number.  Does nothing without a cache, without a free
