@@ -115,6 +115,36 @@ for my $weight (0.25, 0)
 }
 $s->value(q{ALTER INDEX docs_v SET (weights = '{1, 1, 1, 2}')});
 
+# A window whose best rows are deleted, all but five, after one with nine rows
+# that are worse than what the window has left.
+$s->value(<<'SQL');
+CREATE FUNCTION low(a int, b int) RETURNS text IMMUTABLE PARALLEL SAFE LANGUAGE sql
+	AS $$ SELECT string_agg('w' || w, ' ') FROM generate_series(a, b) w $$;
+CREATE TABLE windows (id int, v tsvector) WITH (autovacuum_enabled = off, vacuum_truncate = off, parallel_workers = 2);
+INSERT INTO windows SELECT i, (CASE WHEN i < 18000 AND i % 2000 = 7 THEN 'w1 ' || (SELECT string_agg('x' || x, ' ') FROM generate_series(1, 200) x)
+	WHEN i BETWEEN 33000 AND 37000 AND i % 40 = 7 THEN low(1, 70) WHEN i BETWEEN 33000 AND 37000 AND i % 10 = 3 THEN low(1, 5)
+	ELSE 'other' END)::tsvector FROM generate_series(1, 80000) i;
+CREATE INDEX windows_v ON windows USING skipidx (v) WITH (proximity = 0);
+DELETE FROM windows WHERE id BETWEEN 33000 AND 37000 AND id % 40 = 7 AND id % 800 <> 7;
+VACUUM (INDEX_CLEANUP ON) windows;
+ANALYZE windows;
+SET work_mem = '64kB'; SET enable_seqscan = off; SET enable_sort = off; SET enable_bitmapscan = off;
+SQL
+my $any = "skipidx_any('simple', low(1, 70))";
+my $best = "SELECT string_agg(id::text, ' ') FROM (SELECT id FROM windows WHERE v @@ $any ORDER BY v <@> $any LIMIT 10) x";
+my $right = '33607 34407 35207 36007 36807 33003 33013 33023 33033 33043';
+
+is($s->value($best), $right, 'the best rows of a window are deleted');
+
+# Of two processes, either may have taken the other window.
+$s->value('SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;'
+	  . ' SET min_parallel_index_scan_size = 0; SET parallel_leader_participation = off');
+like($s->value("EXPLAIN (COSTS OFF, FORMAT JSON) $best"), qr/Gather/, 'by several processes');
+is(join(',', grep { $_ ne $right } map { $s->value($best) } 1 .. 20), '', 'the best rows of a part are deleted');
+$s->value("RESET $_")
+  for qw(work_mem enable_seqscan enable_sort enable_bitmapscan max_parallel_workers_per_gather parallel_setup_cost parallel_tuple_cost
+  min_parallel_index_scan_size parallel_leader_participation);
+
 # Conjunctions and what is not ranked.
 $s->value('CREATE FUNCTION all_of(a int, b int) RETURNS tsquery STABLE LANGUAGE sql AS '
 	  . q{$$ SELECT string_agg('w' || w, ' & ')::tsquery FROM generate_series(a, b) w $$});

@@ -48,6 +48,23 @@ skx_topk_hits_need(const SkxHits *hits, int segment)
 	return hits->heap[0].sum + (hits->heap[0].segment == segment ? 1 : 0);
 }
 
+void
+skx_topk_hits_raise(SkxHits *hits, int32 least)
+{
+	int			kept = 0;
+	int			i;
+
+	if (hits->n == hits->room || least <= hits->least)
+		return;
+	hits->least = least;
+	for (i = 0; i < hits->n; i++)
+	{
+		hits->heap[kept] = hits->heap[i];
+		kept += hits->heap[i].sum >= least;
+	}
+	hits->n = kept;
+}
+
 /* Puts a hit into the empty place i of the heap, or further down. */
 static void
 skx_topk_hits_down(SkxTopk *topk, int i, SkxHit hit)

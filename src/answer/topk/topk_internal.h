@@ -151,6 +151,12 @@ struct SkxTopk
 extern int32 skx_topk_hits_need(const SkxHits *hits, int segment);
 
 /*
+ * Raises hits->least, unless it is higher or the capacity is reached.  Drops
+ * the hits below it: if it is too high, the number of hits tells.
+ */
+extern void skx_topk_hits_raise(SkxHits *hits, int32 least);
+
+/*
  * Adds a document to the hits.  Drops it if it is not after the row at which
  * the search continues, or if the hits are full of better ones.
  */

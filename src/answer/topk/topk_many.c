@@ -219,7 +219,7 @@ skx_many_prime(SkxMany *m)
 	least = (int64) k << shift;
 	if (m->run->paired)
 		least -= skx_topk_exact_slack(m->run->scorer);
-	topk->hits.least = (int32) Max(topk->hits.least, least);
+	skx_topk_hits_raise(&topk->hits, (int32) Max(least, 1));
 	m->run->need = Max(m->run->need,
 					   skx_topk_hits_need(&topk->hits, m->run->segment));
 }

@@ -161,6 +161,6 @@ skx_topk_expect(SkxTopkRun *run, double docs)
 		return;
 	sum = skx_prime_segment(topk, &topk->segments[run->segment],
 							(uint64) rows, skx_segment_warm(run->seg));
-	topk->hits.least = Max(topk->hits.least, sum);
+	skx_topk_hits_raise(&topk->hits, sum);
 	skx_topk_batch_need(run);
 }

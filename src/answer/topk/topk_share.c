@@ -285,7 +285,10 @@ skx_topk_share_leave(SkxTopk *topk)
 	pg_atomic_fetch_add_u64(&share->work[3], work->proximity);
 }
 
-/* Gathers the hits of all processes. */
+/*
+ * Gathers the hits of all processes, but those below the highest threshold
+ * that one of them began with: others with such sums were left out there.
+ */
 static void
 skx_topk_share_gather(SkxTopk *topk)
 {
@@ -297,8 +300,11 @@ skx_topk_share_gather(SkxTopk *topk)
 	topk->hits.least = pg_atomic_read_u32(&share->least);
 	for (i = 0; i < n; i++)
 	{
+		const SkxHit *hit = &skx_topk_share_hits(share)[i];
+
 		CHECK_FOR_INTERRUPTS();
-		skx_topk_hits_add(topk, &skx_topk_share_hits(share)[i]);
+		if (hit->sum >= topk->hits.least)
+			skx_topk_hits_add(topk, hit);
 	}
 }
 
