@@ -60,9 +60,10 @@ static void
 skx_maint_warm_filled(void *arg, uint8 plane, uint32 ordinal)
 {
 	SkxMaintOutput *out = arg;
-	int			uses = skx_blkio_met(out->warm->inputs->file, plane);
+	int			uses;
 
 	Assert(out->warm != NULL && out->live != NULL);
+	uses = skx_blkio_met(out->warm->inputs->file, plane);
 	if (plane != SKX_PLANE_NORMS && uses > 0)
 		skx_maint_warm_note(out->warm, plane, ordinal, uses);
 }
