@@ -988,10 +988,13 @@ static SkxIter *
 skx_query_open_root(SkxOpening *o, bool generates, uint32 candidates)
 {
 	uint32		nopened = 0;
+	SkxIter    *it;
 
 	o->nopened = &nopened;
 	skx_query_range_plan(o);
-	return skx_query_open_one(o, o->query->root, generates, candidates);
+	it = skx_query_open_one(o, o->query->root, generates, candidates);
+	o->nopened = NULL;
+	return it;
 }
 
 SkxIter *
