@@ -9,7 +9,8 @@
 #   make demo               a tour on real text, with all of its set-up
 #   make test-bare          the demo in a Debian that has nothing yet
 #   make test-frameworks    the snippets of doc/ for Django, SQLAlchemy, Rails
-#   make test-versions      the tests on other servers: 16 to 19, assertions
+#   make test-versions      the tests on other servers: 16 to 19, assertions; and
+#                           make analyze
 #   make test-cassert       all tests that need a server, on one with assertions
 #   make test-memory        tests and generated calls on a server whose memory
 #                           sanitizers watch
@@ -20,6 +21,8 @@
 #   make soak               load, kills and losses of power by every method
 #   make tidy unit fuzz     the parts that need no server
 #   make assertions         compiles for a server with assertions, makes nothing
+#   make analyze            a static analyser on all sources, some 2 minutes of a
+#                           processor (test/analysis/)
 #   make bench-boolean bench-build bench-count bench-directions bench-execution
 #        bench-facets bench-filter bench-highlight bench-insert bench-io
 #        bench-lookup bench-merge bench-order bench-parallel bench-plans
@@ -107,6 +110,17 @@ $(SKX_ALONE): %.alone: %.h
 	@printf '#include "postgres.h"\n#include "%s"\n' $(<:src/%=%) | \
 		$(CC) $(filter-out -MMD -MP,$(CFLAGS)) $(CPPFLAGS) -Werror -fsyntax-only -x c -
 
+# What does a static analyser find in each source?  The flags it is told last are
+# those that it finds most with.
+ANALYZE_CC ?= gcc-12
+SKX_ANALYZED := $(SKX_SOURCES:.c=.analyzed) test/analysis/faults.analyzed
+.PHONY: analyzed $(SKX_ANALYZED)
+analyzed: $(SKX_ANALYZED)
+$(SKX_ANALYZED): %.analyzed: %.c
+	@echo 'analyzed $<'
+	@$(ANALYZE_CC) $(filter-out -MMD -MP,$(CFLAGS)) $(CPPFLAGS) -include $(srcdir)/test/analysis/memory.h \
+		-O2 -fanalyzer -Wnull-dereference -Wno-analyzer-malloc-leak $(ANALYZE_FLAGS) -S -o /dev/null $<
+
 # A library that TAP tests load; it is not installed.
 .PHONY: test-module
 installcheck: test-module
@@ -116,7 +130,7 @@ test-module:
 # One a folder of bench/targets
 BENCHES := $(patsubst bench/targets/%/target.conf,bench-%,$(wildcard bench/targets/*/target.conf))
 
-.PHONY: tidy unit fuzz demo test test-bare test-cassert test-frameworks \
+.PHONY: tidy unit fuzz analyze demo test test-bare test-cassert test-frameworks \
 	test-memory test-upgrade test-versions test-faults test-limits soak $(BENCHES)
 
 tidy:
@@ -127,6 +141,9 @@ unit:
 
 fuzz:
 	$(MAKE) -C test/fuzz
+
+analyze:
+	@bash test/analysis/analyze.sh
 
 demo:
 	@bash test/demo/demo.sh

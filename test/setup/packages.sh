@@ -1,6 +1,6 @@
 #!/bin/bash
-# packages.sh [-c COMMAND] [build] [test] [frameworks] [versions] [source]
-# [bench] [rum]: installs what is missing of the Debian packages that these need
+# packages.sh [-c COMMAND] [build] [test] [frameworks] [versions] [analysis]
+# [source] [bench] [rum]: installs what is missing of the Debian packages that these need
 # (build alone by default).  Quick when nothing is missing.  As root, or with
 # sudo.
 #
@@ -38,6 +38,7 @@ wanted() {
 			frameworks) echo python3-django python3-sqlalchemy python3-psycopg2 \
 				ruby-activerecord ruby-pg ;;
 			versions) echo debootstrap python3 python3-pip ;;
+			analysis) echo gcc-12 ;;
 			source) echo make gcc libc6-dev zlib1g-dev bzip2 patch perl ;;
 			bench) echo python3 python3-matplotlib liburing-dev ;;
 			rum) echo postgresql-$major-rum ;;

@@ -1,10 +1,11 @@
 #!/bin/bash
 # test_versions.sh: builds and tests skipidx on other servers: versions in
 # Debian chroots of their own, and a 16 and one with assertions beside the
-# machine's own.  All are kept for the next run.
+# machine's own.  All are kept for the next run.  And has the sources analysed
+# (test/analysis/).
 #
-#   VERSIONS          major versions, or cassert: "16 17 18 19 cassert" by
-#                     default
+#   VERSIONS          major versions, cassert, or analysis: "analysis 16 17 18
+#                     19 cassert" by default
 #   SUITES            which tests: regress, isolation, and TAP files (names or
 #                     patterns below test/t/), by default those of every
 #                     version: "regress isolation", the differential tests,
@@ -25,7 +26,7 @@ root=$(cd "$here/../.." && pwd)
 . "$here/chroot.sh"
 . "$here/servers.sh"
 
-VERSIONS=${VERSIONS:-16 17 18 19 cassert}
+VERSIONS=${VERSIONS:-analysis 16 17 18 19 cassert}
 SUITES=${SUITES:-regress isolation *differential* *contract* *rank_plans* *rank_partitions* *wait_events*}
 
 if [ "$(id -u)" != 0 ]; then
@@ -53,6 +54,7 @@ for version in $VERSIONS; do
 	unset PG_CONFIG
 	case $version in
 		16 | cassert) test_server "$version" ;;
+		analysis) report_step analysis bash "$here/../analysis/analyze.sh" find ;;
 		*) test_chroot "$version" ;;
 	esac
 done
