@@ -6,7 +6,7 @@
 # oracle.
 #
 # A mode is seq, bitmap, plain or gin; "bitmap via direct" is bitmap with that
-# method of reading blocks.
+# method of reading blocks; "index" leaves the planner any scan of an index.
 
 package SkipidxDiff;
 
@@ -14,14 +14,9 @@ use strict;
 use warnings;
 use Test::More;
 
-my $functions = <<'SQL';
--- A tsquery column would not do: the type is never stored out of line.
-CREATE TABLE queries (qid int PRIMARY KEY, form text, maker text, txt text);
+# What SkipidxMatrix has too, for tables of its own.
+my $common = <<'SQL';
 CREATE TABLE staging (id int, kind text, l text, r text, txt text);
-CREATE TABLE docs (id int, kind text, v tsvector);
-CREATE TABLE docs_gin (id int, kind text, v tsvector);
-CREATE UNLOGGED TABLE answers (state text, mode text, qid int, n int, h int8,
-	PRIMARY KEY (state, mode, qid));
 
 CREATE FUNCTION make_vector(l text, r text, txt text) RETURNS tsvector
 LANGUAGE sql IMMUTABLE AS $$
@@ -41,14 +36,37 @@ BEGIN
 		WHEN 'websearch' THEN websearch_to_tsquery('english', txt) END;
 END $$;
 
-CREATE VIEW asked AS SELECT qid, form, make_query(maker, txt) AS q FROM queries;
-
 CREATE FUNCTION set_mode(mode text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM set_config('enable_seqscan', (mode = 'seq')::text, false),
-		set_config('enable_bitmapscan', (mode IN ('bitmap', 'gin'))::text, false),
-		set_config('enable_indexscan', (mode = 'plain')::text, false);
+		set_config('enable_bitmapscan', (mode IN ('bitmap', 'gin', 'index'))::text, false),
+		set_config('enable_indexscan', (mode IN ('plain', 'index'))::text, false);
 END $$;
+
+CREATE FUNCTION explain(mode text, stmt text, opts text) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	lines text := '';
+BEGIN
+	PERFORM set_mode(mode);
+	FOR line IN EXECUTE format('EXPLAIN (%s) %s', opts, stmt) LOOP
+		lines := lines || line || E'\n';
+	END LOOP;
+	PERFORM set_mode('seq');
+	RETURN lines;
+END $$;
+SQL
+
+my $functions = <<'SQL';
+-- A tsquery column would not do: the type is never stored out of line.
+CREATE TABLE queries (qid int PRIMARY KEY, form text, maker text, txt text);
+CREATE TABLE docs (id int, kind text, v tsvector);
+CREATE TABLE docs_gin (id int, kind text, v tsvector);
+CREATE UNLOGGED TABLE answers (state text, mode text, qid int, n int, h int8,
+	PRIMARY KEY (state, mode, qid));
+
+CREATE VIEW asked AS SELECT qid, form, make_query(maker, txt) AS q FROM queries;
 
 -- Two keys in cond stand for two clauses the index ANDs; $2 is the next query.
 -- A bitmap scan by a method finds nothing in our cache.  Half of the queries are
@@ -123,28 +141,19 @@ BEGIN
 		JOIN queries q ON q.qid = b.qid
 	WHERE b.state = st AND b.mode = md AND (a.n, a.h) IS DISTINCT FROM (b.n, b.h) ORDER BY b.qid;
 END $$;
-
-CREATE FUNCTION explain(mode text, stmt text, opts text) RETURNS text
-LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-	lines text := '';
-BEGIN
-	PERFORM set_mode(mode);
-	FOR line IN EXECUTE format('EXPLAIN (%s) %s', opts, stmt) LOOP
-		lines := lines || line || E'\n';
-	END LOOP;
-	PERFORM set_mode('seq');
-	RETURN lines;
-END $$;
 SQL
 
+# columns: definitions of columns that documents have beside the text, in tables
+# that are the caller's.
 sub new
 {
-	my ($class, $session) = @_;
+	my ($class, $session, %opt) = @_;
+	my @columns = @{ $opt{columns} // [] };
 
-	$session->value($functions);
-	return bless { s => $session }, $class;
+	$session->value($common);
+	$session->value($functions) unless $opt{columns};
+	$session->value('ALTER TABLE staging ' . join ', ', map { "ADD $_" } @columns) if @columns;
+	return bless { s => $session, columns => join '', map { ', ' . (split / /)[0] } @columns }, $class;
 }
 
 # Does something while the session reads by the mode's method, if it names one.
@@ -185,11 +194,11 @@ sub load_documents
 	my ($self, $lines, $gin) = @_;
 
 	$self->{s}->value('TRUNCATE staging');
-	$self->copy_in('staging', 'id, kind, l, r, txt', @$lines);
+	$self->copy_in('staging', "id, kind, l, r, txt$self->{columns}", @$lines);
 	for my $table ('docs', $gin ? 'docs_gin' : ())
 	{
-		$self->{s}->value("INSERT INTO $table SELECT id, kind,"
-			  . ' make_vector(l, r, txt) FROM staging ORDER BY id');
+		$self->{s}->value("INSERT INTO $table (id, kind, v$self->{columns}) SELECT id, kind,"
+			  . " make_vector(l, r, txt)$self->{columns} FROM staging ORDER BY id");
 	}
 	return;
 }

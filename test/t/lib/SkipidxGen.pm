@@ -35,12 +35,13 @@ my @kinds = (
 	[ dense => 2 ], [ long => 4 ], [ trap => 10 ], [ english => 8 ],
 	[ single => 4 ], [ same => 3 ], [ null => 2 ], [ empty => 2 ]);
 
-# Options: seed, vocab (number of ordinary words).
+# Options: seed, vocab (number of ordinary words), words (the commonest of these),
+# tokens (most tokens of a plain document).
 sub new
 {
 	my ($class, %opt) = @_;
-	my $self = bless { docs => [], vocab => [], next => 1 }, $class;
-	my %seen;
+	my $self = bless { docs => [], vocab => [ @{ $opt{words} // [] } ], next => 1, tokens => $opt{tokens} // 40 }, $class;
+	my %seen = map { $_ => 1 } @{ $self->{vocab} };
 
 	srand($opt{seed});
 	while (@{ $self->{vocab} } < $opt{vocab})
@@ -117,7 +118,7 @@ sub kind_tokens
 {
 	my ($self, $kind) = @_;
 
-	return $self->tokens(3 + rand 38, 1 + int rand 3)
+	return $self->tokens(3 + rand($self->{tokens} - 2), 1 + int rand 3)
 	  if $kind eq 'plain' || $kind eq 'stripped';
 	return $self->tokens(4 + rand 25, 16360 + int rand 23)
 	  if $kind eq 'clamp';
@@ -179,14 +180,15 @@ sub document
 	return \%doc;
 }
 
-# Adds documents of mixed kinds, or all of one kind.
+# Adds documents of mixed kinds, or all of the given ones; returns them.
 sub add_documents
 {
-	my ($self, $n, $only) = @_;
-	my @bag = $only ? ($only) : map { ($_->[0]) x $_->[1] } @kinds;
+	my ($self, $n, @only) = @_;
+	my @bag = @only ? @only : map { ($_->[0]) x $_->[1] } @kinds;
+	my @new = map { $self->document(pick(@bag)) } 1 .. $n;
 
-	push @{ $self->{docs} }, $self->document(pick(@bag)) for 1 .. $n;
-	return;
+	push @{ $self->{docs} }, @new;
+	return @new;
 }
 
 # A document of many words, larger than a page.
@@ -457,36 +459,40 @@ my %parsed = (
 
 sub forms { return sort(keys %forms, keys %parsed); }
 
-# Lines of COPY: id, form, maker (how the text becomes a tsquery), text.
+# A query of a form: maker (how the text becomes a tsquery), text.
+sub query
+{
+	my ($self, $form) = @_;
+	my ($docs, $fit) = ($self->{docs}, $self->{fit} //= { n => 0 });
+
+	return ($parsed{$form}[0], $parsed{$form}[1]->()) if $parsed{$form};
+	for my $d (@$docs[ $fit->{n} .. $#$docs ])
+	{
+		push @{ $fit->{$_} }, $d for @{ $d->{words} } ? 0 .. (@{ $d->{tokens} } > 4 ? 4 : @{ $d->{tokens} }) : ();
+	}
+	$fit->{n} = @$docs;
+	my $d = pick(@{ $fit->{ $forms{$form}[0] } });
+	local $d->{gen} = $self;
+
+	return ('raw', $forms{$form}[1]->($d));
+}
+
+# Lines of COPY: id, form, maker, text.
 # per: how many of each form.  only: a list of forms, else all.
 sub copy_queries
 {
 	my ($self, $per, $only) = @_;
-	my %fit;
-	my @lines;
 	my $qid = 0;
 
-	for my $d (@{ $self->{docs} })
-	{
-		$d->{gen} = $self;
-		next unless @{ $d->{words} };
-		push @{ $fit{$_} }, $d for 0 .. (@{ $d->{tokens} } > 4 ? 4 : @{ $d->{tokens} });
-	}
-	for my $form ($only ? @$only : forms())
-	{
-		for my $i (1 .. $per)
-		{
-			my ($maker, $text) =
-			  $parsed{$form}
-			  ? ($parsed{$form}[0], $parsed{$form}[1]->())
-			  : ('raw', $forms{$form}[1]->(pick(@{ $fit{ $forms{$form}[0] } })));
+	return map {
+		my $form = $_;
 
-			push @lines,
-			  join("\t", ++$qid, $form, $maker, copy_field($text)) . "\n";
-		}
-	}
-	delete $_->{gen} for @{ $self->{docs} };
-	return @lines;
+		map {
+			my ($maker, $text) = $self->query($form);
+
+			join("\t", ++$qid, $form, $maker, copy_field($text)) . "\n"
+		} 1 .. $per
+	} $only ? @$only : forms();
 }
 
 1;
