@@ -11,225 +11,42 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_database skx_session skx_seed);
+use SkipidxMatrix;
+use SkipidxTest qw(skx_session);
 use Test::More;
 
-my $seed = skx_seed(308);
-my $whole = ($ENV{SKX_RANK_QUERIES} // 0) >= 1000;
 # Few rows are not fetched instead, as those in memory would be.
-my $node = skx_node('facets', streaming => 1, conf => "autovacuum = off\nskipidx.cache_size = 4MB\nskipidx.max_workers = 0\neffective_cache_size = 8");
-
-note "seed $seed";
-skx_database($node, 'd');
-
-my $s = skx_session($node, 'd');
-
-$s->value(<<'SQL');
-CREATE TABLE docs (id int NOT NULL, v tsvector, tenant int, name text, amount numeric(8, 2), loose numeric, tags text[], other int DEFAULT 0)
-	WITH (fillfactor = 70);
-CREATE INDEX docs_skx ON docs USING skipidx (v, tenant, name, amount, loose, tags, lower(name)) WITH (pending_limit = '1GB', block_size = '8kB');
-CREATE TABLE asked (qid int PRIMARY KEY, q tsquery, cond text);
-
-CREATE FUNCTION set_mode(mode text) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-	PERFORM set_config('enable_seqscan', (mode = 'seq')::text, false),
-		set_config('enable_bitmapscan', (mode <> 'seq')::text, false),
-		set_config('enable_indexscan', (mode <> 'seq')::text, false),
-		set_config('enable_hashagg', (mode = 'seq')::text, false),
-		set_config('enable_sort', (mode <> 'facets')::text, false);
-END $$;
-
-CREATE FUNCTION run(part int, stride int, OUT queries int, OUT matched int, OUT n_rows int8, OUT n_values int8, OUT by_facets int, OUT wrong text[])
-LANGUAGE plpgsql AS $$
-DECLARE
-	one record;
-	col text;
-	want jsonb;
-	got jsonb;
-	plan json;
-	best jsonb;
-	n int8;
-BEGIN
-	queries := 0; matched := 0; n_rows := 0; n_values := 0; by_facets := 0; wrong := '{}';
-	FOR one IN SELECT * FROM asked WHERE qid % stride = part ORDER BY qid LOOP
-		-- by the function, all columns in one go
-		PERFORM set_mode('seq');
-		SELECT jsonb_object_agg(column_name || ' ' || coalesce(value, 'NULL'), count) INTO want FROM (
-			SELECT 'tenant' AS column_name, tenant::text AS value, count(*) FROM docs WHERE v @@ one.q GROUP BY tenant
-			UNION ALL SELECT 'name', name, count(*) FROM docs WHERE v @@ one.q GROUP BY name
-			UNION ALL SELECT 'amount', amount::text, count(*) FROM docs WHERE v @@ one.q GROUP BY amount
-			UNION ALL SELECT 'lower', lower(name), count(*) FROM docs WHERE v @@ one.q GROUP BY lower(name)
-			UNION ALL SELECT 'loose', trim_scale(loose)::text, count(*) FROM docs WHERE v @@ one.q GROUP BY loose
-			UNION ALL SELECT 'tags', NULL, count(*) FROM docs WHERE v @@ one.q AND tags IS NULL HAVING count(*) > 0
-			UNION ALL SELECT 'tags', tag, count(DISTINCT id) FROM docs, unnest(tags) tag WHERE v @@ one.q AND tag IS NOT NULL GROUP BY tag) x;
-		SELECT jsonb_object_agg(column_name || ' ' || CASE WHEN column_name = 'loose' AND value IS NOT NULL THEN trim_scale(value::numeric)::text ELSE coalesce(value, 'NULL') END, count) INTO got
-			FROM skipidx_facets('docs_skx', one.q, array['tenant', 'name', 'amount', 'lower', 'loose', 'tags'], NULL);
-		IF got IS DISTINCT FROM want THEN
-			wrong := wrong || format('%s: skipidx_facets(%s): %s', one.qid, one.q, (SELECT string_agg(format('%s is %s, not %s', coalesce(w.key, g.key), g.value, w.value), ', ')
-				FROM jsonb_each(want) w FULL JOIN jsonb_each(got) g USING (key) WHERE w.value IS DISTINCT FROM g.value));
-		END IF;
-		queries := queries + 1;
-		matched := matched + (want IS NOT NULL)::int;
-		n_values := n_values + (SELECT count(*) FROM jsonb_object_keys(want));
-		-- between bounds
-		SELECT jsonb_object_agg(coalesce(x.b, -1), x.c) INTO want FROM (SELECT width_bucket(amount, '{-1.5,0,0.125,3,20}') AS b, count(*) AS c
-			FROM docs WHERE v @@ one.q GROUP BY 1) x;
-		SELECT jsonb_object_agg(coalesce(bucket, -1), count) INTO got FROM skipidx_histogram('docs_skx', one.q, 'amount', '{-1.5,0,0.125,3,20}'::numeric[]) WHERE count > 0;
-		IF got IS DISTINCT FROM want THEN
-			wrong := wrong || format('%s: skipidx_histogram(%s): %s, not %s', one.qid, one.q, got, want);
-		END IF;
-		-- a few, the commonest first
-		col := (array['tenant', 'name', 'amount'])[1 + one.qid % 3];
-		EXECUTE format('SELECT jsonb_agg(x) FROM (SELECT %1$I::text AS value, count(*) FROM docs WHERE v @@ $1 GROUP BY %1$I ORDER BY 2 DESC, %1$I IS NULL DESC, %1$I %2$s LIMIT 3) x',
-			col, CASE col WHEN 'name' THEN 'COLLATE "C"' ELSE '' END) INTO want USING one.q;
-		SELECT jsonb_agg(x) INTO got FROM skipidx_facets('docs_skx', one.q, col, 3) x;
-		IF got IS DISTINCT FROM want THEN
-			wrong := wrong || format('%s: skipidx_facets(%s, %s): %s, not %s', one.qid, one.q, col, got, want);
-		END IF;
-		-- by the planner, with whatever conditions
-		col := (array['tenant', 'name', 'amount', 'loose'])[1 + one.qid % 4];
-		EXECUTE format('SELECT jsonb_object_agg(coalesce(trim_scale(v::text::numeric)::text, ''NULL''), n), sum(c) FROM'
-			' (SELECT %1$s AS v, jsonb_build_array(count(*), count(%2$I), count(1)) AS n, count(*) AS c FROM docs WHERE %3$s GROUP BY %2$I HAVING count(*) > %4$s) x',
-			CASE col WHEN 'name' THEN 'ascii(name)' ELSE col END, col, one.cond, one.qid % 3) INTO want, n;
-		n_rows := n_rows + coalesce(n, 0);
-		PERFORM set_mode('facets');
-		EXECUTE format('SELECT jsonb_object_agg(coalesce(trim_scale(v::text::numeric)::text, ''NULL''), n) FROM'
-			' (SELECT %1$s AS v, jsonb_build_array(count(*), count(%2$I), count(1)) AS n FROM docs WHERE %3$s GROUP BY %2$I HAVING count(*) > %4$s) x',
-			CASE col WHEN 'name' THEN 'ascii(name)' ELSE col END, col, one.cond, one.qid % 3) INTO got;
-		EXECUTE format('EXPLAIN (FORMAT JSON) SELECT %1$I, count(*) FROM docs WHERE %2$s GROUP BY %1$I', col, one.cond) INTO plan;
-		by_facets := by_facets + (plan->0->'Plan'->>'Custom Plan Provider' IS NOT DISTINCT FROM 'Skipidx Facets')::int;
-		IF got IS DISTINCT FROM want THEN
-			wrong := wrong || format('%s: GROUP BY %s WHERE %s: %s, not %s', one.qid, col, one.cond, got, want);
-		END IF;
-	END LOOP;
-	PERFORM set_mode('seq');
-END $$;
-SQL
-
-# ---- rows and conditions ----
-
-my $rows = 0;
-
-sub one_of { return $_[ rand @_ ]; }
-
-sub quoted { return defined $_[0] ? "'" . ($_[0] =~ s/'/''/gr) . "'" : 'NULL'; }
-
-sub words
-{
-	my @words = map { one_of('wa', 'wa', 'wb', 'wc', 'wd', 'xe' . int rand 40) } 1 .. int rand 9;
-	my $at = 0;
-
-	return join ' ', map { "$_:" . ++$at } @words;
-}
-
-# One of 7 names beside many that are rare, "A" and "a" among them.
-sub load
-{
-	my ($n) = @_;
-
-	$s->value('INSERT INTO docs VALUES ' . join ', ', map {
-		'(' . join(', ', ++$rows, rand() < 0.1 ? 'NULL' : quoted(words()), rand() < 0.1 ? 'NULL' : int rand 9,
-			rand() < 0.1 ? 'NULL' : quoted(one_of('A', 'a', 'b', 'B', 'c', '', 'd')),
-			rand() < 0.1 ? 'NULL' : sprintf('%.*f', int rand 3, rand(1) ** 3 * 40 - 5),
-			rand() < 0.1 ? 'NULL' : one_of('1', '1.0', '1.00', '-2', '-2.0', 0, '0.0', '123456789012', '0.00001', '10000', '-99990000.5', int rand 99999),
-			rand() < 0.1 ? 'NULL' : "'{" . join(',', map { one_of('NULL', map { 't' . int rand 7 } 1 .. 6) } 1 .. int rand 4) . "}'",
-			0) . ')' } 1 .. $n);
-	return;
-}
-
-sub text_query
-{
-	return one_of('wa', 'wa', 'wb', 'wc & wa', 'wa | xe3', '!wa', '!wb & !wc', 'w:*', 'wa <-> wb', 'xe7', '!(wa & wb)', 'xe1:* & !wd',
-		'(wa | wb) & (wc | wd)', 'nosuch', 'xe' . int rand 40);
-}
-
-sub condition
-{
-	return '((' . condition() . ') OR (' . condition() . '))' if rand() < 0.15;
-	return one_of('tenant = ' . int rand 9, 'tenant IN (1, 3)', 'tenant BETWEEN 2 AND 4', 'tenant IS NULL', 'tenant <> 3', 'amount > 5', 'loose NOT IN (1, 3)', 'loose = 1',
-		q{tags @> '{t1}'}, q{tags && '{t1,t2}'}, q{NOT (tags && '{t1,t2}')}, q{'t3' = ANY (tags)}, "name = 'a'", "lower(name) = 'a'", 'name IS NOT NULL');
-}
-
-sub asked
-{
-	my $query = text_query();
-	my @cond = rand() < 0.9 ? ("v @@ '$query'") : (one_of('true', condition()));
-
-	push @cond, condition() while rand() < 0.3;
-	return '(' . $_[0] . ', ' . quoted($query) . ', ' . quoted(join ' AND ', @cond) . ')';
-}
-
-# ---- states ----
-
-my $every = $whole ? 1500 : 200;
-
-sub differ
-{
-	my ($what, $stride, $on) = @_;
-	my $part = length($what) % $stride;
-	my ($line, @wrong) = split /\n/, ($on // $s)->value("SELECT concat_ws(' ', queries, matched, n_rows, n_values, by_facets)"
-		  . " FROM run($part, $stride) r UNION ALL SELECT unnest(wrong[1:8]) FROM run($part, $stride)");
-	my ($queries, $matched, $n, $values, $by) = split / /, $line;
-
-	ok($queries > 0 && $matched > $queries / 3 && @wrong == 0, "$what: $queries queries, $matched match, $n rows, $values values")
-	  or diag(join "\n", @wrong);
-	cmp_ok($by, '>', $queries * 0.9, "$what: grouped by the index");
-	return;
-}
-
-sub clean { return $s->raw("SELECT skipidx_check('docs_skx', true)"); }
+my $m = SkipidxMatrix->new('facets', seed => 308, conf => "skipidx.cache_size = 4MB\nskipidx.max_workers = 0\neffective_cache_size = 8", columns => [qw(tenant category price loose tags)],
+	exprs => ', lower(category)', with => 'fillfactor = 70', hot_updates => 1, bare => 0.6, text => 0.8, explain => '', by_index => { groups => 0.9 });
+my ($node, $s) = ($m->node, $m->session);
+my ($facets, $any) = (qr/Skipidx Facets/, qr/Skipidx (Facets|Columns)/);
 
 # What a grouping did.
-sub work
-{
-	my ($statement, $field) = @_;
-	my $plan = $s->value("SELECT set_mode('facets') \\g /dev/null\nEXPLAIN (ANALYZE, FORMAT JSON, TIMING OFF, SUMMARY OFF) $statement;\n");
+sub work { my ($statement, $field) = @_; $m->way('groups'); return $m->told($statement)->{$field}; }
 
-	return $plan =~ /"$field": (\d+)/ ? $1 : undef;
-}
-
-load(1200);
-$s->value('INSERT INTO asked VALUES ' . join ', ', map { asked($_) } 1 .. $every);
+$m->load(1200);
+$m->ask($m->long(1500, 200), qw(facets histogram top groups));
 $s->value('ANALYZE docs');
-differ('pending', 2);
-$s->value("SELECT skipidx_flush('docs_skx')");
-differ('a segment', 3);
+$m->state('pending', 2);
+$m->state('a segment', 3);
 
 my $grouped = "SELECT tenant, count(*) FROM docs WHERE v @@ 'wa' GROUP BY tenant";
 my $wa = $s->value("SELECT count(*) FROM docs WHERE v @@ 'wa'");
 
 is(work($grouped, 'Heap Fetches'), $wa, 'not vacuumed: rows are fetched once');
-$s->value('VACUUM docs');
-differ('vacuumed', 1);
+$m->state('vacuumed', 1);
 is(work($grouped, 'Heap Fetches'), 0, 'vacuumed: no row is fetched');
 is(work($grouped, 'Rows by Whole Map'), $wa, 'vacuumed: the map is asked as a whole');
-is(work($grouped, 'Values by List'), 10, 'vacuumed: a list a value');
+is(work($grouped, 'Values by List'), 13, 'vacuumed: a list a value');
 is(work("SELECT tenant, count(*) FROM docs WHERE v @@ '!nosuch' AND tenant IS NOT NULL GROUP BY tenant", 'Values by Row'), 0, 'no row for values');
 
-load(150);
-differ('pending behind a segment', 3);
-for my $n (1 .. 3)
-{
-	$s->value("SELECT skipidx_flush('docs_skx')");
-	load(150);
-}
+$m->load(150);
+$m->differ('pending behind a segment', 3);
+$m->state('several', 2);
 is($s->value("SELECT segments > 2 AND pending_docs = 150 FROM skipidx_stats('docs_skx')"), 't', 'several segments and pending documents');
-differ('several', 2);
-$s->value('VACUUM docs');
-differ('several, vacuumed', 2);
-$s->value('DELETE FROM docs WHERE id % 4 = 1; UPDATE docs SET tenant = 1 WHERE id % 9 = 2; UPDATE docs SET other = 1 WHERE id % 5 = 3;'
-	  . ' BEGIN; DELETE FROM docs WHERE id % 7 = 2; ROLLBACK');
-differ('deleted', 2);
-$s->value('VACUUM docs');
-differ('vacuumed again', 2);
-$s->value("SELECT skipidx_flush('docs_skx'), skipidx_merge('docs_skx', 1)");
-differ('merged', 2);
-$s->value('DELETE FROM docs WHERE id % 100 = 3');
-$s->value('VACUUM (INDEX_CLEANUP ON) docs');
-differ('few deleted', 3);
-is(clean(), '', 'skipidx_check');
+$m->state($_->[0], $_->[1]) for [ 'vacuumed, several', 2 ], [ 'deleted', 2 ], [ 'vacuumed again', 2 ], [ 'merged', 2 ], [ 'few deleted', 3 ];
+$m->beside_older(5);
 
 # ---- few rows, many rows, little memory ----
 
@@ -248,9 +65,9 @@ sub many
 
 	for my $column ('part', 'wide', 'label')
 	{
-		is($s->value("SELECT set_mode('facets') \\g /dev/null\nSELECT md5(string_agg(x::text, ',' ORDER BY x)) FROM (SELECT $column, count(*) FROM many WHERE v \@\@ '$query' GROUP BY $column) x;\n"),
-			$s->value("SELECT set_mode('seq') \\g /dev/null\nSELECT md5(string_agg(x::text, ',' ORDER BY x)) FROM (SELECT $column, count(*) FROM many WHERE v \@\@ '$query' GROUP BY $column) x;\n"),
-			"$what: $query by $column");
+		my $groups = "SELECT md5(string_agg(x::text, ',' ORDER BY x)) FROM (SELECT $column, count(*) FROM many WHERE v \@\@ '$query' GROUP BY $column) x";
+
+		is($m->by('groups', $groups), $m->by('seq', $groups), "$what: $query by $column");
 	}
 	is($s->value("SELECT md5(string_agg(x::text, ',' ORDER BY x.value::int)) FROM skipidx_facets('many_skx', '$query', 'tags', NULL) x"),
 		$s->value("SELECT md5(string_agg(x::text, ',' ORDER BY x.tag)) FROM (SELECT tag, count(*) FROM many, unnest(tags) tag WHERE v \@\@ '$query' GROUP BY tag) x"),
@@ -328,11 +145,8 @@ while (my @some = splice @kinds, 0, 28)
 			is($s->value("SELECT string_agg(coalesce(value, '~') || '=' || count, ' ' ORDER BY value COLLATE \"C\") FROM skipidx_facets('kinds_skx', 'wa', '$column')"),
 				$want, "$state, values of $column");
 			next if $of ne 'kinds';
-			is($s->value("SELECT set_mode('facets') \\g /dev/null\nSELECT string_agg(coalesce(format('%s', w), '~') || '=' || n, ' ' ORDER BY w IS NULL, format('%s', w) COLLATE \"C\")"
-					  . " FROM (SELECT $column AS w, count(*) AS n FROM kinds WHERE v \@\@ 'wa' GROUP BY $column OFFSET 0) x;\n"),
-				$s->value("SELECT set_mode('seq') \\g /dev/null\nSELECT string_agg(coalesce(format('%s', w), '~') || '=' || n, ' ' ORDER BY w IS NULL, format('%s', w) COLLATE \"C\")"
-					  . " FROM (SELECT $column AS w, count(*) AS n FROM kinds WHERE v \@\@ 'wa' GROUP BY $column OFFSET 0) x;\n"),
-				"$state, groups of $column");
+			my $groups = "SELECT string_agg(coalesce(format('%s', w), '~') || '=' || n, ' ' ORDER BY w IS NULL, format('%s', w) COLLATE \"C\") FROM (SELECT $column AS w, count(*) AS n FROM kinds WHERE v \@\@ 'wa' GROUP BY $column OFFSET 0) x";
+			is($m->by('groups', $groups), $m->by('seq', $groups), "$state, groups of $column");
 		}
 		$s->value('CREATE TABLE copy AS TABLE kinds; TRUNCATE kinds; INSERT INTO kinds TABLE copy; DROP TABLE copy') if $state eq 'a segment';
 	}
@@ -434,7 +248,7 @@ for my $state ('pending', 'a segment')
 }
 like($s->raw("SELECT skipidx_slices('lots_skx', '$_->[0]', $_->[1])"), qr/$_->[2]/, "no slices: $_->[0] $_->[1]")
   for [ 'n', 0, '22023: there must be between 1 and' ], [ 'n', 10001, '22023' ], [ 'v', 2, '42809: column "v" .* is the text' ], [ 'nosuch', 2, '42703' ];
-like($s->raw("SELECT skipidx_slices('docs_skx', 'name', 2)"), qr/0A000: column "name" of index "docs_skx" has no order/, 'no slices of text');
+like($s->raw("SELECT skipidx_slices('docs_skx', 'category', 2)"), qr/0A000: column "category" of index "docs_skx" has no order/, 'no slices of text');
 $s->value('CREATE ROLE sliced; SET ROLE sliced');
 like($s->raw("SELECT skipidx_slices('lots_skx', 'n', 2)"), qr/42501/, 'no slices without SELECT');
 $s->value('RESET ROLE; TRUNCATE lots');
@@ -472,7 +286,7 @@ like($s->raw("SELECT skipidx_histogram('docs_skx', 'wa', 'tenant', array(SELECT 
 	qr/54000: 1000001 bounds are more than the 1000000 that are possible.*several calls/s, 'more bounds than are possible');
 is($s->value("SELECT (SELECT sum(count) FROM skipidx_histogram('docs_skx', 'wa', 'tenant', array(SELECT generate_series(1, 1000000)))) = skipidx_count('docs_skx', 'wa')"), 't',
 	'as many as are possible');
-like($s->raw("SELECT skipidx_histogram('docs_skx', 'wa', 'name', '{x}'::text[])"), qr/0A000: column "name" of index "docs_skx" has no order/, 'a column without an order');
+like($s->raw("SELECT skipidx_histogram('docs_skx', 'wa', 'category', '{x}'::text[])"), qr/0A000: column "category" of index "docs_skx" has no order/, 'a column without an order');
 like($s->raw("SELECT skipidx_histogram('docs_skx', 'wa', 'tenant', '{1}'::numeric[])"), qr/42804: bounds of type numeric cannot be compared/, 'bounds of another type');
 $s->value("CREATE DOMAIN cents AS numeric(9, 2); CREATE TABLE prices (v tsvector, price cents, class regclass); CREATE INDEX prices_skx ON prices USING skipidx (v, price, class);"
 	  . " INSERT INTO prices SELECT 'wa', i, 'pg_class' FROM generate_series(1, 9) i");
@@ -485,17 +299,7 @@ is($s->value("SELECT count(*) FROM skipidx_facets('docs_skx', NULL, 'tenant') a,
 is($s->value("SELECT count(*) FROM skipidx_facets('docs_skx', 'wa', '{}'::text[])"), 0, 'no columns');
 is($s->value("SELECT string_agg(DISTINCT column_name, ' ') FROM skipidx_facets('docs_skx', 'wa', array['tags', 'tenant', 'tags'])"), 'tags tenant', 'a column named twice');
 
-sub both
-{
-	my ($what, $statement, $is) = @_;
-	my $plan = $s->value("SELECT set_mode('sorted') \\g /dev/null\nEXPLAIN (COSTS OFF) $statement;\n");
-	my $got = $s->value($statement);
-
-	if ($is) { like($plan, $is == 1 ? qr/Skipidx Facets/ : qr/Skipidx (Facets|Columns)/, "$what: by the index"); }
-	else { unlike($plan, qr/Skipidx Facets/, "$what: not by the index"); }
-	is($got, $s->value("SELECT set_mode('seq') \\g /dev/null\n$statement;\n"), "$what: its rows");
-	return;
-}
+sub both { my ($what, $statement, $is) = @_; return $m->both($what, $statement, (undef, $facets, $any)[$is], $facets, 'sorted'); }
 
 $s->value("CREATE TABLE parts (LIKE docs) PARTITION BY RANGE (id); CREATE TABLE parts1 PARTITION OF parts DEFAULT; INSERT INTO parts SELECT * FROM docs;"
 	  . ' CREATE INDEX parts_skx ON parts USING skipidx (v, tenant)');
@@ -525,7 +329,7 @@ both(@$_) for (
 	[ 'SELECT DISTINCT, correlated', "SELECT string_agg((SELECT string_agg(coalesce(tenant, -1)::text, ' ' ORDER BY tenant) FROM (SELECT DISTINCT tenant FROM docs WHERE v \@\@ q) x), ',')"
 		  . " FROM (VALUES ('wa'::tsquery), ('wb'), (NULL), ('nosuch')) y (q)", 2 ],
 	[ 'SELECT DISTINCT of a partition', "SELECT DISTINCT tenant FROM parts WHERE v \@\@ 'wa' ORDER BY 1", 1 ],
-	[ 'DISTINCT of two columns', "SELECT DISTINCT tenant, name FROM docs WHERE v \@\@ 'wa' ORDER BY 1, 2", 0 ],
+	[ 'DISTINCT of two columns', "SELECT DISTINCT tenant, category FROM docs WHERE v \@\@ 'wa' ORDER BY 1, 2", 0 ],
 	[ 'DISTINCT of an expression', "SELECT DISTINCT tenant % 2 FROM docs WHERE v \@\@ 'wa' ORDER BY 1", 0 ],
 	[ 'DISTINCT ON', "SELECT DISTINCT ON (tenant) tenant, id FROM docs WHERE v \@\@ 'wa' ORDER BY 1, 2", 0 ],
 	[ 'DISTINCT of groups', "SELECT DISTINCT count(*) FROM docs WHERE v \@\@ 'wa' GROUP BY tags ORDER BY 1", 0 ],
@@ -534,9 +338,9 @@ both(@$_) for (
 	[ 'another aggregate', "SELECT tenant, count(*), max(id) FROM docs WHERE v \@\@ 'wa' GROUP BY tenant ORDER BY 1", 0 ],
 	[ 'FILTER', "SELECT tenant, count(*) FILTER (WHERE id > 9) FROM docs WHERE v \@\@ 'wa' GROUP BY tenant ORDER BY 1", 0 ],
 	[ 'DISTINCT', "SELECT tenant, count(DISTINCT tenant) FROM docs WHERE v \@\@ 'wa' GROUP BY tenant ORDER BY 1", 0 ],
-	[ 'two columns', "SELECT tenant, name, count(*) FROM docs WHERE v \@\@ 'wa' GROUP BY tenant, name ORDER BY 1, 2", 0 ],
+	[ 'two columns', "SELECT tenant, category, count(*) FROM docs WHERE v \@\@ 'wa' GROUP BY tenant, category ORDER BY 1, 2", 0 ],
 	[ 'grouping sets', "SELECT tenant, count(*) FROM docs WHERE v \@\@ 'wa' GROUP BY ROLLUP (tenant) ORDER BY 1, 2", 0 ],
-	[ 'another collation', "SELECT name COLLATE \"C\", count(*) FROM docs WHERE v \@\@ 'wa' GROUP BY name COLLATE \"C\" ORDER BY 1", 0 ],
+	[ 'another collation', "SELECT category COLLATE \"C\", count(*) FROM docs WHERE v \@\@ 'wa' GROUP BY category COLLATE \"C\" ORDER BY 1", 0 ],
 	[ 'an array', "SELECT tags, count(*) FROM docs WHERE v \@\@ 'wa' GROUP BY tags ORDER BY 1", 0 ],
 	[ 'a filter', "SELECT tenant, count(*) FROM docs WHERE v \@\@ 'wa' AND id % 2 = 0 GROUP BY tenant ORDER BY 1", 0 ],
 	[ 'equality of arrays', "SELECT tenant, count(*) FROM docs WHERE v \@\@ 'wa' AND tags = '{t1}' GROUP BY tenant ORDER BY 1", 0 ],
@@ -545,9 +349,8 @@ both(@$_) for (
 	[ 'a sample', "SELECT tenant, count(*) FROM docs TABLESAMPLE BERNOULLI (100) WHERE v \@\@ 'wa' GROUP BY tenant ORDER BY 1", 0 ]);
 # by several tables a value comes once
 my $distinct = "SELECT DISTINCT tenant FROM halves WHERE v @@ 'wa' ORDER BY 1";
-my $known = $s->value("SELECT set_mode('seq') \\g /dev/null\n$distinct;\n");
-like($s->value("SELECT set_mode('sorted') \\g /dev/null\nSET enable_hashagg = on; EXPLAIN (COSTS OFF) $distinct"),
-	qr/HashAggregate.*Skipidx Facets.*half1.*half2/s, 'SELECT DISTINCT of partitions: by the indexes');
+my $known = $m->by('seq', $distinct);
+like($m->by('sorted', "SET enable_hashagg = on; EXPLAIN (COSTS OFF) $distinct"), qr/HashAggregate.*Skipidx Facets.*half1.*half2/s, 'SELECT DISTINCT of partitions: by the indexes');
 is($s->value($distinct), $known, 'SELECT DISTINCT of partitions: its rows');
 
 # what a row has is asked for where the form of a value does not tell it, and then
@@ -581,91 +384,15 @@ $s->value('RESET skipidx.enable_custom_scan');
 
 # ---- a crash, a standby, and everything at once ----
 
-load(200);
-$s->value('DELETE FROM docs WHERE id % 50 = 7');
-$s->close;
-$node->stop('immediate');
-$node->start;
-$s = skx_session($node, 'd');
-differ('crashed', 3);
+$m->state('crashed', 3);
+$s = $m->session;
+$m->state('vacuumed, crashed', 3);
+my $there = $m->standby;
+$m->load(60);
+$s->value("DELETE FROM docs WHERE id % 13 = 7; SELECT tend()");
 $s->value('VACUUM docs');
-differ('crashed and vacuumed', 3);
-
-$node->backup('base');
-my $standby = PostgreSQL::Test::Cluster->new('facets_standby');
-$standby->init_from_backup($node, 'base', has_streaming => 1);
-$standby->append_conf('postgresql.conf', "hot_standby_feedback = on\nmax_standby_streaming_delay = -1\nwal_receiver_status_interval = 1");
-$standby->start;
-load(60);
-$s->value("DELETE FROM docs WHERE id % 13 = 7; SELECT skipidx_flush('docs_skx')");
-$s->value('VACUUM docs');
-$node->wait_for_catchup($standby, 'replay', $node->lsn('write'));
-my $there = skx_session($standby, 'd');
-differ('standby', 3, $there);
-
-$s->value(<<'SQL');
-CREATE PROCEDURE change(until timestamptz) LANGUAGE plpgsql AS $$
-DECLARE
-	n int := 0;
-	a int;
-BEGIN
-	WHILE clock_timestamp() < until LOOP
-		n := n + 1;
-		a := random() * 2000;
-		-- two writers of the same rows do not wait for each other
-		PERFORM pg_advisory_xact_lock(b) FROM generate_series(a / 32, (a + 20) / 32) b;
-		IF n % 4 = 0 THEN
-			UPDATE docs SET other = other + 1 WHERE id BETWEEN a AND a + 10;
-		ELSIF n % 4 = 1 THEN
-			UPDATE docs SET tenant = tenant + 1, tags = tags || '{t9}' WHERE id BETWEEN a AND a + 10;
-		ELSIF n % 4 = 2 THEN
-			WITH gone AS (DELETE FROM docs WHERE id BETWEEN a AND a + 20 RETURNING id, v, tenant, name, amount, loose, tags)
-			INSERT INTO docs SELECT * FROM gone WHERE random() < 0.9;
-		ELSE
-			INSERT INTO docs SELECT nextval('ids'), v, tenant, name, amount, loose, tags FROM docs WHERE id BETWEEN a AND a + 5;
-		END IF;
-		IF random() < 0.2 THEN ROLLBACK; ELSE COMMIT; END IF;
-	END LOOP;
-END $$;
-CREATE SEQUENCE ids START 10000;
-SQL
-
-my $seconds = $whole ? 60 : 6;
-my @writers = map { skx_session($node, 'd') } 1 .. 2;
-my $vacuum = skx_session($node, 'd');
-my @readers = ($there, skx_session($node, 'd'));
-my ($looks, $wrong) = (0, 0);
-
-$node->wait_for_catchup($standby, 'replay', $node->lsn('write'));
-$_->start("CALL change(clock_timestamp() + '$seconds s')") for @writers;
-$vacuum->start(("VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) docs;\n" x 3 . "SELECT skipidx_flush('docs_skx');\n"
-	  . "SELECT skipidx_merge('docs_skx', 1);\n") x (6 * $seconds));
-
-my $end = time + $seconds;
-
-while (time < $end || ($looks <= 10 && time < $end + 60))
-{
-	for my $reader (@readers)
-	{
-		my $part = int rand 50;
-
-		$reader->start("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT wrong FROM run($part, 50); COMMIT");
-	}
-	for my $reader (@readers)
-	{
-		my $what = $reader->finish;
-
-		$looks++;
-		next if $what eq '{}';
-		diag($what) if $wrong++ < 10;
-	}
-}
-is($_->finish, '', 'writer') for @writers;
-unlike($vacuum->finish, qr/ERROR/, 'VACUUM, flush and merge');
-is($wrong, 0, "$looks looks of readers at what is changed");
-is(clean(), '', 'skipidx_check');
-differ('in the end', 3);
-$_->close for $s, $vacuum, @readers, @writers;
-$standby->stop;
-$node->stop;
+$m->caught_up;
+$m->differ('standby', 3, on => $there);
+$m->churn($m->long(60, 6), $there, skx_session($node, 'd'));
+$m->differ('in the end', 3);
 done_testing();
