@@ -9,19 +9,13 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
-use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_session);
+use SkipidxMatrix;
 use Test::More;
 
 use constant ROWS => 60_000;
 
-my $node = skx_node('filter_ways', conf => "maintenance_work_mem = 256MB\n"
-	  . "wal_level = minimal\nmax_wal_senders = 0\nskipidx.cache_size = 64MB");
-my $s = skx_session($node, 'postgres');
-
 # A few documents have a word far more often than the others.
-$s->value(<<"SQL");
-CREATE EXTENSION skipidx;
+my $m = SkipidxMatrix->new('filter_ways', seed => 367, conf => "maintenance_work_mem = 256MB\nwal_level = minimal\nmax_wal_senders = 0\nskipidx.cache_size = 64MB", own => <<"SQL");
 CREATE FUNCTION places(word text, first int, n int) RETURNS text LANGUAGE sql IMMUTABLE AS
 	\$\$SELECT word || ':' || string_agg((first + p)::text, ',') FROM generate_series(1, n) p\$\$;
 CREATE TABLE docs (id int, v tsvector, half int, tenth int, rare int, tags text[],
@@ -38,57 +32,47 @@ INSERT INTO docs SELECT i, concat_ws(' ', places('fill', 300, 30 + abs(hashint4(
 	CASE WHEN (i % 2 > 0 OR abs(hashint4(i + 1000000)) % 400 > 7) AND (i % 3 > 0 OR abs(hashint4(i + 2000000)) % 400 > 7)
 		THEN i % 3 ELSE 3 END
 	FROM generate_series(1, @{[ROWS]}) i;
-CREATE INDEX docs_v ON docs USING skipidx (v, half, tenth, rare, tags, price, at, other, poor) WITH (proximity = 0);
+CREATE INDEX docs_skx ON docs USING skipidx (v, half, tenth, rare, tags, price, at, other, poor) WITH (proximity = 0);
 ANALYZE docs;
-SET enable_seqscan = off;
-SET enable_bitmapscan = off;
-SET enable_sort = off;
 SQL
+my $s = $m->session;
+
+# Rows by rank, for the first pass or for both: the first 1, 10, 300 and all.
+sub agrees { my ($turn, $query, $filter, @limits) = @_; return $m->ask_always([ 'ranked', turn => $turn, cond => $filter, rank => "'$query'::tsquery", limits => @limits ? \@limits : [ 1, 10, 300, 20_000 ] ]); }
+
+# What EXPLAIN tells of the first ten rows by rank.
+sub first_rows { my ($query, $filter, $limit) = (@_, 10); return "SELECT id FROM docs WHERE $filter ORDER BY v <\@> '$query'::tsquery LIMIT $limit"; }
+sub told { return $m->told(first_rows(@_)); }
 
 # Postings that got a part, by the index's own conditions.
 sub scored
 {
-	my ($query, $filter, $limit) = @_;
-	my $plan = $s->value("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT id FROM docs WHERE $filter"
-		  . " ORDER BY v <@> '$query'::tsquery LIMIT $limit");
-	my ($n) = $plan =~ /Scored Postings: (\d+)/;
+	my $n = told(@_)->{'Scored Postings'};
 
-	unlike($plan, qr/ Filter:/, "$query, $filter: in the index");
-	note "$query, $filter, $limit rows: $n scored";
+	is(scalar(grep { exists $_->{Filter} } $m->plan_nodes(first_rows(@_), 'COSTS OFF')), 0, join ', ', @_, 'in the index');
+	note "@_: $n scored";
 	return $n;
 }
 
-sub agrees
-{
-	my ($query, $filter, $limit) = @_;
-	my $rows = "SELECT string_agg(id::text, ',' ORDER BY n) FROM (SELECT id, row_number() OVER () AS n FROM (SELECT id FROM docs"
-	  . " WHERE $filter ORDER BY v <@> '$query'::tsquery%s LIMIT $limit) l) r";
-	my $by_index = $s->value(sprintf $rows, '');
-
-	$s->value('SET enable_seqscan = on; SET enable_sort = on; SET enable_indexscan = off');
-	is($by_index, $s->value(sprintf $rows, ', ctid'), "$query, $filter, $limit rows");
-	$s->value('SET enable_seqscan = off; SET enable_sort = off; SET enable_indexscan = on');
-	return;
-}
-
+$m->way('plain');
 for my $query ('a | b', 'b | a | nosuch')
 {
 	my $matches = "v @@ '$query'";
-	my $alone = scored($query, $matches, 10);
+	my $alone = scored($query, $matches);
 
 	cmp_ok($alone, '<', ROWS / 20, "$query: few are scored without a filter");
 	for my $filter ('half = 1', "tags && '{t1,t2}'", 'half IS NOT NULL', 'half = 1 AND rare IS NOT NULL')
 	{
-		my $n = scored($query, "$matches AND $filter", 10);
+		my $n = scored($query, "$matches AND $filter");
 
 		cmp_ok($n, '<', ROWS / 12, "$query, $filter: a common filter does not lead");
 		cmp_ok($n, '>=', $alone, "$query, $filter: the words do");
 		# nor is there need for a condition on the words
-		cmp_ok(scored($query, $filter, 10), '<', ROWS / 12, "$query, $filter alone: nor does it");
+		cmp_ok(scored($query, $filter), '<', ROWS / 12, "$query, $filter alone: nor does it");
 	}
 	for my $filter ('rare = 7', 'rare = 8 AND half = 1')
 	{
-		my $n = scored($query, "$matches AND $filter", 10);
+		my $n = scored($query, "$matches AND $filter");
 
 		cmp_ok($n, '<', 200, "$query, $filter: a rare filter leads");
 		cmp_ok($n, '>', 0, "$query, $filter: it has scores");
@@ -101,69 +85,45 @@ for my $filter ("half = 1 AND tags \@> '{t1}' AND price < 300000", "half = 1 AND
 	my $n = scored('a | b', "v @@ 'a | b' AND $filter", 40);
 
 	cmp_ok($n, '<', ROWS / 20, "$filter: together they lead");
-	agrees('a | b', "v @@ 'a | b' AND $filter", 40);
+	agrees(0, 'a | b', "v @@ 'a | b' AND $filter", 40);
 }
 # A filter that few candidates pass is asked before the lists that are only looked
 # into: these see a fourth of the candidates, and the filter 397 of them elsewise.
 for my $filter ("tags \@> '{t1}'", "tags \@> '{t1}' AND rare IS NOT NULL")
 {
-	my ($n) = $s->value("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT id FROM docs WHERE v @@ 'a | b | d' AND $filter"
-		  . " ORDER BY v <\@> 'a | b | d' LIMIT 10") =~ /Candidates: (\d+)/;
+	my $n = told('a | b | d', "v @@ 'a | b | d' AND $filter")->{Candidates};
 
 	cmp_ok($n, '<', 300, "$filter: candidates that are left by other lists");
-	agrees('a | b | d', "v @@ 'a | b | d' AND $filter", $_) for 1, 10, 500;
+	agrees(0, 'a | b | d', "v @@ 'a | b | d' AND $filter", 1, 10, 500);
 }
 
-for my $limit (1, 10, 300, 20_000)
+for my $filter ('half = 1', 'tenth IN (3, 4, 5)', 'rare = 7', "tags && '{t1,t2}' AND tenth = 3", 'half = 1 AND NOT rare = 5')
 {
-	for my $filter ('half = 1', 'tenth IN (3, 4, 5)', 'rare = 7', "tags && '{t1,t2}' AND tenth = 3", 'half = 1 AND NOT rare = 5')
-	{
-		agrees('a | b | c', "v @@ 'a | b | c' AND $filter", $limit);
-		agrees('a | b', "v @@ 'a | b | c' AND $filter", $limit);
-		agrees('a | b', "v @@ 'a & c' AND $filter", $limit);
-		agrees('a | c', $filter, $limit);
-	}
+	agrees(0, @$_) for [ 'a | b | c', "v @@ 'a | b | c' AND $filter" ], [ 'a | b', "v @@ 'a | b | c' AND $filter" ], [ 'a | b', "v @@ 'a & c' AND $filter" ], [ 'a | c', $filter ];
 }
 
 # What a hit is expected to reach, of as many rows as pass, spares the search what is
 # below; where only documents with less pass, it is made again without.
-sub passes
-{
-	my ($query, $filter, $limit) = @_;
-	my $plan = $s->value("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT id FROM docs WHERE v @@ '$query'"
-		  . " AND $filter ORDER BY v <\@> '$query'::tsquery LIMIT $limit");
-
-	note "$query, $filter, $limit rows: $plan";
-	return $plan =~ /Passes: (\d+).*Candidates: (\d+)/s;
-}
+sub passes { my ($query, $filter) = @_; return @{ told($query, "v @@ '$query' AND $filter") }{ 'Passes', 'Candidates' }; }
 
 for my $filter ('half = 1', 'tenth IN (3, 4, 5)', 'tenth = 4', 'other = 2 AND price >= 0')
 {
-	my ($n, $candidates) = passes('a | b', $filter, 10);
+	my ($n, $candidates) = passes('a | b', $filter);
 
 	is($n, 1, "$filter: what was expected is there");
 	cmp_ok($candidates, '<', 400, "$filter: few candidates reach it");
 }
 for my $filter ('poor < 3', 'poor = 1', 'poor = 1 AND half = 1', 'poor < 3 AND price >= 0')
 {
-	my ($n) = passes('a | b', $filter, 10);
+	my ($n) = passes('a | b', $filter);
 
 	is($n, 2, "$filter: what was expected is not there");
-	agrees('a | b', "v @@ 'a | b' AND $filter", $_) for 1, 10, 300;
+	agrees(0, 'a | b', "v @@ 'a | b' AND $filter", 1, 10, 300);
 }
 
 # ---- ranges ----
 
-sub decoded
-{
-	my ($query, $filter) = @_;
-	my $plan = $s->value("EXPLAIN (ANALYZE, VERBOSE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT id FROM docs WHERE v @@ '$query'"
-		  . " AND $filter ORDER BY v <\@> '$query'::tsquery LIMIT 10");
-	my ($n) = $plan =~ /Sub-blocks Decoded: (\d+)/;
-
-	note "$query, $filter: $n decoded";
-	return $n;
-}
+sub decoded { my ($query, $filter) = @_; my $n = told($query, "v @@ '$query' AND $filter")->{'Sub-blocks Decoded'}; note "@_: $n decoded"; return $n; }
 
 # Two lists have 250 to 390 sub-blocks; 9,000 values are below 160,000.
 for my $query ('a | b', 'b | c', 'a & b')
@@ -176,32 +136,18 @@ for my $query ('a | b', 'b | c', 'a & b')
 
 cmp_ok(decoded('a & b', 'rare < 600'), '<', 450, 'nor of few values, with many documents');
 
-sub ranges_agree
+for my $filter ('at >= 18000', 'at < 700', 'at BETWEEN 9000 AND 11000 AND half = 1', 'price < 10000', 'price >= 500000', 'price BETWEEN 1000 AND 90000 AND at >= 4000', 'price <= 20 AND at > 100')
 {
-	my ($what) = @_;
-
-	for my $limit (1, 10, 300, 20_000)
-	{
-		for my $filter ('at >= 18000', 'at < 700', 'at BETWEEN 9000 AND 11000 AND half = 1', 'price < 10000',
-			'price >= 500000', 'price BETWEEN 1000 AND 90000 AND at >= 4000', 'price <= 20 AND at > 100')
-		{
-			agrees('a | b | c', "v @@ 'a | b | c' AND $filter", $limit);
-			agrees('a & b', "v @@ 'a & b' AND $filter", $limit);
-			agrees('a | c', "v @@ 'a & c' AND $filter", $limit);
-			agrees('a | c', $filter, $limit);
-		}
-	}
-	return;
+	agrees(1, @$_) for [ 'a | b | c', "v @@ 'a | b | c' AND $filter" ], [ 'a & b', "v @@ 'a & b' AND $filter" ], [ 'a | c', "v @@ 'a & c' AND $filter" ], [ 'a | c', $filter ];
 }
-
-ranges_agree('one segment');
+$m->differ('one segment', 1, part => 0, explain => '');
 $s->value('DELETE FROM docs WHERE id % 7 = 3 OR id BETWEEN 55000 AND 55900; VACUUM docs');
 $s->value(<<'SQL');
 INSERT INTO docs SELECT id + 60000, v, half, tenth, rare, tags, price + 5, 30000 - at FROM docs WHERE id % 9 = 0;
-SELECT skipidx_flush('docs_v') \g /dev/null
+SELECT tend() \g /dev/null
 INSERT INTO docs SELECT id + 90000, v, half, tenth, rare, tags, price - 5, at FROM docs WHERE id % 31 = 0;
 SQL
-ranges_agree('deleted, two segments, pending');
+$m->differ('deleted, two segments, pending', 2, part => 1);
 
 # Many alternatives are asked one by one no longer than it takes to gather them:
 # of so many documents that the search goes by its words.
@@ -216,18 +162,12 @@ SQL
 for my $k (12, 100, 300, 1000)
 {
 	my $filter = 'pub OR owner IN (' . join(',', map { $_ * 19 % 20000 } 1 .. $k) . ')';
-	my $before = $s->value('SELECT candidates FROM skipidx_work()');
-	my $ids = $s->value("SELECT array_agg(id ORDER BY id) FROM (SELECT id FROM many WHERE $filter ORDER BY v <@> 'w1 | w2'::tsquery, id LIMIT 10) r");
-	my $asked = $s->value('SELECT candidates FROM skipidx_work()') - $before;
+	my $first = "SELECT array_agg(id ORDER BY id) FROM (SELECT id FROM many WHERE $filter ORDER BY v <\@> 'w1 | w2'::tsquery, id LIMIT 10) r";
 
-	note "$k alternatives: $asked questions";
-	cmp_ok($asked, '<', 2_000_000, "$k alternatives: asked no longer than gathering them takes");
-	$s->value('SET enable_seqscan = on; SET enable_sort = on; SET enable_indexscan = off');
-	is($s->value("SELECT array_agg(id ORDER BY id) FROM (SELECT id FROM many WHERE $filter ORDER BY v <@> 'w1 | w2'::tsquery, id LIMIT 10) r"),
-		$ids, "$k alternatives: the rows");
-	$s->value('SET enable_seqscan = off; SET enable_sort = off; SET enable_indexscan = on');
+	$m->way('plain');
+	my ($ids, $spent) = $m->spent($first);
+
+	cmp_ok($spent->{candidates}, '<', 2_000_000, "$k alternatives: asked no longer than gathering them takes, $spent->{candidates} questions");
+	is($m->by('seq', $first), $ids, "$k alternatives: the rows");
 }
-
-$s->close;
-$node->stop;
 done_testing();
