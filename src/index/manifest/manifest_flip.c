@@ -161,29 +161,40 @@ skx_manifest_flip_place(SkxFlip *f)
 	Assert(draft->grow % draft->block_pages == 0);
 }
 
-/* Cuts whole blocks of free pages off the end of the file. */
+/*
+ * Cuts whole blocks of free pages off the end of the file.  Several extents
+ * can share a block there, since they wait for different things: the pages of
+ * the old root have just become free.
+ */
 static void
 skx_manifest_flip_cut(SkxFlip *f)
 {
 	SkxDraft   *draft = f->draft;
-	BlockNumber end = f->meta.nblocks;
+	BlockNumber from = f->meta.nblocks;
+	int			i = draft->nextents;
 
 	/* the file has grown, for the new root */
 	if (draft->grow > 0)
 		return;
-	while (draft->nextents > 0)
+	for (; i > 0; i--)
 	{
-		SkxDiskExtent *last = &draft->extents[draft->nextents - 1].e;
-		BlockNumber from = TYPEALIGN(draft->block_pages, last->block);
+		const SkxDiskExtent *e = &draft->extents[i - 1].e;
 
-		if (last->operation != 0 || last->block + last->npages != end ||
-			from >= end)
+		if (e->operation != 0 || e->block + e->npages != from)
 			break;
-		f->cut += end - from;
-		last->npages -= end - from;
-		end = from;
-		if (last->npages > 0)
+		from = e->block;
+	}
+	from = TYPEALIGN(draft->block_pages, from);
+	f->cut = f->meta.nblocks - from;
+	for (i = draft->nextents; i > 0; i--)
+	{
+		SkxDiskExtent *e = &draft->extents[i - 1].e;
+
+		if (e->block < from)
+		{
+			e->npages = Min(e->npages, from - e->block);
 			break;
+		}
 		draft->nextents--;
 	}
 }
