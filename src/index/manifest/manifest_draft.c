@@ -82,6 +82,8 @@ skx_manifest_draft(Relation rel)
 	draft->extents = palloc(draft->extents_size * sizeof(SkxDraftExtent));
 	for (i = 0; i < view->nextents; i++)
 		skx_manifest_draft_extent(draft, i);
+	/* a block can lie in extents that have become reusable together */
+	skx_manifest_free_join(draft);
 	return draft;
 }
 
