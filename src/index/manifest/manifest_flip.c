@@ -185,6 +185,8 @@ skx_manifest_flip_cut(SkxFlip *f)
 		from = e->block;
 	}
 	from = TYPEALIGN(draft->block_pages, from);
+	if (from >= f->meta.nblocks)
+		return;
 	f->cut = f->meta.nblocks - from;
 	for (i = draft->nextents; i > 0; i--)
 	{
