@@ -2,8 +2,8 @@
  * skipidx_fault.c
  *	  A library for tests, with the settings skipidx.fault_read, fault_write
  *	  and fault_grow: reads and writes that fail, or come short or late, and
- *	  files that do not grow; and with fault_skip: new indexes whose segments
- *	  begin later in the file.
+ *	  files that do not grow; with fault_skip: new indexes whose segments begin
+ *	  later in the file; and with fault_contract: promises that are broken.
  *
  * skipidx asks it through a rendezvous variable (src/support/fault/fault_transfer.c),
  * so either library may be loaded first.
@@ -15,6 +15,9 @@
  * transfer.
  *
  * Each transfer that is changed is logged.
+ *
+ * skipidx.fault_contract, `name` or `name:first`: that contract is broken each time
+ * that it could be, from the one with this number on.
  */
 #include "postgres.h"
 
@@ -72,6 +75,19 @@ static int	skx_fault_skip_setting = 0;
 static SkxFaultReadSpec skx_fault_read_spec;
 static SkxFaultReadSpec skx_fault_write_spec;
 static SkxFaultReadSpec skx_fault_grow_spec;
+
+static const char *const skx_fault_contracts[] = {
+	"docs_ascend", "docs_once", "docs_range", "max_bound", "list_bound", "sub_bound",
+	"part_bound", "pair_bound", "ceiling", "pending_bound", "key_bound", "threshold"
+};
+
+StaticAssertDecl(lengthof(skx_fault_contracts) == SKX_CONTRACT_THRESHOLD + 1,
+				 "each contract has a name");
+
+static char *skx_fault_contract_setting = NULL;
+static int	skx_fault_contract = -1;	/* none */
+static uint32 skx_fault_contract_first;
+static uint32 skx_fault_contract_done;
 
 static bool
 skx_fault_read_number(const char **text, uint32 *number)
@@ -221,11 +237,58 @@ skx_fault_skip_result(ssize_t npages)
 	return skx_fault_skip_setting;
 }
 
+/* Returns the number of a contract, and sets *first; -1 if there is none. */
+static int
+skx_fault_contract_parse(const char *text, uint32 *first)
+{
+	size_t		len = strcspn(text, ":");
+	int			i;
+
+	*first = 1;
+	for (i = 0; i < (int) lengthof(skx_fault_contracts); i++)
+	{
+		if (strlen(skx_fault_contracts[i]) == len &&
+			memcmp(skx_fault_contracts[i], text, len) == 0)
+			break;
+	}
+	if (i == lengthof(skx_fault_contracts))
+		return -1;
+	text += len;
+	if (*text != '\0' && !skx_fault_read_number(&text, first))
+		return -1;
+	return *text == '\0' ? i : -1;
+}
+
+static bool
+skx_fault_contract_check(char **newval, void **extra, GucSource source)
+{
+	uint32		first;
+
+	return **newval == '\0' ||
+		skx_fault_contract_parse(*newval, &first) >= 0;
+}
+
+static void
+skx_fault_contract_assign(const char *newval, void *extra)
+{
+	skx_fault_contract_done = 0;
+	skx_fault_contract = newval == NULL || *newval == '\0' ? -1 :
+		skx_fault_contract_parse(newval, &skx_fault_contract_first);
+}
+
+static bool
+skx_fault_contract_breaks(SkxFaultContract contract)
+{
+	return (int) contract == skx_fault_contract &&
+		++skx_fault_contract_done >= skx_fault_contract_first;
+}
+
 static const SkxFaultTransfers skx_fault_results = {
 	.read = skx_fault_read_result,
 	.write = skx_fault_write_result,
 	.grow = skx_fault_grow_result,
-	.skip = skx_fault_skip_result
+	.skip = skx_fault_skip_result,
+	.breaks = skx_fault_contract_breaks
 };
 
 void
@@ -271,4 +334,14 @@ _PG_init(void)
 							PGC_SUSET,
 							GUC_NO_SHOW_ALL | GUC_NOT_IN_SAMPLE,
 							NULL, NULL, NULL);
+	DefineCustomStringVariable("skipidx.fault_contract",
+							   "For tests: breaks what parts of a search promise each other.",
+							   "name or name:first. Only builds with assertions do so.",
+							   &skx_fault_contract_setting,
+							   "",
+							   PGC_SUSET,
+							   GUC_NO_SHOW_ALL | GUC_NOT_IN_SAMPLE,
+							   skx_fault_contract_check,
+							   skx_fault_contract_assign,
+							   NULL);
 }

@@ -36,6 +36,26 @@ extern bool skx_fault_armed;
 extern void skx_fault_reached(SkxFaultPoint point);
 
 /*
+ * What one part of a search promises another.  In builds with assertions a
+ * test can have it broken, to see the assertion that finds this.
+ */
+typedef enum SkxFaultContract
+{
+	SKX_CONTRACT_DOCS_ASCEND,	/* the matches of a batch */
+	SKX_CONTRACT_DOCS_ONCE,		/* a batch begins after the last one */
+	SKX_CONTRACT_DOCS_RANGE,	/* a batch ends in its range */
+	SKX_CONTRACT_MAX_BOUND,		/* of the contributions of a posting list, */
+	SKX_CONTRACT_LIST_BOUND,	/* in a range of documents, */
+	SKX_CONTRACT_SUB_BOUND,		/* in a sub-block, */
+	SKX_CONTRACT_PART_BOUND,	/* and of one whose norm is not read */
+	SKX_CONTRACT_PAIR_BOUND,	/* of what pairs of words add to a score, */
+	SKX_CONTRACT_CEILING,		/* and of a score with pairs */
+	SKX_CONTRACT_PENDING_BOUND, /* of the score of a pending document */
+	SKX_CONTRACT_KEY_BOUND,		/* of the keys of a range of documents */
+	SKX_CONTRACT_THRESHOLD		/* it never falls */
+} SkxFaultContract;
+
+/*
  * Functions of a library for tests (test/module/) that replace results of
  * transfers.  Each gets the true result and returns the one to use.  It may
  * raise an error or kill the process instead.
@@ -49,6 +69,8 @@ typedef struct SkxFaultTransfers
 	ssize_t		(*grow) (ssize_t result);
 	/* free pages of a new index before its segments: 0 without a test */
 	ssize_t		(*skip) (ssize_t npages);
+	/* not a transfer: returns true if the contract is to be broken now */
+	bool		(*breaks) (SkxFaultContract contract);
 } SkxFaultTransfers;
 
 /* Name of the rendezvous variable of the server that has the functions. */
@@ -90,6 +112,21 @@ skx_fault_skip(ssize_t npages)
 {
 	return unlikely(*skx_fault_transfers != NULL) ?
 		(*skx_fault_transfers)->skip(npages) : npages;
+}
+
+/*
+ * Returns true if a test wants a contract to be broken here: never without
+ * assertions.
+ */
+static inline bool
+skx_fault_breaks(SkxFaultContract contract)
+{
+#ifdef USE_ASSERT_CHECKING
+	return unlikely(*skx_fault_transfers != NULL) &&
+		(*skx_fault_transfers)->breaks(contract);
+#else
+	return false;
+#endif
 }
 
 /*
