@@ -44,6 +44,7 @@ typedef struct SkxExecRange
 	uint32		from;
 	uint32		to;
 	SkxDocs    *matches;		/* the matches in the range */
+	uint32		next;			/* further ones are not below this document */
 } SkxExecRange;
 
 typedef struct SkxCollector SkxCollector;

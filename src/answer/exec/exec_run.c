@@ -140,6 +140,7 @@ skx_exec_open_matches(SkxExec *exec, SkxExecRange *range)
 		use = SKX_DOCS_ALL;
 	range->matches = skx_query_docs_open(range->segment, exec->request->query,
 										 use);
+	range->next = range->from;
 	if (exec->shared || use == SKX_DOCS_RANGES)
 		skx_query_docs_range(range->matches, range->from, range->to);
 }
@@ -163,6 +164,7 @@ skx_exec_next_range(SkxExec *exec, SkxExecRange *range)
 		return false;
 	Assert(range->from >= before && range->from < range->to &&
 		   range->to <= range->segment->header.ndocs);
+	range->next = range->from;
 	if (range->matches != NULL)
 		skx_query_docs_range(range->matches, range->from, range->to);
 	return true;
@@ -260,7 +262,7 @@ skx_exec_open_part(SkxExec *exec, const SkxSharePart *part)
 	SkxExecRange *range = &exec->ranges[0];
 
 	exec->nranges = exec->at = 0;
-	range->from = part->from;
+	range->from = range->next = part->from;
 	range->to = part->to;
 	range->number = part->segment;
 	if (exec->segment < 0)
@@ -309,18 +311,19 @@ skx_exec_drains(SkxExec *exec)
 	return methods->drain != NULL && methods->drain(exec->collector);
 }
 
-/* Checks that the matches ascend within their range. */
-static void
-skx_exec_check_batch(const SkxExecRange *range, const uint32 *docs, int n)
+/*
+ * Reads the next matches of a range.  Returns their number, or 0 if there are
+ * no more.
+ */
+static int
+skx_exec_next_matches(SkxExecRange *range, uint32 *docs)
 {
-#ifdef USE_ASSERT_CHECKING
-	int			i;
+	int			n = skx_query_docs_next(range->matches, docs);
 
-	Assert(n <= SKX_QUERY_DOCS);
-	for (i = 0; i < n; i++)
-		Assert(docs[i] >= (i == 0 ? range->from : docs[i - 1] + 1) &&
-			   docs[i] < range->to);
-#endif
+	skx_query_docs_check(docs, n, range->next, range->to);
+	if (n > 0)
+		range->next = docs[n - 1] + 1;
+	return n;
 }
 
 /*
@@ -335,12 +338,11 @@ skx_exec_collect(SkxExec *exec, SkxExecRange *range)
 	if (exec->docs == NULL)
 		exec->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
 	while (!exec->enough &&
-		   (n = skx_query_docs_next(range->matches, exec->docs)) > 0)
+		   (n = skx_exec_next_matches(range, exec->docs)) > 0)
 	{
 		SkxCollected said;
 
 		CHECK_FOR_INTERRUPTS();
-		skx_exec_check_batch(range, exec->docs, n);
 		said = collector->methods->collect(collector, range, exec->docs, n);
 		exec->enough = said == SKX_COLLECT_ENOUGH;
 		if (said == SKX_COLLECT_FULL && !skx_exec_drains(exec))

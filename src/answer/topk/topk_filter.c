@@ -28,9 +28,10 @@ skx_filter_fill(SkxTopkFilter *f)
 	do
 	{
 		some = skx_query_docs_next(f->matches, m->docs + m->n);
+		skx_query_docs_check(m->docs + m->n, some, m->to, f->run->to);
 		m->n += some;
+		m->to = some > 0 ? m->docs[m->n - 1] + 1 : f->run->to;
 	} while (some > 0 && m->n + SKX_QUERY_DOCS <= SKX_FILTER_DOCS);
-	m->to = some > 0 ? m->docs[m->n - 1] + 1 : f->run->to;
 }
 
 static bool

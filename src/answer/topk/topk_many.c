@@ -274,6 +274,7 @@ skx_topk_many(SkxTopkRun *run)
 void
 skx_topk_many_filter(SkxTopkRun *run, SkxDocs *matches)
 {
+	uint32		next = run->from;
 	SkxMany		m;
 
 	skx_many_begin(&m, run);
@@ -283,6 +284,8 @@ skx_topk_many_filter(SkxTopkRun *run, SkxDocs *matches)
 		run->n = skx_query_docs_next(matches, run->docs);
 		if (run->n == 0)
 			break;
+		skx_query_docs_check(run->docs, run->n, next, run->to);
+		next = run->docs[run->n - 1] + 1;
 		m.from = run->docs[0];
 		memset(run->sums, 0, sizeof(int32) * run->n);
 		if (!skx_many_lists(&m, skx_many_probe))

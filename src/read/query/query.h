@@ -93,6 +93,22 @@ extern void skx_query_docs_range(SkxDocs *docs, uint32 from, uint32 to);
 extern int	skx_query_docs_next(SkxDocs *docs, uint32 *list);
 
 /*
+ * Asserts what skx_query_docs_next() promises of a batch of n documents: they
+ * ascend, from `from` on, which is behind the last batch, and below `to`.
+ */
+static inline void
+skx_query_docs_check(const uint32 *list, int n, uint32 from, uint32 to)
+{
+#ifdef USE_ASSERT_CHECKING
+	int			i;
+
+	Assert(n <= SKX_QUERY_DOCS);
+	for (i = 0; i < n; i++)
+		Assert(list[i] >= (i == 0 ? from : list[i - 1] + 1) && list[i] < to);
+#endif
+}
+
+/*
  * Returns how many matches are left in the range, deleted ones included, and
  * skips them.  The number is exact if skx_query_docs_counts() is true.
  */

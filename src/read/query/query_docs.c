@@ -11,6 +11,7 @@
 
 #include "miscadmin.h"
 #include "read/query/query_internal.h"
+#include "support/fault/fault.h"
 #include "utils/memutils.h"
 
 /*
@@ -258,6 +259,18 @@ skx_docs_has_more(SkxDocs *docs)
 	return docs->at < docs->n && docs->docs[docs->at] < docs->end;
 }
 
+/* Breaks the contract of a batch of n > 0 documents, if a test wants that. */
+static void
+skx_docs_break(const SkxDocs *docs, uint32 *list, int n)
+{
+	if (n > 1 && skx_fault_breaks(SKX_CONTRACT_DOCS_ASCEND))
+		list[0] = list[1];
+	if (docs->low > 0 && skx_fault_breaks(SKX_CONTRACT_DOCS_ONCE))
+		list[0] = docs->low - 1;
+	if (skx_fault_breaks(SKX_CONTRACT_DOCS_RANGE))
+		list[n - 1] = docs->end;
+}
+
 int
 skx_query_docs_next(SkxDocs *docs, uint32 *list)
 {
@@ -273,7 +286,10 @@ skx_query_docs_next(SkxDocs *docs, uint32 *list)
 	if (docs->use == SKX_DOCS_SOME)
 		docs->want = Min(docs->want * SKX_DOCS_GROWTH, SKX_DOCS_MOST);
 	if (n > 0)
+	{
+		skx_docs_break(docs, list, n);
 		docs->low = list[n - 1] + 1;
+	}
 	MemoryContextSwitchTo(old);
 	return n;
 }
