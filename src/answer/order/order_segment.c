@@ -14,6 +14,7 @@
 #include "answer/order/order_internal.h"
 #include "lib/binaryheap.h"
 #include "miscadmin.h"
+#include "support/fault/fault.h"
 #include "utils/memutils.h"
 
 /* Largest number of ranges of documents that are visited together. */
@@ -214,10 +215,31 @@ skx_order_add_documents(SkxOrdered *o, SkxOrderedSegment *s, int n)
 	o->work.documents += n;
 }
 
+/*
+ * Checks the keys of the first n documents of o->docs against those that the
+ * range was said to have.
+ */
+static void
+skx_order_check_keys(const SkxOrdered *o, const SkxKeyNode *stretch, int n)
+{
+#ifdef USE_ASSERT_CHECKING
+	uint64		most = stretch->most;
+	int			i;
+
+	if (skx_fault_breaks(SKX_CONTRACT_KEY_BOUND))
+		most = stretch->least;
+	for (i = 0; i < n; i++)
+		Assert(o->keys[i].is_null ||
+			   (o->keys[i].value >= stretch->least &&
+				o->keys[i].value <= most));
+#endif
+}
+
 static void
 skx_order_visit(SkxOrdered *o, SkxOrderedSegment *s,
 				const SkxKeyNode *stretch)
 {
+	uint32		next = stretch->first;
 	int			n;
 
 	if (!skx_order_node_competes(o, s, stretch))
@@ -225,7 +247,12 @@ skx_order_visit(SkxOrdered *o, SkxOrderedSegment *s,
 	o->work.leaves++;
 	skx_query_docs_range(s->matches, stretch->first, stretch->end);
 	while ((n = skx_query_docs_next(s->matches, o->docs)) > 0)
+	{
+		skx_query_docs_check(o->docs, n, next, stretch->end);
+		next = o->docs[n - 1] + 1;
 		skx_order_add_documents(o, s, n);
+		skx_order_check_keys(o, stretch, n);
+	}
 }
 
 /*

@@ -262,6 +262,7 @@ void
 skx_topk_batch_parts(SkxTopkRun *run)
 {
 	uint8		norms[SKX_SUBBLOCK];
+	int32		sum;
 	int			at = 0;
 	int			i;
 
@@ -273,7 +274,9 @@ skx_topk_batch_parts(SkxTopkRun *run)
 							  Min(run->n - i, SKX_SUBBLOCK), norms);
 		while (run->placed[at] != run->docs[i])
 			at++;
-		run->sums[i] = skx_topk_batch_sum(run, at, norms[i % SKX_SUBBLOCK]);
+		sum = skx_topk_batch_sum(run, at, norms[i % SKX_SUBBLOCK]);
+		Assert(run->cold == NULL || sum <= run->sums[i]);
+		run->sums[i] = sum;
 	}
 	run->parts_last = false;
 }

@@ -7,6 +7,7 @@
 
 #include "answer/topk/topk_internal.h"
 #include "index/column/column_value.h"
+#include "support/fault/fault.h"
 #include "utils/memutils.h"
 
 static void
@@ -39,7 +40,7 @@ skx_topk_pending_keep(SkxTopk *topk, const SkxPendingDoc *doc)
 static int32
 skx_topk_pending_need(void *arg)
 {
-	const SkxTopk *topk = arg;
+	SkxTopk    *topk = arg;
 
 	return Max(skx_topk_hits_need(&topk->hits, SKX_TOPK_NO_SEGMENT), 1);
 }
@@ -57,6 +58,7 @@ skx_topk_pending_wants(SkxCollector *c, const SkxPendingDoc *doc)
 	if (skx_column_is_null(doc->value))
 		return false;
 	topk->pending_sum = skx_score_document(topk->scorer, doc->value, NULL);
+	Assert(topk->marks == NULL || topk->pending_sum <= doc->bound);
 	return topk->pending_sum >= skx_topk_pending_need(topk);
 }
 
@@ -79,6 +81,8 @@ skx_topk_pending_bounds(void *arg, int stripe, uint64 sequence, int n,
 	const SkxTopk *topk = arg;
 
 	skx_score_marked(topk->marks, stripe, sequence, n, norms, bounds);
+	if (skx_fault_breaks(SKX_CONTRACT_PENDING_BOUND))
+		bounds[0] = Min(bounds[0], 1);
 }
 
 /*

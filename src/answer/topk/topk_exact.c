@@ -12,6 +12,7 @@
 #include "postgres.h"
 
 #include "answer/topk/topk_internal.h"
+#include "support/fault/fault.h"
 
 /* Number of candidates whose positions are prefetched together. */
 #define SKX_EXACT_BATCH		64
@@ -40,6 +41,7 @@ typedef struct SkxTopkExact
 	uint64		reads;			/* state of skx_segment_cold() */
 	uint32		docs[SKX_EXACT_BATCH];
 	int32		sums[SKX_EXACT_BATCH];	/* without pairs */
+	int32		ceilings[SKX_EXACT_BATCH];	/* sums by ceilings */
 	float		inverses[SKX_EXACT_BATCH];
 } SkxTopkExact;
 
@@ -249,7 +251,7 @@ skx_exact_pairs_bound(SkxTopkRun *run, int i)
 			bound += skx_rank_pair_part(pair->weight, tf, tf,
 										exact->inverses[i]);
 	}
-	return bound;
+	return skx_fault_breaks(SKX_CONTRACT_PAIR_BOUND) ? Min(bound, 1) : bound;
 }
 
 /*
@@ -282,6 +284,8 @@ skx_exact_words(SkxTopkRun *run, const uint32 *docs, const int32 *sums, int n)
 		}
 		exact->docs[kept] = docs[i];
 		exact->sums[kept] = sum;
+		exact->ceilings[kept] =
+			skx_fault_breaks(SKX_CONTRACT_CEILING) ? 1 : sums[i];
 		kept += sum + skx_exact_pairs_bound(run, kept) >= run->need;
 	}
 	return kept;
@@ -382,6 +386,8 @@ skx_topk_exact_finish(SkxTopkRun *run)
 			{
 				run->topk->work.proximity++;
 				sum += skx_exact_pairs(run, i);
+				Assert(sum <= exact->sums[i] + most);
+				Assert(sum <= exact->ceilings[i]);
 			}
 			skx_topk_batch_hit(run, exact->docs[i], sum);
 		}

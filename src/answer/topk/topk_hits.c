@@ -12,6 +12,7 @@
 
 #include "answer/topk/topk_internal.h"
 #include "miscadmin.h"
+#include "support/fault/fault.h"
 
 ItemPointerData
 skx_topk_hit_tid(SkxTopk *topk, const SkxHit *hit)
@@ -40,12 +41,26 @@ skx_topk_hit_before(SkxTopk *topk, const SkxHit *a, const SkxHit *b)
 	return ItemPointerCompare(&x, &y) < 0;
 }
 
-int32
-skx_topk_hits_need(const SkxHits *hits, int segment)
+/* Checks that the threshold, the least sum of a hit, never falls. */
+static void
+skx_topk_hits_check(SkxHits *hits, int32 least)
 {
-	if (hits->n < hits->room)
-		return hits->least;
-	return hits->heap[0].sum + (hits->heap[0].segment == segment ? 1 : 0);
+#ifdef USE_ASSERT_CHECKING
+	if (skx_fault_breaks(SKX_CONTRACT_THRESHOLD))
+		least = 0;
+	Assert(least >= hits->told);
+	hits->told = least;
+#endif
+}
+
+int32
+skx_topk_hits_need(SkxHits *hits, int segment)
+{
+	bool		full = hits->n == hits->room;
+	int32		least = full ? hits->heap[0].sum : hits->least;
+
+	skx_topk_hits_check(hits, least);
+	return least + (full && hits->heap[0].segment == segment);
 }
 
 void

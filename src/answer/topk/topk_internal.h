@@ -52,6 +52,8 @@ typedef struct SkxHits
 	int			room;			/* capacity, at least `most` at first */
 	int			size;			/* allocated */
 	int32		least;
+	int32		told;			/* with assertions: least sum of a hit when the
+								 * threshold was asked for; 0: not yet */
 	SkxHit	   *heap;
 } SkxHits;
 
@@ -148,7 +150,7 @@ struct SkxTopk
  * hit.  Documents of the segment must have come in ascending order.
  * Otherwise segment is SKX_TOPK_NO_SEGMENT.
  */
-extern int32 skx_topk_hits_need(const SkxHits *hits, int segment);
+extern int32 skx_topk_hits_need(SkxHits *hits, int segment);
 
 /*
  * Raises hits->least, unless it is higher or the capacity is reached.  Drops

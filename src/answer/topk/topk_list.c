@@ -15,6 +15,20 @@ skx_topk_list_init(SkxTopkRun *run, SkxTopkList *l,
 	l->weight = scored == NULL ? 0 :
 		run->paired ? scored->ceiling : scored->weight;
 	l->labelled = labels != 0 || (scored != NULL && !run->scorer->flat);
+	l->max = scored == NULL ? 0 : PG_INT32_MAX; /* until it is known */
+	l->told_to = l->told_end = 0;
+}
+
+/*
+ * Checks a contribution to a document against the bounds that were told of
+ * it.
+ */
+static inline void
+skx_topk_list_check(const SkxTopkList *l, uint32 doc, int32 part)
+{
+	Assert(part <= l->max);
+	Assert(doc < l->told_from || doc >= l->told_to || part <= l->told);
+	Assert(l->cursor->end != l->told_end || part <= l->told_sub);
 }
 
 void
@@ -84,18 +98,20 @@ skx_topk_list_open(SkxTopkRun *run, const SkxTerm *term,
 				   const SkxScoreTerm *scored, uint8 labels)
 {
 	SkxTopkList *l = palloc0(sizeof(SkxTopkList));
+	int32		max;
 
 	l->cursor = skx_cursor_open(run->seg, term, SKX_CURSOR_PROBE);
 	skx_topk_list_init(run, l, scored, labels);
 	if (scored == NULL)
 		return l;
-	l->max = skx_cursor_weigh(l->cursor, l->weight, run->scorer->most,
-							  run->scorer->inverse);
-	if (l->max < 0)
+	max = skx_cursor_weigh(l->cursor, l->weight, run->scorer->most,
+						   run->scorer->inverse);
+	if (max < 0)
 	{
-		l->max = skx_topk_list_short_limit(run, l);
-		skx_cursor_limit(l->cursor, l->max);
+		max = skx_topk_list_short_limit(run, l);
+		skx_cursor_limit(l->cursor, max);
 	}
+	l->max = skx_fault_breaks(SKX_CONTRACT_MAX_BOUND) ? 1 : max;
 	return l;
 }
 
@@ -145,6 +161,8 @@ skx_topk_list_part_bound(SkxTopkRun *run, SkxTopkList *l, int i, float *tf,
 	norm = skx_cursor_bound_norm(c, i);
 	part = skx_rank_part(l->weight, *tf, run->scorer->inverse[norm]);
 	*bound = Min(part, skx_topk_list_sub_bound(l));
+	if (skx_fault_breaks(SKX_CONTRACT_PART_BOUND))
+		*bound = Min(*bound, 1);
 	return true;
 }
 
@@ -163,6 +181,7 @@ skx_topk_list_part(SkxTopkRun *run, SkxTopkList *l, int i, int32 *part)
 		return false;
 	norm = skx_segment_norm_in_place(run->seg, c->docs[i]);
 	*part = skx_rank_part(l->weight, tf, run->scorer->inverse[norm]);
+	skx_topk_list_check(l, c->docs[i], *part);
 	return true;
 }
 
@@ -242,6 +261,10 @@ skx_topk_list_compute(SkxTopkRun *run, const SkxTopkList *l,
 	for (i = 0; i < n; i++)
 		inverses[i] = inverse[norms[i]];
 	skx_rank_parts(l->weight, tfs, inverses, n, parts);
+#ifdef USE_ASSERT_CHECKING
+	for (i = 0; i < n; i++)
+		skx_topk_list_check(l, docs[i], parts[i]);
+#endif
 }
 
 /*

@@ -6,6 +6,7 @@
 #define SKX_TOPK_LIST_H
 
 #include "answer/topk/topk.h"
+#include "support/fault/fault.h"
 
 /* One pass over one segment (topk_internal.h). */
 typedef struct SkxTopkRun SkxTopkRun;
@@ -59,6 +60,11 @@ typedef struct SkxTopkList
 	int32		floor;			/* contribution `competing` was computed for;
 								 * 0: not computed yet */
 	uint64		competing;		/* frequencies that can give `floor` */
+	uint32		told_from;		/* with assertions: documents [told_from, */
+	uint32		told_to;		/* told_to) were said to get `told` at most, */
+	int32		told;
+	uint32		told_end;		/* and those of the sub-block with this end */
+	int32		told_sub;		/* told_sub at most */
 } SkxTopkList;
 
 /*
@@ -89,7 +95,15 @@ extern void skx_topk_list_rewind(SkxTopkRun *run, SkxTopkList *l);
 static inline int32
 skx_topk_list_sub_bound(SkxTopkList *l)
 {
-	return l->term == NULL ? 0 : skx_cursor_bound_sub(l->cursor);
+	int32		bound = l->term == NULL ? 0 : skx_cursor_bound_sub(l->cursor);
+
+#ifdef USE_ASSERT_CHECKING
+	if (skx_fault_breaks(SKX_CONTRACT_SUB_BOUND))
+		bound = Min(bound, 1);
+	l->told_end = l->cursor->end;
+	l->told_sub = bound;
+#endif
+	return bound;
 }
 
 /*
@@ -99,7 +113,17 @@ skx_topk_list_sub_bound(SkxTopkList *l)
 static inline int32
 skx_topk_list_bound(SkxTopkList *l, uint32 from, uint32 to)
 {
-	return l->term == NULL ? 0 : skx_cursor_bound(l->cursor, from, to);
+	int32		bound = l->term == NULL ? 0 :
+		skx_cursor_bound(l->cursor, from, to);
+
+#ifdef USE_ASSERT_CHECKING
+	if (skx_fault_breaks(SKX_CONTRACT_LIST_BOUND))
+		bound = Min(bound, 1);
+	l->told_from = from;
+	l->told_to = to;
+	l->told = bound;
+#endif
+	return bound;
 }
 
 /*

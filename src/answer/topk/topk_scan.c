@@ -179,7 +179,7 @@ skx_topk_room(const SkxTopk *topk)
 static bool
 skx_topk_search(SkxTopk *topk, int32 least)
 {
-	topk->hits.n = 0;
+	topk->hits.n = topk->hits.told = 0;
 	topk->hits.most = topk->rows;
 	topk->hits.room = skx_topk_room(topk);
 	topk->hits.least = Max(least, 1);

@@ -296,7 +296,7 @@ skx_topk_share_gather(SkxTopk *topk)
 	uint32		n = pg_atomic_read_u32(&share->nhits);
 	uint32		i;
 
-	topk->hits.n = 0;
+	topk->hits.n = topk->hits.told = 0;
 	topk->hits.least = pg_atomic_read_u32(&share->least);
 	for (i = 0; i < n; i++)
 	{

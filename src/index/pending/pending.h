@@ -42,6 +42,8 @@ typedef struct SkxPendingDoc
 								 * the next document is read */
 	bool		dead;			/* flagged by VACUUM, or known to be dead; a
 								 * scan without `last` leaves it out */
+	int32		bound;			/* of its score, as SkxPendingBounds told; not
+								 * set without these */
 } SkxPendingDoc;
 
 /*

@@ -134,11 +134,11 @@ skx_pending_next_stripe(SkxPendingScan *scan)
 }
 
 /*
- * Goes to the image's next document whose bound is high enough.  Returns false
- * if there is none.
+ * Goes to the image's next document whose bound is high enough, and sets the
+ * bound.  Returns false if there is none.
  */
 static bool
-skx_pending_next_bound(SkxPendingScan *scan)
+skx_pending_next_bound(SkxPendingScan *scan, SkxPendingDoc *doc)
 {
 	const SkxPendingBounds *only = scan->only;
 	int32		need = only->need(only->arg);
@@ -156,7 +156,8 @@ skx_pending_next_bound(SkxPendingScan *scan)
 											   scan->bounds_first),
 					   scan->bounds);
 		}
-		if (scan->bounds[scan->image_next - scan->bounds_first] >= need)
+		doc->bound = scan->bounds[scan->image_next - scan->bounds_first];
+		if (doc->bound >= need)
 			return true;
 	}
 	return false;
@@ -181,7 +182,7 @@ skx_pending_next_image(SkxPendingScan *scan, SkxPendingDoc *doc)
 		scan->image_end = scan->image_next;
 		return false;
 	}
-	found = scan->only == NULL || skx_pending_next_bound(scan);
+	found = scan->only == NULL || skx_pending_next_bound(scan, doc);
 	if (found)
 		skx_pending_image_get(scan->image, scan->which, scan->image_next++,
 							  doc);
@@ -227,18 +228,21 @@ skx_pending_next_any(SkxPendingScan *scan, SkxDiskPendingDoc **record,
 	}
 }
 
-/* Returns true if the bound of a document of the list is high enough. */
+/*
+ * Sets the bound of a document of the list.  Returns true if it is high
+ * enough.
+ */
 static bool
-skx_pending_bound_does(SkxPendingScan *scan, const SkxPendingDoc *doc)
+skx_pending_bound_does(SkxPendingScan *scan, SkxPendingDoc *doc)
 {
 	const SkxPendingBounds *only = scan->only;
 	const uint8 shortest = 0;
-	int32		bound;
 
 	if (only == NULL)
 		return true;
-	only->find(only->arg, doc->stripe, doc->sequence, 1, &shortest, &bound);
-	return bound >= only->need(only->arg);
+	only->find(only->arg, doc->stripe, doc->sequence, 1, &shortest,
+			   &doc->bound);
+	return doc->bound >= only->need(only->arg);
 }
 
 bool
