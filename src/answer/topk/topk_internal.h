@@ -52,8 +52,8 @@ typedef struct SkxHits
 	int			room;			/* capacity, at least `most` at first */
 	int			size;			/* allocated */
 	int32		least;
-	int32		told;			/* with assertions: least sum of a hit when the
-								 * threshold was asked for; 0: not yet */
+	int32		told;			/* with assertions: least sum of a hit when
+								 * the threshold was asked for; 0: not yet */
 	SkxHit	   *heap;
 } SkxHits;
 
