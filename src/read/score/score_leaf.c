@@ -7,6 +7,7 @@
 #include "access/relation.h"
 #include "index/snapshot/snapshot.h"
 #include "read/score/score_internal.h"
+#include "utils/memutils.h"
 
 /*
  * Numbers the pending documents of the leaf that count: sets marks and nmarks.
@@ -53,12 +54,37 @@ skx_score_leaf_pending(const SkxScoreLeaf *leaf)
 	return false;
 }
 
+/*
+ * Adds the documents of the leaf's segments, and their lengths.  The memory of
+ * open segments is not left to the statistics, which may live long.
+ */
+static void
+skx_score_add_segments(SkxStats *stats, const SkxScoreLeaf *leaf, Relation rel)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "skipidx leaf",
+												  ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	SkxSource  *source = skx_snapshot_open(rel, leaf->view);
+	int			i;
+
+	skx_snapshot_next(source, SKX_SOURCE_ALL);
+	for (i = 0; i < source->nsegments; i++)
+	{
+		const SkxDiskSegment *header = &source->segments[i]->header;
+
+		stats->ndocs += header->ndocs - header->nnull;
+		stats->length += header->total_length;
+	}
+	skx_snapshot_close(source);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
 void
 skx_score_leaf_pin(SkxStats *stats, SkxScoreLeaf *leaf, Relation rel)
 {
 	SkxPendingTotals totals;
-	SkxSource  *source;
-	int			i;
 
 	leaf->oid = RelationGetRelid(rel);
 	leaf->locator = SKX_REL_LOCATOR(rel);
@@ -69,16 +95,7 @@ skx_score_leaf_pin(SkxStats *stats, SkxScoreLeaf *leaf, Relation rel)
 	skx_score_marks_leaf(leaf);
 	stats->ndocs += totals.ndocs - totals.nnull;
 	stats->length += totals.total_length;
-	source = skx_snapshot_open(rel, leaf->view);
-	skx_snapshot_next(source, SKX_SOURCE_ALL);
-	for (i = 0; i < source->nsegments; i++)
-	{
-		const SkxDiskSegment *header = &source->segments[i]->header;
-
-		stats->ndocs += header->ndocs - header->nnull;
-		stats->length += header->total_length;
-	}
-	skx_snapshot_close(source);
+	skx_score_add_segments(stats, leaf, rel);
 }
 
 bool
