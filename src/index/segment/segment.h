@@ -16,10 +16,12 @@
 #include "storage/bufmgr.h"
 #include "storage/itemptr.h"
 #include "support/compat/compat.h"
+#include "support/sessioncache/sessioncache.h"
 
-/* What a backend keeps of a segment from one use to the next. */
+/* What a session keeps of a segment from one use to the next. */
 typedef struct SkxSegmentKept
 {
+	SkxSessionEntry entry;
 	uint32	   *tid_directory;	/* first group of each data page, or NULL */
 	uint64		reads;			/* skx_segment_reads after the last search, if
 								 * it was warm, else PG_UINT64_MAX */
@@ -112,8 +114,8 @@ extern bool skx_segment_warm(const SkxSegment *seg);
  * before they are opened.  Leaves out headers that the backend keeps.  Does
  * nothing if n is 1.
  */
-extern void skx_segment_ask_headers(SkxBlkFile *file, const SkxView *view,
-									int first, int n);
+extern void skx_segment_ask_headers(SkxBlkFile *file, Relation rel,
+									const SkxView *view, int first, int n);
 
 /* Unpins all pages that the readers below hold. */
 extern void skx_segment_relax(SkxSegment *seg);

@@ -3,7 +3,7 @@
  *	  Reads the TIDs and norms of documents.
  *
  * TIDs are packed in groups whose widths vary, so a directory has the first
- * group of each page.  A backend reads it once and keeps it: 4 bytes for some
+ * group of each page.  A session reads it once and keeps it: 4 bytes for some
  * 4,000 documents.  Within a page, the address of a TID is computed.
  */
 #include "postgres.h"
@@ -18,6 +18,19 @@
 /* Pages that are prefetched before the first of them is pinned. */
 #define SKX_BRING_PLANNED	1024
 
+/* Keeps a copy of the directory, of `size` bytes, in the session. */
+static void
+skx_segment_keep_directory(SkxSegment *seg, const uint32 *directory, Size size)
+{
+	SkxSessionEntry *entry = &seg->kept->entry;
+	uint32	   *kept = MemoryContextAllocHuge(skx_sessioncache_context(), size);
+
+	memcpy(kept, directory, size);
+	(void) skx_sessioncache_room(entry->kind, entry, size, 0);
+	skx_sessioncache_resize(entry, entry->bytes + size);
+	seg->kept->tid_directory = kept;
+}
+
 /* Reads the directory of TIDs into seg->kept. */
 static void
 skx_segment_tid_directory(SkxSegment *seg)
@@ -25,7 +38,6 @@ skx_segment_tid_directory(SkxSegment *seg)
 	uint32		n = seg->header.tid_pages;
 	uint32		npages = seg->planes[SKX_SEGMENT_TIDS].npages;
 	uint32	   *directory;
-	uint32	   *kept;
 	SkxBlkRef	ref = {0};
 	uint32		i;
 
@@ -43,10 +55,8 @@ skx_segment_tid_directory(SkxSegment *seg)
 			   sizeof(uint32) * Min(n - i, SKX_TID_DIRECTORY));
 	}
 	skx_blkio_unpin(seg->file, &ref);
-	kept = MemoryContextAllocHuge(TopMemoryContext, sizeof(uint32) * (Size) n);
-	memcpy(kept, directory, sizeof(uint32) * (Size) n);
+	skx_segment_keep_directory(seg, directory, sizeof(uint32) * (Size) n);
 	pfree(directory);
-	seg->kept->tid_directory = kept;
 }
 
 /* Returns the data page of a group.  Tries `page`, which is a guess, first. */

@@ -2,8 +2,8 @@
  * segment_open.c
  *	  Opens a segment: reads its header and lays out its planes.
  *
- * The header of a segment is immutable, so that a backend reads it once and
- * keeps it.
+ * The header of a segment is immutable, so a session reads it once and keeps
+ * it (sessioncache.h).
  */
 #include "postgres.h"
 
@@ -12,42 +12,42 @@
 #include "index/segment/segment_maint.h"
 
 /*
- * Header and layout of a segment, which a backend keeps from one use to the
- * next, since a layout may have many runs.
+ * Header and layout of a segment, which a session keeps, since a layout may
+ * have many runs.
  */
 typedef struct SkxKept
 {
-	uint64		incarnation;
+	SkxSegmentKept readers;
 	uint64		salt;
-	uint32		segment;
-	int			users;			/* open segments that have the runs */
-	uint64		used;			/* clock at the last use */
-	Size		bytes;			/* allocated size of the struct and its runs */
 	SkxDiskSegment header;
 	SkxBlkPlane planes[SKX_SEGMENT_NPLANES];
 	SkxBlkRun  *runs;			/* in the same allocation */
-	SkxSegmentKept readers;
-	struct SkxKept *next;
 } SkxKept;
 
-#define SKX_KEPT_MAX		64
-#define SKX_KEPT_BYTES		((Size) 1024 * 1024)	/* without TID directories */
+static void
+skx_segment_forget(SkxSessionEntry *entry)
+{
+	SkxKept    *kept = (SkxKept *) entry;
 
-static SkxKept *skx_segment_kept = NULL;
-static int	skx_segment_nkept = 0;
-static Size skx_segment_kept_bytes = 0;
-static uint64 skx_segment_kept_clock = 0;
+	if (kept->readers.tid_directory != NULL)
+		pfree(kept->readers.tid_directory);
+	pfree(kept);
+}
+
+static SkxSessionKind skx_segment_kind = {
+	.most_entries = 64,
+	.most_bytes = 2 * 1024 * 1024,
+	.forget = skx_segment_forget
+};
 
 static SkxKept *
-skx_segment_find_kept(uint64 incarnation, const SkxDiskSegmentRef *ref)
+skx_segment_find_kept(Relation rel, uint64 incarnation,
+					  const SkxDiskSegmentRef *ref)
 {
-	SkxKept    *kept = skx_segment_kept;
+	SkxSessionKey key = skx_sessioncache_key(rel, incarnation, ref->segment);
+	SkxKept    *kept = skx_sessioncache_find(&skx_segment_kind, &key);
 
-	while (kept != NULL &&
-		   (kept->salt != ref->salt || kept->segment != ref->segment ||
-			kept->incarnation != incarnation))
-		kept = kept->next;
-	return kept;
+	return kept != NULL && kept->salt == ref->salt ? kept : NULL;
 }
 
 static bool
@@ -93,8 +93,8 @@ skx_segment_header_plane(const SkxDiskSegmentRef *ref, SkxBlkPlane *plane,
 
 /* The planes are not freed, since pages may be in flight. */
 void
-skx_segment_ask_headers(SkxBlkFile *file, const SkxView *view, int first,
-						int n)
+skx_segment_ask_headers(SkxBlkFile *file, Relation rel, const SkxView *view,
+						int first, int n)
 {
 	SkxBlkPlane *planes;
 	SkxBlkRun  *runs;
@@ -108,7 +108,7 @@ skx_segment_ask_headers(SkxBlkFile *file, const SkxView *view, int first,
 	{
 		uint32		page = 0;
 
-		if (skx_segment_find_kept(view->meta.incarnation,
+		if (skx_segment_find_kept(rel, view->meta.incarnation,
 								  &view->segments[first + i]) != NULL)
 			continue;
 		skx_segment_header_plane(&view->segments[first + i], &planes[i],
@@ -197,6 +197,23 @@ skx_segment_layout(SkxSegment *seg, int which)
 	return covered >= plane->npages;
 }
 
+/* Sets seg->runs to the runs of a header, palloc'd. */
+static void
+skx_segment_runs(SkxSegment *seg, const SkxDiskRun *disk)
+{
+	int			i;
+
+	seg->runs = palloc_extended(sizeof(SkxBlkRun) *
+								((Size) seg->header.nruns + 1),
+								MCXT_ALLOC_HUGE);
+	for (i = 0; i < seg->header.nruns; i++)
+	{
+		seg->runs[i].first = disk[i].first;
+		seg->runs[i].npages = disk[i].npages;
+		seg->runs[i].block = disk[i].block;
+	}
+}
+
 /* Raises an error if the header is not that of the segment *ref. */
 static void
 skx_segment_check_header(const SkxSegment *seg, const SkxDiskSegmentRef *ref,
@@ -217,109 +234,47 @@ skx_segment_check_header(const SkxSegment *seg, const SkxDiskSegmentRef *ref,
 }
 
 /*
- * Returns the link to the least recently used segment among those that are
- * kept and not open; NULL if there is none.
+ * Reads the header of a segment and lays out its planes.  The session keeps
+ * both.
  */
-static SkxKept **
-skx_segment_kept_oldest(void)
-{
-	SkxKept   **oldest = NULL;
-	SkxKept   **link;
-
-	for (link = &skx_segment_kept; *link != NULL; link = &(*link)->next)
-		if ((*link)->users == 0 &&
-			(oldest == NULL || (*link)->used < (*oldest)->used))
-			oldest = link;
-	return oldest;
-}
-
-static void
-skx_segment_kept_forget(SkxKept **link)
-{
-	SkxKept    *kept = *link;
-
-	*link = kept->next;
-	skx_segment_nkept--;
-	skx_segment_kept_bytes -= kept->bytes;
-	if (kept->readers.tid_directory != NULL)
-		pfree(kept->readers.tid_directory);
-	pfree(kept);
-}
-
-/*
- * Frees kept segments that are not open until one more of `size` bytes is
- * within the limits, or none is left to free.
- */
-static void
-skx_segment_kept_trim(Size size)
-{
-	SkxKept   **oldest;
-
-	while ((skx_segment_nkept >= SKX_KEPT_MAX ||
-			skx_segment_kept_bytes + size > SKX_KEPT_BYTES) &&
-		   (oldest = skx_segment_kept_oldest()) != NULL)
-		skx_segment_kept_forget(oldest);
-}
-
-/* Reads the header of a segment, lays out its planes, and keeps both. */
 static SkxKept *
 skx_segment_keep(SkxBlkFile *file, SkxSegment *seg, uint32 block_size,
 				 const SkxDiskSegmentRef *ref)
 {
+	SkxSessionKey key = skx_sessioncache_key(seg->rel, seg->incarnation,
+											 ref->segment);
 	char	   *bytes = skx_segment_read_header(file, ref);
-	const SkxDiskRun *disk_runs;
 	SkxKept    *kept;
 	Size		size;
 	int			i;
 
 	memcpy(&seg->header, bytes, sizeof(SkxDiskSegment));
 	skx_segment_check_header(seg, ref, block_size);
+	skx_segment_runs(seg, (const SkxDiskRun *)
+					 (bytes + sizeof(SkxDiskSegment)));
+	pfree(bytes);
+	for (i = 0; i < SKX_SEGMENT_NPLANES; i++)
+		if (!skx_segment_layout(seg, i))
+			skx_damage_report(seg->rel, ref->header,
+							  "segment planes do not cover their pages");
 	size = MAXALIGN(sizeof(SkxKept)) +
 		sizeof(SkxBlkRun) * (seg->header.nruns + 1);
-	skx_segment_kept_trim(size);
-	kept = MemoryContextAllocHuge(TopMemoryContext, size);
-	kept->bytes = size;
-	kept->incarnation = seg->incarnation;
+	kept = MemoryContextAllocHuge(skx_sessioncache_context(), size);
+	memset(kept, 0, sizeof(SkxKept));
 	kept->salt = ref->salt;
-	kept->segment = ref->segment;
-	kept->users = 0;
-	kept->readers.tid_directory = NULL;
 	kept->readers.reads = PG_UINT64_MAX;
-	kept->readers.norms_refused = 0;
 	kept->header = seg->header;
 	kept->runs = (SkxBlkRun *) ((char *) kept + MAXALIGN(sizeof(SkxKept)));
-	disk_runs = (const SkxDiskRun *) (bytes + sizeof(SkxDiskSegment));
-	for (i = 0; i < seg->header.nruns; i++)
-	{
-		kept->runs[i].first = disk_runs[i].first;
-		kept->runs[i].npages = disk_runs[i].npages;
-		kept->runs[i].block = disk_runs[i].block;
-	}
-	pfree(bytes);
-	seg->runs = kept->runs;
+	memcpy(kept->runs, seg->runs, sizeof(SkxBlkRun) * seg->header.nruns);
 	for (i = 0; i < SKX_SEGMENT_NPLANES; i++)
 	{
-		if (skx_segment_layout(seg, i))
-			continue;
-		pfree(kept);
-		skx_damage_report(seg->rel, ref->header,
-						  "segment planes do not cover their pages");
+		kept->planes[i] = seg->planes[i];
+		kept->planes[i].runs = kept->runs +
+			seg->header.planes[i].first_run;
 	}
-	memcpy(kept->planes, seg->planes, sizeof(kept->planes));
-	kept->next = skx_segment_kept;
-	skx_segment_kept = kept;
-	skx_segment_nkept++;
-	skx_segment_kept_bytes += size;
+	pfree(seg->runs);
+	skx_sessioncache_put(&skx_segment_kind, &key, &kept->readers.entry, size);
 	return kept;
-}
-
-/* Runs when the memory context of an open segment is reset, also on error. */
-static void
-skx_segment_kept_release(void *arg)
-{
-	SkxKept    *kept = arg;
-
-	kept->users--;
 }
 
 /*
@@ -329,13 +284,7 @@ skx_segment_kept_release(void *arg)
 static void
 skx_segment_use(SkxSegment *seg, SkxKept *kept)
 {
-	MemoryContextCallback *callback = palloc(sizeof(MemoryContextCallback));
-
-	callback->func = skx_segment_kept_release;
-	callback->arg = kept;
-	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
-	kept->users++;
-	kept->used = ++skx_segment_kept_clock;
+	skx_sessioncache_hold(&kept->readers.entry);
 	seg->kept = &kept->readers;
 	seg->tid_reads = kept->readers.reads;
 	seg->header = kept->header;
@@ -348,7 +297,7 @@ skx_segment_open_ref(SkxBlkFile *file, Relation rel, uint64 incarnation,
 					 uint32 block_size, const SkxDiskSegmentRef *ref)
 {
 	SkxSegment *seg = palloc0(sizeof(SkxSegment));
-	SkxKept    *kept = skx_segment_find_kept(incarnation, ref);
+	SkxKept    *kept = skx_segment_find_kept(rel, incarnation, ref);
 
 	seg->rel = rel;
 	seg->file = file;

@@ -58,7 +58,8 @@ skx_snapshot_next(SkxSource *source, int most)
 
 	skx_snapshot_close_segments(source);
 	if (n > 0)
-		skx_segment_ask_headers(source->file, source->view, source->next, n);
+		skx_segment_ask_headers(source->file, source->rel, source->view,
+								source->next, n);
 	while (source->nsegments < n)
 		source->segments[source->nsegments++] =
 			skx_segment_open(source->file, source->rel, source->view,
