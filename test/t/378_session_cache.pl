@@ -265,6 +265,23 @@ learn($d);
 cmp_ok(kept($d), '<', $hundred / 4, 'many indexes: gone');
 $d->close;
 
+# Words of very many queries, in segments that each have a few hundred.
+$s->value("TRUNCATE docs; CALL fill('docs', 12, 1200)");
+$d = skx_session($node, 'postgres');
+my @kept;
+
+for my $round (0 .. 11)
+{
+	$d->value("SELECT count(*) FROM generate_series(1, 400) q, LATERAL (SELECT FROM skipidx_search('docs_v',"
+		  . " format('w%s | %s | %s', q % 19, md5((q + 400 * $round)::text), md5((-q - 400 * $round)::text))::tsquery, 3)) l");
+	push @kept, kept($d);
+}
+cmp_ok($kept[5], '>', 1_000_000, "many words: @kept");
+cmp_ok($kept[11], '<', 5_000_000, 'many words: bounded');
+cmp_ok($kept[11], '<', $kept[5] * 1.3, 'many words: no more than of some');
+same('many words', 'docs', $d);
+$d->close;
+
 # ---- an error in the middle ----
 
 $s->value("TRUNCATE docs; CALL fill('docs', 11)");

@@ -170,8 +170,8 @@ skx_topk_segments(SkxCollector *c, SkxSegment *const *segments, int n,
 		topk->ndocs += s->seg->header.ndocs;
 	}
 	if (!skx_topk_known_terms(topk))
-		skx_segment_find_all(segments, n, topk->lexemes, topk->nlexemes,
-							 terms);
+		skx_segment_find_known(segments, n, topk->lexemes, topk->nlexemes,
+							   terms);
 	for (i = 0; i < topk->scorer->nterms; i++)
 		topk->postings += (double) topk->scorer->terms[i].df;
 	topk->postings /= Max(topk->ndocs, 1);

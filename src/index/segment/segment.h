@@ -18,11 +18,15 @@
 #include "support/compat/compat.h"
 #include "support/sessioncache/sessioncache.h"
 
+typedef struct SkxKnownTerms SkxKnownTerms;
+
 /* What a session keeps of a segment from one use to the next. */
 typedef struct SkxSegmentKept
 {
 	SkxSessionEntry entry;
 	uint32	   *tid_directory;	/* first group of each data page, or NULL */
+	SkxKnownTerms *terms;		/* looked up by skx_segment_find_known(), or
+								 * NULL */
 	uint64		reads;			/* skx_segment_reads after the last search, if
 								 * it was warm, else PG_UINT64_MAX */
 	uint32		norms_refused;	/* batches whose norms were not cached, since
@@ -183,6 +187,14 @@ extern bool skx_segment_find(SkxSegment *seg, const char *lexeme, int len,
 extern void skx_segment_find_all(SkxSegment *const *segs, int nsegs,
 								 const SkxLexeme *lexemes, int n,
 								 SkxTerm **terms);
+
+/*
+ * segment_terms.c : does the same as skx_segment_find_all(), but does not look
+ * lexemes up again in a segment if the session has looked up all n of them.
+ */
+extern void skx_segment_find_known(SkxSegment *const *segs, int nsegs,
+								   const SkxLexeme *lexemes, int n,
+								   SkxTerm **terms);
 
 /* segment_dict_visit.c : visits ranges of terms */
 

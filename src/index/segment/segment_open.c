@@ -31,12 +31,14 @@ skx_segment_forget(SkxSessionEntry *entry)
 
 	if (kept->readers.tid_directory != NULL)
 		pfree(kept->readers.tid_directory);
+	if (kept->readers.terms != NULL)
+		pfree(kept->readers.terms);
 	pfree(kept);
 }
 
 static SkxSessionKind skx_segment_kind = {
 	.most_entries = 64,
-	.most_bytes = 2 * 1024 * 1024,
+	.most_bytes = 3 * 1024 * 1024,
 	.forget = skx_segment_forget
 };
 

@@ -196,31 +196,6 @@ extern uint64 skx_score_stats_epoch(void);
 extern bool skx_score_stats_current(const SkxStats *stats, uint64 epoch,
 									Snapshot snapshot);
 
-/*
- * score_terms.c : entries of lexemes that this session has looked up in
- * segments
- */
-
-/* Most lexemes of one look-up whose entries are kept. */
-#define SKX_SCORE_TERMS_QUERY	64
-
-/*
- * Sets terms[i] to the entry of lexemes[i] in a segment of the leaf's view,
- * given by its number, if the entries of all n lexemes are known.  Returns
- * false if not; the caller then looks all of them up.
- */
-extern bool skx_score_terms_known(const SkxScoreLeaf *leaf, int segment,
-								  const SkxLexeme *lexemes, int n,
-								  SkxTerm *terms);
-
-/*
- * Keeps the entries of n lexemes in a segment of the leaf's view.  Does
- * nothing if n is above SKX_SCORE_TERMS_QUERY.
- */
-extern void skx_score_terms_keep(const SkxScoreLeaf *leaf, int segment,
-								 const SkxLexeme *lexemes, int n,
-								 const SkxTerm *terms);
-
 /* score_words.c : the table of words */
 
 /*

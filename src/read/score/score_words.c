@@ -133,36 +133,6 @@ skx_score_add_term(const SkxTerm *term, const char *lexeme, int len, void *arg)
 }
 
 /*
- * Looks n lexemes up in the segments whose entries the session does not know.
- */
-static void
-skx_score_find_terms(const SkxScoreLeaf *leaf, SkxSegment **segs, int nsegs,
-					 const SkxLexeme *lexemes, int n, SkxTerm **terms)
-{
-	SkxSegment **asked = palloc(sizeof(SkxSegment *) * nsegs);
-	SkxTerm   **found = palloc(sizeof(SkxTerm *) * nsegs);
-	int		   *which = palloc(sizeof(int) * nsegs);
-	int			nasked = 0;
-	int			i;
-
-	for (i = 0; i < nsegs; i++)
-	{
-		if (skx_score_terms_known(leaf, i, lexemes, n, terms[i]))
-			continue;
-		asked[nasked] = segs[i];
-		found[nasked] = terms[i];
-		which[nasked++] = i;
-	}
-	if (nasked > 0)
-		skx_segment_find_all(asked, nasked, lexemes, n, found);
-	for (i = 0; i < nasked; i++)
-		skx_score_terms_keep(leaf, which[i], lexemes, n, found[i]);
-	pfree(asked);
-	pfree(found);
-	pfree(which);
-}
-
-/*
  * Looks n words from `from` on up in all segments.  None of them is a prefix.
  */
 static void
@@ -181,7 +151,7 @@ skx_score_find_some(SkxStats *stats, SkxScoreSearch *search, int from, int n,
 	}
 	for (i = 0; i < nsegs; i++)
 		terms[i] = palloc(sizeof(SkxTerm) * n);
-	skx_score_find_terms(search->leaf, segs, nsegs, lexemes, n, terms);
+	skx_segment_find_known(segs, nsegs, lexemes, n, terms);
 	for (k = 0; k < n; k++)
 	{
 		SkxScoreWord *word = &search->words[from + k];
