@@ -4,31 +4,85 @@
  *
  * Queries read the list again and again, and checking a document takes longer
  * than looking for lexemes in it.  So a session remembers a CRC of each page
- * that it has checked, of up to SKX_SOUND_PAGES pages.  A page with the same
- * bytes, even if it was read from disk anew, is not checked again.  A page
- * that an insert or damage has changed has another CRC.
+ * that it has checked, of up to SKX_SOUND_PAGES pages of an index.  A page with
+ * the same bytes, even if it was read from disk anew, is not checked again.  A
+ * page that an insert or damage has changed has another CRC.
  */
 #include "postgres.h"
 
 #include "index/document/document.h"
 #include "index/pending/pending_internal.h"
 #include "port/pg_crc32c.h"
+#include "support/sessioncache/sessioncache.h"
 #include "utils/memutils.h"
 
 /*
- * Pages that are remembered: those of a list of 16 MB.  The table takes 32 kB
- * in a session that reads pending documents.
+ * Pages of an index that are remembered: those of a list of 16 MB.  The table
+ * takes 16 kB then, and a few hundred bytes at first.
  */
 #define SKX_SOUND_PAGES		2048
+#define SKX_SOUND_FIRST		64
 
 typedef struct SkxSoundPage
 {
-	uint64		incarnation;	/* 0: the entry is not used */
-	BlockNumber block;
+	BlockNumber block;			/* InvalidBlockNumber: none */
 	pg_crc32c	crc;
 } SkxSoundPage;
 
-static SkxSoundPage *skx_sound_pages = NULL;
+typedef struct SkxSoundPages
+{
+	SkxSessionEntry entry;
+	uint32		n;
+	SkxSoundPage pages[FLEXIBLE_ARRAY_MEMBER];	/* that of a block is at its
+												 * number modulo n */
+} SkxSoundPages;
+
+static void
+skx_sound_forget(SkxSessionEntry *entry)
+{
+	pfree(entry);
+}
+
+static SkxSessionKind skx_sound_kind = {
+	.most_entries = 64,
+	.most_bytes = 128 * 1024,
+	.forget = skx_sound_forget
+};
+
+static SkxSoundPage *
+skx_sound_page(SkxSoundPages *sound, BlockNumber block)
+{
+	return &sound->pages[block % sound->n];
+}
+
+/*
+ * Returns what is remembered of the walk's index, in a table of n pages with
+ * what `old`, if any, has.
+ */
+static SkxSoundPages *
+skx_sound_make(const SkxPendingWalk *walk, SkxSoundPages *old, uint32 n)
+{
+	SkxSessionKey key = skx_sessioncache_key(walk->rel,
+											 walk->meta.incarnation, 0);
+	Size		size = offsetof(SkxSoundPages, pages) +
+		sizeof(SkxSoundPage) * n;
+	SkxSoundPages *sound = MemoryContextAlloc(skx_sessioncache_context(),
+											  size);
+	uint32		i;
+
+	sound->n = n;
+	for (i = 0; i < n; i++)
+		sound->pages[i].block = InvalidBlockNumber;
+	for (i = 0; old != NULL && i < old->n; i++)
+	{
+		if (old->pages[i].block != InvalidBlockNumber)
+			*skx_sound_page(sound, old->pages[i].block) = old->pages[i];
+	}
+	if (old != NULL)
+		skx_sessioncache_drop(&old->entry);
+	skx_sessioncache_put(&skx_sound_kind, &key, &sound->entry, size);
+	return sound;
+}
 
 /*
  * Returns the CRC of everything that appends have written to the page, with
@@ -78,24 +132,35 @@ skx_sound_documents(const SkxPendingWalk *walk)
 bool
 skx_pending_sound(const SkxPendingWalk *walk)
 {
+	SkxSessionKey key = skx_sessioncache_key(walk->rel,
+											 walk->meta.incarnation, 0);
 	uint32		lower = ((const PageHeaderData *) walk->page.data)->pd_lower;
+	SkxSoundPages *sound;
 	SkxSoundPage *known;
 	pg_crc32c	crc;
 
 	if (lower < SKX_PAGE_START + sizeof(SkxDiskPendingPage) || lower > BLCKSZ)
 		return false;
-	if (skx_sound_pages == NULL)
-		skx_sound_pages = MemoryContextAllocZero(TopMemoryContext,
-												 SKX_SOUND_PAGES *
-												 sizeof(SkxSoundPage));
 	crc = skx_sound_crc(walk->page.data);
-	known = &skx_sound_pages[walk->block % SKX_SOUND_PAGES];
-	if (known->incarnation == walk->meta.incarnation &&
-		known->block == walk->block && known->crc == crc)
-		return true;
+	sound = skx_sessioncache_find(&skx_sound_kind, &key);
+	if (sound != NULL)
+	{
+		known = skx_sound_page(sound, walk->block);
+		if (known->block == walk->block && known->crc == crc)
+			return true;
+	}
 	if (!skx_sound_documents(walk))
 		return false;
-	known->incarnation = walk->meta.incarnation;
+	if (sound == NULL)
+		sound = skx_sound_make(walk, NULL,
+							   Min(SKX_SOUND_FIRST, SKX_SOUND_PAGES));
+	known = skx_sound_page(sound, walk->block);
+	if (known->block != InvalidBlockNumber && known->block != walk->block &&
+		sound->n < SKX_SOUND_PAGES)
+	{
+		sound = skx_sound_make(walk, sound, sound->n * 2);
+		known = skx_sound_page(sound, walk->block);
+	}
 	known->block = walk->block;
 	known->crc = crc;
 	return true;
