@@ -284,7 +284,7 @@ $d->close;
 
 # ---- an error in the middle ----
 
-$s->value("TRUNCATE docs; CALL fill('docs', 11)");
+$s->value("TRUNCATE docs; CALL fill('docs', 11, 360)");
 $_->close for $k, $s;
 $node->restart;
 $d = skx_session($node, 'postgres');

@@ -29,9 +29,8 @@
 #include "common/hashfn.h"
 #include "format/rank/rank.h"
 #include "index/pending/pending_internal.h"
-#include "lib/ilist.h"
 #include "miscadmin.h"
-#include "support/compat/compat.h"
+#include "support/sessioncache/sessioncache.h"
 #include "utils/memutils.h"
 
 /*
@@ -39,6 +38,9 @@
  * the table of their lexemes.
  */
 #define SKX_IMAGE_MEMORY	(4 * 1024 * 1024)
+
+/* A part of it that documents leave to images without any. */
+#define SKX_IMAGE_SPARE		(SKX_IMAGE_MEMORY / 16)
 
 /* Number of times that documents are gone through before they are copied. */
 #define SKX_IMAGE_READINGS	4
@@ -48,9 +50,6 @@
 
 /* An image may be dropped for another after so many uses of other images. */
 #define SKX_IMAGE_UNUSED	64
-
-/* Most images of a session, including empty ones that count readings. */
-#define SKX_IMAGES			64
 
 typedef struct SkxImageDoc
 {
@@ -129,10 +128,8 @@ skx_image_equal(SkxLexeme a, SkxLexeme b)
 
 struct SkxPendingImage
 {
-	dlist_node	node;			/* in skx_images */
-	SkxLocator	locator;
-	uint64		incarnation;
-	uint64		used;			/* skx_image_clock at the last use */
+	SkxSessionEntry entry;
+	Size		own_bytes;		/* of this struct */
 	MemoryContext context;		/* of documents and lexemes; NULL: none */
 	MemoryContext values;
 	uint32		ndocs;
@@ -143,14 +140,11 @@ struct SkxPendingImage
 	SkxImageStripe stripes[FLEXIBLE_ARRAY_MEMBER];
 };
 
-static dlist_head skx_images = DLIST_STATIC_INIT(skx_images);
-static int	skx_nimages;
-static uint64 skx_image_clock;
 uint64		skx_pending_image_changes;
 
 /* Drops all documents of the image. */
 static void
-skx_image_reset(SkxPendingImage *image)
+skx_image_clear(SkxPendingImage *image)
 {
 	if (image->context != NULL)
 		MemoryContextDelete(image->context);
@@ -161,66 +155,41 @@ skx_image_reset(SkxPendingImage *image)
 }
 
 static void
-skx_image_drop(SkxPendingImage *image)
+skx_image_reset(SkxPendingImage *image)
 {
-	skx_image_reset(image);
-	dlist_delete(&image->node);
-	skx_nimages--;
+	skx_image_clear(image);
+	skx_sessioncache_resize(&image->entry, image->own_bytes);
+}
+
+static void
+skx_image_forget(SkxSessionEntry *entry)
+{
+	SkxPendingImage *image = (SkxPendingImage *) entry;
+
+	skx_image_clear(image);
 	pfree(image);
 }
 
-/* Returns the least recently used image besides `spared`, or NULL. */
-static SkxPendingImage *
-skx_image_oldest(const SkxPendingImage *spared)
-{
-	SkxPendingImage *oldest = NULL;
-	dlist_iter	iter;
-
-	dlist_foreach(iter, &skx_images)
-	{
-		SkxPendingImage *image = dlist_container(SkxPendingImage, node,
-												 iter.cur);
-
-		if (image != spared && (oldest == NULL || image->used < oldest->used))
-			oldest = image;
-	}
-	return oldest;
-}
+/* Images without documents count how often these were read. */
+static SkxSessionKind skx_image_kind = {
+	.most_entries = 64,
+	.most_bytes = SKX_IMAGE_MEMORY,
+	.forget = skx_image_forget
+};
 
 static SkxPendingImage *
-skx_image_make(SkxLocator locator, const SkxView *view)
+skx_image_make(const SkxSessionKey *key, const SkxView *view)
 {
+	Size		size = offsetof(SkxPendingImage, stripes) +
+		sizeof(SkxImageStripe) * view->nstripes;
 	SkxPendingImage *image;
 
-	if (skx_nimages >= SKX_IMAGES)
-		skx_image_drop(skx_image_oldest(NULL));
-	image = MemoryContextAllocZero(TopMemoryContext,
-								   offsetof(SkxPendingImage, stripes) +
-								   sizeof(SkxImageStripe) * view->nstripes);
-	image->locator = locator;
-	image->incarnation = view->meta.incarnation;
+	image = MemoryContextAllocZero(skx_sessioncache_context(), size);
+	image->own_bytes = size;
 	image->nstripes = view->nstripes;
-	skx_image_reset(image);
-	dlist_push_head(&skx_images, &image->node);
-	skx_nimages++;
+	skx_sessioncache_put(&skx_image_kind, key, &image->entry, size);
+	skx_pending_image_changes++;
 	return image;
-}
-
-static SkxPendingImage *
-skx_image_find(SkxLocator locator, uint64 incarnation)
-{
-	dlist_iter	iter;
-
-	dlist_foreach(iter, &skx_images)
-	{
-		SkxPendingImage *image = dlist_container(SkxPendingImage, node,
-												 iter.cur);
-
-		if (image->incarnation == incarnation &&
-			SKX_LOCATOR_EQUALS(image->locator, locator))
-			return image;
-	}
-	return NULL;
 }
 
 /*
@@ -248,19 +217,18 @@ skx_image_is_old(const SkxPendingImage *image, const SkxView *view)
 SkxPendingImage *
 skx_pending_image(Relation rel, const SkxView *view)
 {
-	SkxPendingImage *image = skx_image_find(SKX_REL_LOCATOR(rel),
-											view->meta.incarnation);
+	SkxSessionKey key = skx_sessioncache_key(rel, view->meta.incarnation, 0);
+	SkxPendingImage *image = skx_sessioncache_find(&skx_image_kind, &key);
 
 	if (image != NULL && image->nstripes != view->nstripes)
 	{
-		skx_image_drop(image);
+		skx_sessioncache_drop(&image->entry);
 		image = NULL;
 	}
 	if (image == NULL)
-		image = skx_image_make(SKX_REL_LOCATOR(rel), view);
+		image = skx_image_make(&key, view);
 	if (image->ndocs > 0 && skx_image_is_old(image, view))
 		skx_image_reset(image);
-	image->used = ++skx_image_clock;
 	return image;
 }
 
@@ -310,7 +278,7 @@ skx_image_add_words(SkxPendingImage *image, uint32 doc)
 static void
 skx_image_begin(SkxPendingImage *image)
 {
-	MemoryContext context = AllocSetContextCreate(TopMemoryContext,
+	MemoryContext context = AllocSetContextCreate(skx_sessioncache_context(),
 												  "skipidx pending image",
 												  0, 8 * 1024, 64 * 1024);
 
@@ -386,34 +354,24 @@ skx_image_needs(const SkxPendingImage *image, TSVector value)
 	return size;
 }
 
+/* Tells the cache how large the image has become. */
+static void
+skx_image_resize(SkxPendingImage *image)
+{
+	skx_sessioncache_resize(&image->entry, image->own_bytes +
+							MemoryContextMemAllocated(image->context, true));
+}
+
 /*
  * Returns true if the memory budget has so many bytes left.  Drops images of
  * other indexes for that if they have not been used for long.
  */
 static bool
-skx_image_has_room(const SkxPendingImage *image, Size nbytes)
+skx_image_has_room(SkxPendingImage *image, Size nbytes)
 {
-	for (;;)
-	{
-		Size		size = nbytes;
-		SkxPendingImage *oldest;
-		dlist_iter	iter;
-
-		dlist_foreach(iter, &skx_images)
-		{
-			const SkxPendingImage *other = dlist_container(SkxPendingImage,
-														   node, iter.cur);
-
-			if (other->context != NULL)
-				size += MemoryContextMemAllocated(other->context, true);
-		}
-		if (size < SKX_IMAGE_MEMORY)
-			return true;
-		oldest = skx_image_oldest(image);
-		if (oldest == NULL || oldest->used + SKX_IMAGE_UNUSED > skx_image_clock)
-			return false;
-		skx_image_drop(oldest);
-	}
+	skx_image_resize(image);
+	return skx_sessioncache_room(&skx_image_kind, &image->entry,
+								 nbytes + SKX_IMAGE_SPARE, SKX_IMAGE_UNUSED);
 }
 
 /*
@@ -475,6 +433,7 @@ skx_image_take(SkxPendingImage *image, const SkxPendingWalk *from, int which)
 		s->page = walk->block;
 		room = skx_image_take_page(image, walk, which, &memory);
 	}
+	skx_image_resize(image);
 	if (memory.chain != NULL)
 		pfree(memory.chain);
 	pfree(walk);
