@@ -11,6 +11,7 @@ use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use SkipidxTest qw(skx_node skx_session);
+use SkipidxWork;
 use Test::More;
 use Time::HiRes qw(time);
 
@@ -119,13 +120,13 @@ sub same
 my $r = skx_session($node, 'postgres');
 my $before = pages($r, 'nosuch');
 
-is(memory($r), 0, 'one query: nothing is remembered');
+work_is('one query: bytes remembered', memory($r));
 pages($r, 'nosuch') for 1 .. 12;
 my $after = pages($r, 'nosuch');
-cmp_ok($after, '<', $before / 5, "pages of a query, $before at first");
-cmp_ok(memory($r), '>', 100_000, 'documents are remembered');
+work_is('documents are remembered: pages', $after, before => $before);
+work_is('documents are remembered: bytes', memory($r));
 $s->value('SELECT add(5001, 5010)');
-cmp_ok(pages($r, 'nosuch'), '<', $after + 12, 'what has come since is read');
+work_is('what has come since is read: pages', pages($r, 'nosuch'), after => $after);
 is($r->value("SELECT skipidx_count('docs_v', 'common')"),
 	$s->value("SELECT count(*) FROM docs WHERE v IS NOT NULL"), 'and counted');
 
@@ -158,7 +159,7 @@ same('other rows in the places of dead ones', $r);
 $s->value('SELECT add(9901, 10000); DELETE FROM docs WHERE id % 4 = 1');
 same('deleted again', $r);
 $s->raw("SET skipidx.fault = 'flush_built:error'; VACUUM (INDEX_CLEANUP ON) docs; RESET skipidx.fault");
-cmp_ok($s->value("SELECT pending_dead FROM skipidx_stats('docs_v')"), '>', 100, 'dead documents in the list');
+work_is('dead documents in the list', $s->value("SELECT pending_dead FROM skipidx_stats('docs_v')"));
 $s->value("INSERT INTO docs (v, c) SELECT 'others:1'::tsvector, 3 FROM generate_series(1, 800)");
 same('others in the places of dead ones', $r);
 $s->value("DELETE FROM docs WHERE v @@ 'others'");
@@ -223,7 +224,7 @@ $s->value('TRUNCATE small');
 $s->value("INSERT INTO small SELECT i, text_of(i) FROM generate_series(101, 10000) i");
 $r->value("SELECT skipidx_count('small_v', 'common')") for 1 .. 10;
 $s->value("ALTER INDEX small_v SET (pending_limit = '64kB'); INSERT INTO small SELECT 0, 'common:1' FROM generate_series(1, 500)");
-cmp_ok($s->value("SELECT pending_docs FROM skipidx_stats('small_v')"), '>', 5000, 'a part is flushed');
+work_is('a part is flushed: pending documents', $s->value("SELECT pending_docs FROM skipidx_stats('small_v')"));
 for my $query ('tens | rare', 'common & tail3', 'filler7')
 {
 	my $z = skx_session($node, 'postgres');
@@ -271,18 +272,17 @@ same('cancelled', $r);
 $s->value("INSERT INTO docs (v, c) SELECT ('common:1' || (SELECT string_agg(' m' || i || 'x' || j || ':2', '')"
 	  . " FROM generate_series(1, 40) j))::tsvector, 1 FROM generate_series(1, 15000) i");
 same('more than is remembered', $r);
-cmp_ok(memory($r), '<', 5 * 1024 * 1024, 'in 4 MB');
-cmp_ok(memory($r), '>', 2 * 1024 * 1024, 'which are used');
+work_is('in 4 MB, most of which are used: bytes', memory($r));
 
 # another index has its turn: what has not been used for long gives way
 my $remembered = pages($r, 'nosuch');
 $s->value("INSERT INTO small SELECT i, ('common:1' || (SELECT string_agg(' m' || i || 'x' || j || ':2', '')"
 	  . " FROM generate_series(1, 40) j))::tsvector FROM generate_series(1, 6000) i");
 $r->value("SELECT skipidx_count('small_v', 'rare')") for 1 .. 5;
-cmp_ok(pages($r, 'nosuch'), '<', $remembered + 10, 'another index, for a moment');
+work_is('another index, for a moment: pages', pages($r, 'nosuch'), remembered => $remembered);
 $r->value("SELECT skipidx_count('small_v', 'rare')") for 1 .. 100;
-cmp_ok(memory($r), '<', 5 * 1024 * 1024, 'another index, for long: in 4 MB');
-cmp_ok(pages($r, 'nosuch'), '>', $remembered + 30, 'another index, for long');
+work_is('another index, for long: bytes', memory($r));
+work_is('another index, for long: pages', pages($r, 'nosuch'), remembered => $remembered);
 same('and comes back', $r);
 
 # ---- a standby ----
@@ -311,4 +311,4 @@ is(answers($reader), answers($fresh), 'promoted, and inserted');
 is($s->raw("SELECT skipidx_check('docs_v', true)"), '', 'skipidx_check');
 $_->close for $s, $r, $writer, $reader, $fresh;
 $_->stop for $node, $standby;
-done_testing();
+work_done();

@@ -10,6 +10,7 @@ use lib "$FindBin::RealBin/lib";
 use JSON::PP qw(decode_json);
 use PostgreSQL::Test::Utils;
 use SkipidxTest qw(skx_node skx_session);
+use SkipidxWork;
 use Test::More;
 use POSIX ();
 use Time::HiRes qw(time sleep);
@@ -117,8 +118,7 @@ for my $name ('Read Method', 'Read Depth', 'Index Blocks Read', 'Index Cache Hit
 	like($told, qr/"$name": /, "EXPLAIN tells: $name");
 }
 my ($subblocks) = $told =~ /"Sub-blocks Decoded": (\d+)/;
-cmp_ok($subblocks, '>', 0, 'what was decoded');
-cmp_ok($subblocks, '<', 8, 'for five rows');
+work_is('five rows: sub-blocks', $subblocks);
 unlike($s->value(q{EXPLAIN (ANALYZE, FORMAT json) SELECT id FROM log WHERE v @@ 'w1' ORDER BY up DESC LIMIT 5}), qr/Sub-blocks/,
 	'not without VERBOSE');
 
@@ -173,26 +173,26 @@ for my $form (sort keys %forms)
 		my $planned = told_by($of, 'COSTS OFF');
 
 		is($found->{'Custom Plan Provider'}, "Skipidx $name", "$form: $words");
-		cmp_ok($found->{'Sub-blocks Decoded'}, '>', 0, 'what was decoded');
-		cmp_ok($found->{Nodes}, '>', 0, 'nodes');
-		cmp_ok($found->{'Index Blocks Read'} + $found->{'Index Cache Hits'}, '>', 0, 'blocks');
+		work_is('told: sub-blocks', $found->{'Sub-blocks Decoded'}, in => "$form, $words");
+		work_is('told: nodes', $found->{Nodes}, in => "$form, $words");
+		work_is('told: blocks', $found->{'Index Blocks Read'} + $found->{'Index Cache Hits'}, in => "$form, $words");
 		is($planned->{'Estimated Blocks'}, $found->{'Estimated Blocks'}, 'an estimate, whether it is run or not');
 		ok(!exists $planned->{Nodes}, 'what is not run has read nothing');
 		is($planned->{'Rows Asked'}, $found->{'Rows Asked'}, 'and rows');
 		$by{$words} = $found;
 	}
 	$decoded{$form} = $by{'half & third'}{'Sub-blocks Decoded'};
-	cmp_ok($by{'rare & half'}{'Nodes Skipped'}, '>', 0, "$form: passed over by a rare word");
-	cmp_ok($by{'rare & half'}{'Nodes Skipped'}, '>', $by{'half & third'}{'Nodes Skipped'}, 'more than by a common one');
+	work_is('a rare word: nodes skipped', $by{'rare & half'}{'Nodes Skipped'}, in => $form);
+	work_is('a rare word: nodes skipped, more than by a common one', $by{'rare & half'}{'Nodes Skipped'}, in => $form, common => $by{'half & third'}{'Nodes Skipped'});
 	cmp_ok($by{'half & third'}{'Estimated Blocks'}, '>', $by{'rare & half'}{'Estimated Blocks'}, 'and more expected of that') if $form =~ /count|facets/;
 	cmp_ok($by{'rare & half'}{'Estimated Blocks'}, '>', 0, 'some are expected');
 	cmp_ok($by{'half & third'}{'Estimated Blocks'}, '<=', $s->value(q{SELECT pg_relation_size('lists_v') / 8192}), 'not more than there are');
 }
 
-cmp_ok($decoded{facets}, '>', $decoded{count}, 'lists of values beside those of words');
+work_is('lists of values beside those of words: sub-blocks', $decoded{facets}, count => $decoded{count});
 my $passed = told_by(q{SELECT count(*) FROM lists WHERE v @@ 'late & early'});
-cmp_ok($passed->{'Nodes Skipped'}, '>', 0, 'the rest of a list that ends before');
-is($passed->{Nodes}, 1, 'of which one was read');
+work_is('the rest of a list that ends before: nodes skipped', $passed->{'Nodes Skipped'});
+work_is('a list that ends before: nodes', $passed->{Nodes});
 
 # Rows asked for: the limit, the offset, one more where ties of it are to be seen, and those that a filter takes
 my $newest = q{SELECT id FROM lists WHERE v @@ 'half' ORDER BY id DESC};
@@ -219,8 +219,8 @@ for my $form (qw(count facets ranked))
 	my $found = told_by($of);
 
 	cmp_ok($found->{'Workers Launched'}, '>', 0, "$form: workers");
-	cmp_ok($found->{'Sub-blocks Decoded'}, '>', 100, 'what they have decoded');
-	cmp_ok($found->{'Index Cache Hits'} + $found->{'Index Blocks Read'}, '>', 0, 'and read');
+	work_is('several processes: sub-blocks', $found->{'Sub-blocks Decoded'}, in => $form);
+	work_is('several processes: blocks', $found->{'Index Cache Hits'} + $found->{'Index Blocks Read'}, in => $form);
 }
 $s->value('RESET ALL');
 
@@ -323,4 +323,4 @@ is($s->value("BEGIN; SELECT count(*) > 0 FROM skipidx_calibrate('Spare one', $sm
 	  . "SELECT count(*) FROM (SELECT i FROM generate_series(1, 100000) i ORDER BY -i) x; COMMIT"), "t\n100000", 'other files after it');
 $s->close;
 $node->stop;
-done_testing();
+work_done();
