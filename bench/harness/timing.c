@@ -27,7 +27,7 @@
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
 #include "portability/instr_time.h"
-#include "sql/am/am_ask.h"
+#include "sql/am/am_desc.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
@@ -85,8 +85,7 @@ typedef struct ScanBench
 	StrategyNumber strategy;	/* of the order; 0: there is none */
 	int64		k;
 	bool		fetch;
-	SkxScanWish *(*wish) (IndexScanDesc scan);
-	const SkxScanWork *(*work) (IndexScanDesc scan);
+	SkxScanDesc *(*told) (IndexScanDesc scan);
 } ScanBench;
 
 /* What bench_statement runs. */
@@ -240,8 +239,8 @@ search_by_scan(void *state, const Datum *arguments, int64 *rows,
 	desc = index_beginscan(heap, index, GetActiveSnapshot(), 1, norder);
 #endif
 	index_rescan(desc, &match, 1, norder > 0 ? &order : NULL, norder);
-	if (scan->wish != NULL)
-		scan->wish(desc)->wanted = scan->k;
+	if (scan->told != NULL)
+		scan->told(desc)->wanted = scan->k;
 	if (scan->fetch)
 		while (n < scan->k &&
 			   index_getnext_slot(desc, ForwardScanDirection, slot))
@@ -250,12 +249,12 @@ search_by_scan(void *state, const Datum *arguments, int64 *rows,
 		while (n < scan->k &&
 			   index_getnext_tid(desc, ForwardScanDirection) != NULL)
 			n++;
-	if (scan->work != NULL)
+	if (scan->told != NULL)
 	{
 		instr_time	paused;
 
 		INSTR_TIME_SET_CURRENT(paused);
-		add_work(work, &scan->work(desc)->ranked);
+		add_work(work, &scan->told(desc)->work.ranked);
 		pause = micros_since(paused);
 	}
 	index_endscan(desc);
@@ -299,14 +298,9 @@ prepare_scan(ScanBench *scan, const Searches *s)
 		scan->order_type = s->types[1];
 		scan->order = operator_of(index, scan->order_type, scan->strategy);
 		if (strcmp(get_am_name(index->rd_rel->relam), "skipidx") == 0)
-		{
-			scan->wish = (SkxScanWish *(*) (IndexScanDesc))
-				load_external_function("$libdir/skipidx", "skx_am_scan_wish",
+			scan->told = (SkxScanDesc *(*) (IndexScanDesc))
+				load_external_function("$libdir/skipidx", "skx_am_scan_desc",
 									   false, NULL);
-			scan->work = (const SkxScanWork *(*) (IndexScanDesc))
-				load_external_function("$libdir/skipidx", "skx_am_scan_work",
-									   false, NULL);
-		}
 	}
 	index_close(index, AccessShareLock);
 }
@@ -431,7 +425,7 @@ bench_scan(PG_FUNCTION_ARGS)
 	s = read_searches(query);
 	prepare_scan(&scan, s);
 	run_searches(s, &course, search_by_scan, &scan);
-	PG_RETURN_DATUM(finish_procedure(fcinfo, caller, s, scan.wish != NULL));
+	PG_RETURN_DATUM(finish_procedure(fcinfo, caller, s, scan.told != NULL));
 }
 
 /*

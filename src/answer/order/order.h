@@ -16,6 +16,16 @@ typedef struct SkxOrderedPart
 	SkxKeyRange range;			/* else the rows with keys in this range */
 } SkxOrderedPart;
 
+/* Counters of the work of searches, of type uint64. */
+typedef struct SkxOrderedWork
+{
+	uint64		passes;			/* passes over the index: one, and one for
+								 * each time that more rows were fetched */
+	uint64		leaves;			/* ranges of documents that were visited */
+	uint64		values;			/* values whose documents were read */
+	uint64		documents;		/* documents whose keys were compared */
+} SkxOrderedWork;
+
 /*
  * A request for rows in the order of the keys of a column, ascending or
  * descending.  Rows with the same key come in their order in the index.
@@ -35,20 +45,11 @@ typedef struct SkxOrderedRequest
 	uint64		wanted;			/* estimate of the rows that will be fetched;
 								 * 0: not known */
 	const SkxOrderedPart *part; /* NULL: all rows */
+	SkxOrderedWork *work;		/* the search adds to these counters */
 } SkxOrderedRequest;
 
 /* A search for rows in the order of a column. */
 typedef struct SkxOrdered SkxOrdered;
-
-/* Counters of the work that a search has done so far. */
-typedef struct SkxOrderedWork
-{
-	uint64		passes;			/* passes over the index: one, and one for
-								 * each time that more rows were fetched */
-	uint64		leaves;			/* ranges of documents that were visited */
-	uint64		values;			/* values whose documents were read */
-	uint64		documents;		/* documents whose keys were compared */
-} SkxOrderedWork;
 
 /*
  * Number of rows that the first pass looks for if `wanted` is 0, and the
@@ -87,9 +88,6 @@ extern void skx_order_end(SkxOrdered *ordered);
  * (skx_snapshot_note_dead()).
  */
 extern void skx_order_note_dead(const SkxOrdered *ordered, int i);
-
-/* Returns the counters of a search, which are valid until its end. */
-extern const SkxOrderedWork *skx_order_work(const SkxOrdered *ordered);
 
 /*
  * Returns how the keys of a column, counted from 0, are made.  Errors out if

@@ -124,7 +124,7 @@ struct SkxOrdered
 	bool		from_rows;		/* they are those of `rows` */
 	uint64	   *tid_keys;		/* keys of `tids`; NULL: not coarse */
 	int			max_tids;		/* capacity of `tids` and `tid_keys` */
-	SkxOrderedWork work;
+	SkxOrderedWork *work;		/* of the request */
 };
 
 /* Enlarges o->tids, and o->tid_keys if coarse, to a capacity of n rows. */

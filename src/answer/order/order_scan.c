@@ -184,7 +184,7 @@ skx_order_wants(SkxCollector *c, const SkxPendingDoc *doc)
 	o->pending.place = doc->sequence;
 	o->pending.source = SKX_ORDERED_PENDING + doc->stripe;
 	o->pending.tid = doc->tid;
-	o->work.documents++;
+	o->work->documents++;
 	return skx_order_rows_want(&o->rows, &o->pending) &&
 		(!o->any || skx_order_compare(&o->pending, &o->after) > 0);
 }
@@ -254,6 +254,7 @@ skx_order_begin(const SkxOrderedRequest *request)
 	o->collector.methods = &skx_order_methods;
 	o->context = context;
 	o->request = *request;
+	o->work = request->work;
 	o->rows_of.index = request->index;
 	o->rows_of.view = request->view;
 	o->rows_of.query = request->filter;
@@ -347,7 +348,7 @@ skx_order_values(SkxOrdered *o)
 	int			n;
 
 	o->rows.n = 0;
-	o->work.passes++;
+	o->work->passes++;
 	skx_exec_again(o->exec);
 	(void) skx_exec_next(o->exec);
 	n = skx_order_hand_out(o);
@@ -433,10 +434,4 @@ skx_order_end(SkxOrdered *o)
 	}
 	skx_exec_end(o->exec);
 	MemoryContextDelete(o->context);
-}
-
-const SkxOrderedWork *
-skx_order_work(const SkxOrdered *o)
-{
-	return &o->work;
 }

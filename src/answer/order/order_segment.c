@@ -212,7 +212,7 @@ skx_order_add_documents(SkxOrdered *o, SkxOrderedSegment *s, int n)
 			(!o->any || skx_order_compare(&row, &o->after) > 0))
 			skx_order_rows_add(&o->rows, &row);
 	}
-	o->work.documents += n;
+	o->work->documents += n;
 }
 
 /*
@@ -244,7 +244,7 @@ skx_order_visit(SkxOrdered *o, SkxOrderedSegment *s,
 
 	if (!skx_order_node_competes(o, s, stretch))
 		return;
-	o->work.leaves++;
+	o->work->leaves++;
 	skx_query_docs_range(s->matches, stretch->first, stretch->end);
 	while ((n = skx_query_docs_next(s->matches, o->docs)) > 0)
 	{
@@ -375,7 +375,7 @@ skx_order_by_stretches(SkxOrdered *o, SkxOrderedSegment *s,
 					   const SkxKeyNode *root)
 {
 	SkxOrderedNodes nodes = {0};
-	uint64		before = o->work.documents;
+	uint64		before = o->work->documents;
 	uint64		seen = 0;
 	int			n;
 
@@ -397,7 +397,7 @@ skx_order_by_stretches(SkxOrdered *o, SkxOrderedSegment *s,
 		if (n > 0)
 			seen += skx_order_visit_all(o, s, stretches, n);
 		pfree(stretches);
-		most = skx_order_more(o, s, most, seen, o->work.documents - before);
+		most = skx_order_more(o, s, most, seen, o->work->documents - before);
 	} while (n > 0);
 	pfree(nodes.nodes);
 }

@@ -11,11 +11,7 @@
 void
 skx_order_share_init(SkxOrderedShare *share)
 {
-	int			i;
-
 	share->nbounds = 0;
-	for (i = 0; i < SKX_ORDERED_COUNTS; i++)
-		pg_atomic_init_u64(&share->work[i], 0);
 	pg_atomic_init_u64(&share->next, 0);
 }
 
@@ -135,24 +131,4 @@ skx_order_share_take(SkxOrderedShare *share,
 	part->range.least = i == 0 ? 0 : share->bounds[i - 1];
 	part->range.most = i + 1 == nvalues ? PG_UINT64_MAX : share->bounds[i] - 1;
 	return true;
-}
-
-void
-skx_order_share_leave(SkxOrderedShare *share, const SkxOrderedWork *work)
-{
-	const uint64 *counts = (const uint64 *) work;
-	int			i;
-
-	for (i = 0; i < SKX_ORDERED_COUNTS; i++)
-		pg_atomic_fetch_add_u64(&share->work[i], counts[i]);
-}
-
-void
-skx_order_share_work(SkxOrderedShare *share, SkxOrderedWork *work)
-{
-	uint64	   *counts = (uint64 *) work;
-	int			i;
-
-	for (i = 0; i < SKX_ORDERED_COUNTS; i++)
-		counts[i] += pg_atomic_read_u64(&share->work[i]);
 }

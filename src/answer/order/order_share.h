@@ -21,9 +21,6 @@
 /* Approximate number of rows of a part. */
 #define SKX_ORDERED_PART_ROWS	1024
 
-/* Number of counters in SkxOrderedWork. */
-#define SKX_ORDERED_COUNTS	(sizeof(SkxOrderedWork) / sizeof(uint64))
-
 /*
  * The state that the processes of a search share.  It lies in shared memory,
  * aligned to 8 bytes.
@@ -31,7 +28,6 @@
 typedef struct SkxOrderedShare
 {
 	pg_atomic_uint64 next;		/* number of the part that is taken next */
-	pg_atomic_uint64 work[SKX_ORDERED_COUNTS];	/* sums of SkxOrderedWork */
 	int			nbounds;
 	uint64		bounds[SKX_ORDERED_PARTS - 1];	/* first key of each part but
 												 * the first, ascending */
@@ -63,13 +59,5 @@ extern void skx_order_share_restart(SkxOrderedShare *share);
 extern bool skx_order_share_take(SkxOrderedShare *share,
 								 const SkxOrderedRequest *request,
 								 SkxOrderedPart *part);
-
-/* Adds the work of this process to the shared counters. */
-extern void skx_order_share_leave(SkxOrderedShare *share,
-								  const SkxOrderedWork *work);
-
-/* Adds the shared counters to *work. */
-extern void skx_order_share_work(SkxOrderedShare *share,
-								 SkxOrderedWork *work);
 
 #endif							/* SKX_ORDER_SHARE_H */

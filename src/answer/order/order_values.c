@@ -245,7 +245,7 @@ skx_order_take(SkxOrdered *o, SkxOrderedSegment *s, SkxOrderedWalk *walk)
 	walk->within_key = value->key;
 	if (walk->open)
 		return;
-	o->work.values++;
+	o->work->values++;
 	walk->next = skx_segment_values_next(walk->values);
 }
 
@@ -295,7 +295,7 @@ skx_order_add_found(SkxOrdered *o, SkxOrderedSegment *s,
 				(!o->any || skx_order_compare(&row, &o->after) > 0))
 				skx_order_rows_add(&o->rows, &row);
 		}
-		o->work.documents += kept;
+		o->work->documents += kept;
 	}
 	walk->n = 0;
 }

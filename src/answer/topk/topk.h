@@ -32,6 +32,24 @@ typedef struct SkxTopkAfter
 
 typedef struct SkxTopkShare SkxTopkShare;
 
+/* Counters of the work of searches. */
+typedef struct SkxTopkWork
+{
+	uint64		passes;			/* passes over the index: one, and one for
+								 * each time that more rows were fetched */
+	uint64		barred;			/* segments skipped by the bounds of their
+								 * lists */
+	uint64		entered;		/* segments that were not skipped */
+	uint64		windows;		/* windows of documents */
+	uint64		scored;			/* postings whose contribution was computed */
+	uint64		candidates;		/* documents examined beyond their first words */
+	uint64		proximity;		/* documents whose positions were read for
+								 * pairs of words */
+	double		left;			/* share of the documents not reached when the
+								 * budget was last spent */
+	uint64		rounds;			/* of reads (SkxBlkCounters): set by am/ */
+} SkxTopkWork;
+
 /* A request for the best rows. */
 typedef struct SkxTopkRequest
 {
@@ -49,6 +67,7 @@ typedef struct SkxTopkRequest
 	const SkxTopkAfter *after;	/* only rows after this one; NULL: all */
 	SkxTopkShare *share;		/* with other processes (topk_share.h), whose
 								 * view `view` is; NULL: alone */
+	SkxTopkWork *work;			/* the search adds to these counters */
 } SkxTopkRequest;
 
 /*
@@ -99,27 +118,6 @@ extern void skx_topk_want_from(SkxTopk *topk, int32 sum);
  */
 extern void skx_topk_note_dead(const SkxTopk *topk, const SkxTopkHit *hit);
 
-/* Counters of the work that a search has done so far. */
-typedef struct SkxTopkWork
-{
-	uint64		passes;			/* passes over the index: one, and one for
-								 * each time that more rows were fetched */
-	uint64		barred;			/* segments skipped by the bounds of their
-								 * lists */
-	uint64		entered;		/* segments that were not skipped */
-	uint64		windows;		/* windows of documents */
-	uint64		scored;			/* postings whose contribution was computed */
-	uint64		candidates;		/* documents examined beyond their first words */
-	uint64		proximity;		/* documents whose positions were read for
-								 * pairs of words */
-	double		left;			/* share of the documents not reached when the
-								 * budget was spent */
-	uint64		rounds;			/* of reads (SkxBlkCounters): set by am/ */
-} SkxTopkWork;
-
 extern int	skx_topk_budget;	/* skipidx.search_budget, ms; 0: none */
-
-/* Returns the counters of a search, which are valid until its end. */
-extern const SkxTopkWork *skx_topk_work(const SkxTopk *topk);
 
 #endif							/* SKX_TOPK_H */

@@ -13,7 +13,7 @@
 bool
 skx_topk_tick(SkxTopkRun *run, uint32 doc)
 {
-	run->topk->work.windows++;
+	run->topk->work->windows++;
 	if (run->topk->share != NULL)
 		skx_topk_share_meet(run);
 	return skx_topk_is_spent(run, doc);
@@ -231,7 +231,7 @@ skx_topk_batch_add(SkxTopkRun *run, SkxTopkList *l)
 	int			i;
 
 	if (!run->parts_last)
-		run->topk->work.scored += run->n;
+		run->topk->work->scored += run->n;
 	for (i = 0; i < run->n; i++)
 		skx_topk_probe_keep(&p, i, skx_cursor_find(l->cursor, run->docs[i]));
 	run->n = p.kept;
@@ -266,7 +266,7 @@ skx_topk_batch_parts(SkxTopkRun *run)
 	int			at = 0;
 	int			i;
 
-	run->topk->work.scored += run->n;
+	run->topk->work->scored += run->n;
 	for (i = 0; i < run->n; i++)
 	{
 		if (i % SKX_SUBBLOCK == 0)
@@ -418,7 +418,7 @@ skx_topk_batch_finish(SkxTopkRun *run)
 		skx_topk_batch_floor(run, run->need);
 	if (run->topk->has_after && !run->parts_last && run->exact == NULL)
 		skx_topk_batch_behind(run);
-	run->topk->work.candidates += run->n;
+	run->topk->work->candidates += run->n;
 	skx_topk_batch_by_parts(run, skx_topk_batch_match);
 	run->sieved = false;
 	if (run->n == 0)

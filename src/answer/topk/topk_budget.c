@@ -28,15 +28,15 @@ skx_topk_left(SkxTopk *topk, int segment, uint32 doc)
 
 	for (i = segment + 1; i < topk->nsegments; i++)
 		left += topk->segments[i].seg->header.ndocs;
-	topk->work.left = (double) left / topk->ndocs;
+	topk->work->left = (double) left / topk->ndocs;
 	ereport(NOTICE,
 			(errmsg("ranked search ended after %d ms with the best rows found so far",
 					skx_topk_budget),
 			 topk->given == 0 ?
 			 errdetail("%.1f %% of the documents were not looked at.",
-					   topk->work.left * 100) :
+					   topk->work->left * 100) :
 			 errdetail("The first %llu rows are the best; for those after them, %.1f %% of the documents were not looked at.",
-					   (unsigned long long) topk->given, topk->work.left * 100),
+					   (unsigned long long) topk->given, topk->work->left * 100),
 			 errhint("See skipidx.search_budget.")));
 }
 

@@ -384,7 +384,7 @@ skx_topk_exact_finish(SkxTopkRun *run)
 				continue;
 			if (most > 0)
 			{
-				run->topk->work.proximity++;
+				run->topk->work->proximity++;
 				sum += skx_exact_pairs(run, i);
 				Assert(sum <= exact->sums[i] + most);
 				Assert(sum <= exact->ceilings[i]);

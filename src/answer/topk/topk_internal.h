@@ -142,7 +142,7 @@ struct SkxTopk
 	uint64	   *bits;
 	bool		stopped;		/* the budget is spent */
 	int64		deadline;		/* in microseconds, 0: none */
-	SkxTopkWork work;
+	SkxTopkWork *work;			/* of the request */
 };
 
 /*

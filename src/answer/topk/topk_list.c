@@ -256,7 +256,7 @@ skx_topk_list_compute(SkxTopkRun *run, const SkxTopkList *l,
 	float		inverses[SKX_SUBBLOCK];
 	int			i;
 
-	run->topk->work.scored += n;
+	run->topk->work->scored += n;
 	skx_segment_norms(run->seg, docs, n, norms);
 	for (i = 0; i < n; i++)
 		inverses[i] = inverse[norms[i]];
@@ -325,7 +325,7 @@ skx_topk_list_parts(SkxTopkRun *run, SkxTopkList *l, uint32 from, uint32 to,
 		return 0;
 	if (l->term != NULL && !l->labelled)
 		return skx_topk_list_plain(run, l, a, e, floor, docs, parts);
-	run->topk->work.scored += e - a;
+	run->topk->work->scored += e - a;
 	if (l->term == NULL && l->cursor->labels == 0)
 	{
 		memcpy(docs, from_docs + a, sizeof(uint32) * (e - a));

@@ -290,8 +290,8 @@ skx_topk_many_filter(SkxTopkRun *run, SkxDocs *matches)
 		memset(run->sums, 0, sizeof(int32) * run->n);
 		if (!skx_many_lists(&m, skx_many_probe))
 			break;
-		run->topk->work.scored += run->n;
-		run->topk->work.windows++;
+		run->topk->work->scored += run->n;
+		run->topk->work->windows++;
 		skx_topk_batch_finish(run);
 	}
 	skx_many_end(&m);

@@ -119,6 +119,7 @@ skx_topk_begin(const SkxTopkRequest *request)
 	topk->request = *request;
 	topk->scorer = request->scorer;
 	topk->share = request->share;
+	topk->work = request->work;
 	topk->rows = skx_topk_share_rows(topk);
 	if (topk->rows == 0)
 		topk->share = NULL;
@@ -184,7 +185,7 @@ skx_topk_search(SkxTopk *topk, int32 least)
 	topk->hits.room = skx_topk_room(topk);
 	topk->hits.least = Max(least, 1);
 	topk->npending = 0;
-	topk->work.passes++;
+	topk->work->passes++;
 	if (topk->share != NULL && !skx_topk_share_search(topk))
 		return false;
 	skx_exec_again(topk->exec);
@@ -336,10 +337,4 @@ skx_topk_end(SkxTopk *topk)
 		skx_segment_searched(topk->segments[i].seg);
 	skx_exec_end(topk->exec);
 	skx_topk_memory_give(topk->context, topk->pass);
-}
-
-const SkxTopkWork *
-skx_topk_work(const SkxTopk *topk)
-{
-	return &topk->work;
 }

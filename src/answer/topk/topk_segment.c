@@ -607,7 +607,7 @@ skx_topk_run_many(SkxTopkRun *run, const SkxTopkSegment *s)
 {
 	SkxTopk    *topk = run->topk;
 
-	topk->work.entered++;
+	topk->work->entered++;
 	if (run->paired)
 		run->exact = skx_topk_exact_open(run, true);
 	if (!topk->words_match)
@@ -633,10 +633,10 @@ skx_topk_run(SkxTopkRun *run, const SkxTopkSegment *s)
 		return;
 	if (!skx_topk_can_compete(run))
 	{
-		topk->work.barred++;
+		topk->work->barred++;
 		return;
 	}
-	topk->work.entered++;
+	topk->work->entered++;
 	if (run->paired)
 		run->exact = skx_topk_exact_open(run, run->ranged);
 	if (run->nrequired == 0)
@@ -718,7 +718,7 @@ skx_topk_part(SkxTopk *topk, int segment, uint32 from, uint32 to)
 	run.paired = skx_topk_has_pairs(topk, s);
 	if (!skx_topk_may_compete(&run, s))
 	{
-		topk->work.barred++;
+		topk->work->barred++;
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(topk->pass);
 		return;

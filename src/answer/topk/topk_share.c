@@ -269,7 +269,7 @@ skx_topk_share_leave(SkxTopk *topk)
 {
 	SkxTopkShare *share = topk->share;
 	uint32		at = pg_atomic_fetch_add_u32(&share->nhits, topk->hits.n);
-	const SkxTopkWork *work = &topk->work;
+	const SkxTopkWork *work = topk->work;
 
 	if (at > share->max_hits || topk->hits.n > share->max_hits - at)
 		elog(ERROR, "a search by several processes has too many hits");

@@ -19,13 +19,13 @@ skx_am_dead_note(IndexScanDesc scan)
 	int			i = so->next - 1;
 
 	so->ndead++;
-	if (so->ranked != NULL)
-		skx_am_ranked_note_dead(so, i);
+	if (so->hits != NULL)
+		skx_topk_note_dead(so->topk, &so->hits[i]);
 	else if (so->ordered != NULL)
 		skx_order_note_dead(so->ordered, i);
 	else if (so->rows != NULL)
 	{
 		skx_rows_place(so->rows, i, &place);
-		skx_snapshot_note_dead(scan->indexRelation, so->view, &place);
+		skx_snapshot_note_dead(scan->indexRelation, so->desc.request.view, &place);
 	}
 }

@@ -30,7 +30,7 @@ skx_am_ordered_range(const SkxScan *so, SkxOrderedRequest *request)
 		const SkxCondition *c = &so->conditions[i];
 
 		if (c->kind == SKX_CONDITION_RANGE &&
-			(uint8) c->from.bytes[1] == so->wish.order->column + 1)
+			(uint8) c->from.bytes[1] == so->desc.order->column + 1)
 			request->range = c;
 		else
 			others[n++] = *c;
@@ -44,26 +44,28 @@ bool
 skx_am_ordered_start(IndexScanDesc scan)
 {
 	SkxScan    *so = scan->opaque;
-	const SkxScanOrder *order = so->wish.order;
+	SkxScanDesc *desc = &so->desc;
+	const SkxScanOrder *order = desc->order;
 	SkxOrderedRequest *request;
 
 	if (order == NULL)
 		return false;
-	so->request = request = palloc0(sizeof(SkxOrderedRequest));
+	desc->ordered = request = palloc0(sizeof(SkxOrderedRequest));
 	request->index = scan->indexRelation;
 	request->view = skx_manifest_view_bound(scan->indexRelation);
-	request->filter = so->query;
+	request->filter = desc->request.query;
 	skx_am_ordered_range(so, request);
 	request->key = skx_order_column(scan->indexRelation, order->column);
 	request->descending = order->descending;
 	request->nulls_first = order->nulls_first;
-	request->wanted = order->wanted;
+	request->wanted = desc->wanted;
+	request->work = &desc->work.ordered;
 	if (order->share == NULL)
 		return true;
 	request->part = &so->part;
 	request->wanted = 2 * SKX_ORDERED_PART_ROWS;
-	if (order->wanted > 0)
-		request->wanted = Min(request->wanted, order->wanted);
+	if (desc->wanted > 0)
+		request->wanted = Min(request->wanted, desc->wanted);
 	return true;
 }
 
@@ -74,30 +76,20 @@ skx_am_ordered_start(IndexScanDesc scan)
 static bool
 skx_am_ordered_begin(SkxScan *so)
 {
-	SkxOrderedShare *share = so->wish.order->share;
+	SkxOrderedShare *share = so->desc.order->share;
 
-	if (share != NULL && !skx_order_share_take(share, so->request, &so->part))
+	if (share != NULL &&
+		!skx_order_share_take(share, so->desc.ordered, &so->part))
 		return false;
-	so->ordered = skx_order_begin(so->request);
+	so->ordered = skx_order_begin(so->desc.ordered);
 	return true;
-}
-
-static void
-skx_am_ordered_add(SkxOrderedWork *sum, const SkxOrderedWork *work)
-{
-	sum->passes += work->passes;
-	sum->leaves += work->leaves;
-	sum->values += work->values;
-	sum->documents += work->documents;
 }
 
 void
 skx_am_ordered_stop(SkxScan *so)
 {
-	if (so->ordered == NULL)
-		return;
-	skx_am_ordered_add(&so->work.ordered, skx_order_work(so->ordered));
-	skx_order_end(so->ordered);
+	if (so->ordered != NULL)
+		skx_order_end(so->ordered);
 	so->ordered = NULL;
 }
 
@@ -113,7 +105,7 @@ skx_am_ordered_next(SkxScan *so, const ItemPointerData **tids)
 	while ((so->n = skx_order_next(so->ordered, tids, &so->keys)) == 0)
 	{
 		skx_am_ordered_stop(so);
-		if (so->wish.order->share == NULL || !skx_am_ordered_begin(so))
+		if (so->desc.order->share == NULL || !skx_am_ordered_begin(so))
 			return false;
 	}
 	return true;
@@ -126,7 +118,8 @@ skx_am_ordered_fetch(SkxScan *so)
 
 	if (!skx_am_ordered_next(so, &tids))
 	{
-		so->request = NULL;		/* so that later calls find no rows, either */
+		/* so that later calls find no rows, either */
+		so->desc.ordered = NULL;
 		return false;
 	}
 	if (so->tids != NULL)
@@ -135,20 +128,4 @@ skx_am_ordered_fetch(SkxScan *so)
 							   MCXT_ALLOC_HUGE);
 	memcpy(so->tids, tids, sizeof(ItemPointerData) * so->n);
 	return true;
-}
-
-void
-skx_am_ordered_row(const SkxScan *so, SkxScanRow *row)
-{
-	if (so->keys == NULL)
-		return;
-	row->key = so->keys[so->next - 1];
-	row->shared_key = skx_column_key_is_shared(&so->request->key, row->key);
-}
-
-void
-skx_am_ordered_work(const SkxScan *so, SkxOrderedWork *work)
-{
-	if (so->ordered != NULL)
-		skx_am_ordered_add(work, skx_order_work(so->ordered));
 }

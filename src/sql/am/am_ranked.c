@@ -13,17 +13,11 @@
 
 #include "access/relation.h"
 #include "access/xact.h"
+#include "answer/topk/topk_share.h"
 #include "catalog/pg_class.h"
 #include "miscadmin.h"
 #include "sql/am/am_scan.h"
 #include "utils/memutils.h"
-
-typedef struct SkxRanked
-{
-	SkxScorer  *scorer;
-	SkxTopk    *topk;
-	const SkxTopkHit *hits;		/* those in so->tids */
-} SkxRanked;
 
 /*
  * Returns the frozen statistics of a token, or of a scan by several processes;
@@ -32,9 +26,9 @@ typedef struct SkxRanked
 static const SkxScorePins *
 skx_am_ranked_pins(const SkxScan *so)
 {
-	if (so->wish.share != NULL)
-		return skx_topk_share_pins(so->wish.share);
-	return so->wish.page != NULL ? &so->wish.page->pins : NULL;
+	if (so->desc.ranked_share != NULL)
+		return skx_topk_share_pins(so->desc.ranked_share);
+	return so->desc.page != NULL ? &so->desc.page->pins : NULL;
 }
 
 /*
@@ -45,8 +39,8 @@ static void
 skx_am_ranked_options(const SkxScan *so, Relation bound,
 					  SkxRankOptions *options)
 {
-	const SkxRankOptions *shared = so->wish.share == NULL ? NULL :
-		skx_topk_share_options(so->wish.share);
+	const SkxRankOptions *shared = so->desc.ranked_share == NULL ? NULL :
+		skx_topk_share_options(so->desc.ranked_share);
 
 	if (shared != NULL)
 		*options = *shared;
@@ -123,16 +117,17 @@ skx_am_ranked_dead(Oid index)
 static void
 skx_am_ranked_learn(const SkxScan *so)
 {
+	const SkxScanDesc *desc = &so->desc;
 	uint64		unseen = so->ndead;
 	SkxRankedDead *dead;
 
-	if (so->wish.wanted > 0 && !so->wish.wants_all && so->ngiven > so->wish.wanted)
-		unseen = Max(unseen, so->ngiven - so->wish.wanted);
-	if (so->ngiven == 0)
+	if (desc->wanted > 0 && !desc->wants_all && desc->given > desc->wanted)
+		unseen = Max(unseen, desc->given - desc->wanted);
+	if (desc->given == 0)
 		return;
 	dead = skx_am_ranked_dead(so->index);
 	dead->share += SKX_RANKED_RECENT *
-		((double) unseen / so->ngiven - dead->share);
+		((double) unseen / desc->given - dead->share);
 }
 
 /*
@@ -172,23 +167,24 @@ static SkxTopk *
 skx_am_ranked_search(IndexScanDesc scan)
 {
 	SkxScan    *so = scan->opaque;
-	const SkxScorer *scorer = so->ranked->scorer;
+	SkxScanDesc *desc = &so->desc;
 	SkxTopkRequest request;
 
 	request.index = scan->indexRelation;
-	request.view = skx_am_ranked_view(scorer, scan->indexRelation);
-	request.share = so->wish.share;
-	if (so->wish.share != NULL)
-		request.view = skx_topk_share_view(so->wish.share, scan->indexRelation,
+	request.view = skx_am_ranked_view(desc->scorer, scan->indexRelation);
+	request.share = desc->ranked_share;
+	if (request.share != NULL)
+		request.view = skx_topk_share_view(request.share, scan->indexRelation,
 										   request.view);
 	else if (request.view == NULL)
 		request.view = skx_manifest_view_bound(scan->indexRelation);
-	request.filter = so->query;
-	request.scorer = scorer;
-	request.wanted = so->wish.wanted;
-	request.spare = skx_am_ranked_spare(scan->indexRelation, so->wish.wanted);
-	request.wants_all = so->wish.wants_all;
-	request.after = so->wish.page != NULL ? &so->wish.page->after : NULL;
+	request.filter = desc->request.query;
+	request.scorer = desc->scorer;
+	request.wanted = desc->wanted;
+	request.spare = skx_am_ranked_spare(scan->indexRelation, desc->wanted);
+	request.wants_all = desc->wants_all;
+	request.after = desc->page != NULL ? &desc->page->after : NULL;
+	request.work = &desc->work.ranked;
 	return skx_topk_begin(&request);
 }
 
@@ -196,7 +192,7 @@ bool
 skx_am_ranked_start(IndexScanDesc scan)
 {
 	SkxScan    *so = scan->opaque;
-	SkxScorer  *scorer;
+	SkxScanDesc *desc = &so->desc;
 
 	if (scan->numberOfOrderBys == 0)
 		return false;
@@ -204,58 +200,41 @@ skx_am_ranked_start(IndexScanDesc scan)
 	if (scan->numberOfOrderBys > 1)
 		elog(ERROR, "skipidx cannot order by %d distances",
 			 scan->numberOfOrderBys);
-	scorer = skx_am_ranked_scorer(scan, &scan->orderByData[0]);
-	if (scorer == NULL)
+	desc->scorer = skx_am_ranked_scorer(scan, &scan->orderByData[0]);
+	if (desc->scorer == NULL)
 		return false;			/* all distances are NULL */
 	so->index = RelationGetRelid(scan->indexRelation);
-	so->ranked = palloc0(sizeof(SkxRanked));
-	so->ranked->scorer = scorer;
+	if (!desc->wants_all)
+		desc->rows = desc->wanted == 0 ? SKX_TOPK_ROWS : desc->wanted +
+			skx_am_ranked_spare(scan->indexRelation, desc->wanted);
 	return true;
-}
-
-static void
-skx_am_ranked_add(SkxTopkWork *sum, const SkxTopkWork *work)
-{
-	sum->passes += work->passes;
-	sum->barred += work->barred;
-	sum->entered += work->entered;
-	sum->windows += work->windows;
-	sum->scored += work->scored;
-	sum->candidates += work->candidates;
-	sum->proximity += work->proximity;
-	sum->left = work->left;
 }
 
 void
 skx_am_ranked_stop(SkxScan *so)
 {
-	if (so->ranked == NULL)
-		return;
-	skx_am_ranked_learn(so);
-	so->ngiven = so->ndead = 0;
-	if (so->ranked->topk != NULL)
-	{
-		skx_am_ranked_add(&so->work.ranked, skx_topk_work(so->ranked->topk));
-		skx_topk_end(so->ranked->topk);
-	}
-	so->ranked = NULL;
+	if (so->desc.scorer != NULL)
+		skx_am_ranked_learn(so);
+	if (so->topk != NULL)
+		skx_topk_end(so->topk);
+	so->topk = NULL;
 }
 
 bool
 skx_am_ranked_fetch(IndexScanDesc scan)
 {
 	SkxScan    *so = scan->opaque;
-	SkxRanked  *ranked = so->ranked;
+	SkxScanDesc *desc = &so->desc;
 	uint64		rounds = skx_blkio_rounds();
 	int			i;
 
-	if (ranked->topk == NULL)
-		ranked->topk = skx_am_ranked_search(scan);
-	if (so->wish.floor < 0)
-		skx_topk_want_from(ranked->topk, skx_score_least(ranked->scorer,
-														 so->wish.floor));
-	so->n = skx_topk_next(ranked->topk, &ranked->hits);
-	so->work.ranked.rounds += skx_blkio_rounds() - rounds;
+	if (so->topk == NULL)
+		so->topk = skx_am_ranked_search(scan);
+	if (desc->floor < 0)
+		skx_topk_want_from(so->topk, skx_score_least(desc->scorer,
+													 desc->floor));
+	so->n = skx_topk_next(so->topk, &so->hits);
+	desc->work.ranked.rounds += skx_blkio_rounds() - rounds;
 	if (so->n == 0)
 		return false;
 	if (so->tids != NULL)
@@ -263,65 +242,17 @@ skx_am_ranked_fetch(IndexScanDesc scan)
 	so->tids = palloc_extended(sizeof(ItemPointerData) * (Size) so->n,
 							   MCXT_ALLOC_HUGE);
 	for (i = 0; i < so->n; i++)
-		so->tids[i] = ranked->hits[i].tid;
+		so->tids[i] = so->hits[i].tid;
 	return true;
 }
-
-void
-skx_am_ranked_note_dead(const SkxScan *so, int i)
-{
-	skx_topk_note_dead(so->ranked->topk, &so->ranked->hits[i]);
-}
-
-/* ---- by several processes ---- */
 
 bool
 skx_am_ranked_idle(SkxScan *so)
 {
-	if (so->wish.share != NULL && !so->asked)
+	if (so->desc.ranked_share != NULL && !so->asked)
 	{
 		so->asked = true;
-		so->idle = !skx_topk_share_joins(so->wish.share);
+		so->idle = !skx_topk_share_joins(so->desc.ranked_share);
 	}
 	return so->idle;
-}
-
-/* ---- what the scan tells ---- */
-
-uint64
-skx_am_ranked_rows(const SkxScan *so, Relation index)
-{
-	if (so->wish.wants_all)
-		return 0;
-	return so->wish.wanted == 0 ? SKX_TOPK_ROWS :
-		so->wish.wanted + skx_am_ranked_spare(index, so->wish.wanted);
-}
-
-const SkxScorer *
-skx_am_ranked_by(const SkxScan *so)
-{
-	return so->ranked == NULL ? NULL : so->ranked->scorer;
-}
-
-void
-skx_am_ranked_row(const SkxScan *so, SkxScanRow *row)
-{
-	const SkxRanked *ranked = so->ranked;
-	const SkxTopkHit *hit = &ranked->hits[so->next - 1];
-
-	row->scorer = ranked->scorer;
-	row->has_distance = !hit->is_null;
-	row->distance = hit->is_null ? 0 :
-		skx_score_distance(ranked->scorer, hit->sum);
-	row->place.sum = hit->sum;
-	row->place.tid = hit->tid;
-	row->place.given = so->ngiven +
-		(so->wish.page != NULL ? so->wish.page->after.given : 0);
-}
-
-void
-skx_am_ranked_work(const SkxScan *so, SkxTopkWork *work)
-{
-	if (so->ranked != NULL && so->ranked->topk != NULL)
-		skx_am_ranked_add(work, skx_topk_work(so->ranked->topk));
 }

@@ -14,6 +14,8 @@
 #include "postgres.h"
 
 #include "access/relscan.h"
+#include "index/cursor/cursor.h"
+#include "index/skiplist/skiplist.h"
 #include "miscadmin.h"
 #include "nodes/tidbitmap.h"
 #include "pgstat.h"
@@ -35,23 +37,32 @@ skxbeginscan(Relation index, int nkeys, int norderbys)
 	return scan;
 }
 
+/* What the caller has asked for stays, but for the floor. */
 static void
 skx_am_scan_stop(SkxScan *so)
 {
+	SkxScanDesc *desc = &so->desc;
+
 	if (so->exec != NULL)
 		skx_exec_end(so->exec);
 	skx_am_ranked_stop(so);
 	skx_am_ordered_stop(so);
-	so->query = NULL;
+	memset(&desc->request, 0, sizeof(desc->request));
+	desc->floor = 0;
+	desc->lossy = false;
+	desc->scorer = NULL;
+	desc->ordered = NULL;
+	desc->hit = NULL;
+	desc->key = NULL;
+	desc->rows = desc->given = so->ndead = 0;
 	so->conditions = NULL;
 	so->nconditions = 0;
-	so->lossy = false;
 	so->started = so->asked = so->idle = false;
-	so->wish.floor = 0;
 	so->n = so->next = 0;
 	so->tids = NULL;
+	so->hits = NULL;
+	so->keys = NULL;
 	so->rows = NULL;
-	so->request = NULL;
 	so->exec = NULL;
 	MemoryContextReset(so->context);
 }
@@ -101,7 +112,7 @@ skx_am_scan_compile(IndexScanDesc scan)
 		if (!skx_am_scan_is_match(key))
 		{
 			skx_condition_of_key(scan->indexRelation, key, condition);
-			so->lossy |= condition->lossy;
+			so->desc.lossy |= condition->lossy;
 			so->nconditions++;
 			continue;
 		}
@@ -121,54 +132,114 @@ skx_am_scan_compile(IndexScanDesc scan)
 							 so->nconditions);
 }
 
-bool
+/*
+ * Compiles the keys and takes the predicate locks of SERIALIZABLE.  The caller
+ * takes the view after that.  Returns false if no row matches, because a key
+ * is NULL or the query is empty.
+ */
+static bool
 skx_am_scan_begin(IndexScanDesc scan)
 {
 	SkxScan    *so = scan->opaque;
+	SkxQuery   *query;
 
 	so->started = true;
 	skx_snapshot_heap_restart(&so->heap);
 	pgstat_count_index_scan(scan->indexRelation);
 	skx_compat_count_search(scan);
-	so->query = skx_am_scan_compile(scan);
-	if (so->query == NULL || skx_query_is_empty(so->query))
+	query = skx_am_scan_compile(scan);
+	if (query == NULL || skx_query_is_empty(query))
 		return false;
+	so->desc.request.query = query;
 	skx_am_predicate_read(scan);
 	return true;
 }
 
-/* Begins a scan of rows in no order. */
+/* Does all that comes before the first row of a scan. */
 static void
-skx_am_scan_start_rows(IndexScanDesc scan)
+skx_am_scan_start(IndexScanDesc scan)
 {
 	SkxScan    *so = scan->opaque;
-	SkxRequest *request = palloc0(sizeof(SkxRequest));
+	SkxRequest *request = &so->desc.request;
 
+	if (!skx_am_scan_begin(scan) ||
+		skx_am_ranked_start(scan) || skx_am_ordered_start(scan))
+		return;
 	request->index = scan->indexRelation;
-	request->share = scan->parallel_scan == NULL ? NULL :
+	request->heap = scan->heapRelation;
+	request->snapshot = scan->xs_snapshot;
+	request->share = scan->parallel_scan == NULL ? so->desc.share :
 		skx_compat_parallel_part(scan->parallel_scan);
-	request->view = so->view = skx_exec_view(scan->indexRelation,
-											 request->share);
-	request->query = so->query;
-	so->rows = skx_rows_make(so->fetches_all);
-	so->exec = skx_exec_begin(request, &so->rows->collector);
+	request->view = skx_exec_view(scan->indexRelation, request->share);
+}
+
+/* ---- what callers use, too ---- */
+
+SkxScanDesc *
+skx_am_scan_desc(IndexScanDesc scan)
+{
+	return &((SkxScan *) scan->opaque)->desc;
+}
+
+/* Fills in all that this process has read so far, in scans of all indexes. */
+static void
+skx_am_scan_reads(SkxScanReads *now)
+{
+	const SkxBlkCounters *counters = skx_blkio_counters();
+	int			i;
+
+	now->blocks = now->hits = now->rounds = 0;
+	for (i = 0; i < SKX_BLK_NMETHODS; i++)
+	{
+		now->blocks += counters[i].pages_read;
+		now->hits += counters[i].hits;
+		now->rounds += counters[i].rounds;
+	}
+	now->nodes = skx_skiplist_work.nodes;
+	now->passed = skx_skiplist_work.passed;
+	now->subblocks = skx_cursor_work.subblocks + skx_cursor_work.fills;
+	now->positions = skx_cursor_work.positions;
+}
+
+bool
+skx_am_scan_enter(IndexScanDesc scan)
+{
+	SkxScan    *so = scan->opaque;
+
+	so->outer = MemoryContextSwitchTo(so->context);
+	skx_am_scan_reads(&so->before);
+	if (!so->started)
+		skx_am_scan_start(scan);
+	return so->desc.request.view != NULL;
 }
 
 void
-skx_am_scan_start(IndexScanDesc scan)
+skx_am_scan_leave(IndexScanDesc scan)
 {
-	if (!skx_am_scan_begin(scan))
-		return;
-	if (skx_am_ranked_start(scan) || skx_am_ordered_start(scan))
-		return;
-	skx_am_scan_start_rows(scan);
+	SkxScan    *so = scan->opaque;
+	uint64	   *counts = (uint64 *) &so->desc.work.reads;
+	SkxScanReads now;
+	int			i;
+
+	MemoryContextSwitchTo(so->outer);
+	skx_am_scan_reads(&now);
+	for (i = 0; i < SKX_SCAN_READS; i++)
+		counts[i] += ((uint64 *) &now)[i] - ((uint64 *) &so->before)[i];
+	skx_compat_check_snapshot(scan->xs_snapshot, scan->indexRelation);
 }
+
+/* ---- rows ---- */
 
 /* Fetches the next rows in no order.  Returns false if there are none. */
 static bool
 skx_am_scan_rows(SkxScan *so)
 {
-	if (so->exec == NULL || !skx_rows_next(so->rows, so->exec))
+	if (so->exec == NULL)
+	{
+		so->rows = skx_rows_make(so->fetches_all);
+		so->exec = skx_exec_begin(&so->desc.request, &so->rows->collector);
+	}
+	if (!skx_rows_next(so->rows, so->exec))
 		return false;
 	so->n = so->rows->n;
 	so->tids = so->rows->tids;
@@ -182,25 +253,21 @@ static bool
 skx_am_scan_fetch(IndexScanDesc scan)
 {
 	SkxScan    *so = scan->opaque;
-	MemoryContext old = MemoryContextSwitchTo(so->context);
 	bool		any;
-	SkxScanReads before;
 
-	skx_am_reads_now(&before);
+	(void) skx_am_scan_enter(scan);
 	so->n = so->next = 0;
-	if (!so->started)
-		skx_am_scan_start(scan);
+	so->desc.hit = NULL;
+	so->desc.key = NULL;
 	if (skx_am_ranked_idle(so))
 		any = false;
-	else if (so->ranked != NULL)
+	else if (so->desc.scorer != NULL)
 		any = skx_am_ranked_fetch(scan);
-	else if (so->request != NULL)
+	else if (so->desc.ordered != NULL)
 		any = skx_am_ordered_fetch(so);
 	else
-		any = skx_am_scan_rows(so);
-	MemoryContextSwitchTo(old);
-	skx_am_reads_since(scan, &before);
-	skx_compat_check_snapshot(scan->xs_snapshot, scan->indexRelation);
+		any = so->desc.request.view != NULL && skx_am_scan_rows(so);
+	skx_am_scan_leave(scan);
 	return any;
 }
 
@@ -211,11 +278,9 @@ skx_am_scan_fetch(IndexScanDesc scan)
 static int
 skx_am_scan_sure(const SkxScan *so)
 {
-	if (so->ordered != NULL)
-		return (int) Min((uint64) so->n, so->wish.order->wanted);
-	if (so->ranked == NULL || so->wish.wants_all)
+	if ((so->topk == NULL && so->ordered == NULL) || so->desc.wants_all)
 		return 0;
-	return (int) Min((uint64) so->n, so->wish.wanted);
+	return (int) Min((uint64) so->n, so->desc.wanted);
 }
 
 /*
@@ -234,6 +299,17 @@ skx_am_scan_fetch_rows(IndexScanDesc scan)
 	return true;
 }
 
+/* Tells the caller of the next row. */
+static void
+skx_am_scan_tell(SkxScan *so)
+{
+	const uint64 *key = so->keys == NULL ? NULL : &so->keys[so->next];
+
+	so->desc.hit = so->hits == NULL ? NULL : &so->hits[so->next];
+	so->desc.key = key != NULL &&
+		skx_column_key_is_shared(&so->desc.ordered->key, *key) ? key : NULL;
+}
+
 bool
 skxgettuple(IndexScanDesc scan, ScanDirection dir)
 {
@@ -246,10 +322,11 @@ skxgettuple(IndexScanDesc scan, ScanDirection dir)
 		skx_am_dead_note(scan);
 	if (so->next >= so->n && !skx_am_scan_fetch_rows(scan))
 		return false;
-	so->ngiven++;
+	so->desc.given++;
 	skx_snapshot_heap_ask(&so->heap, so->tids, so->n, so->next);
+	skx_am_scan_tell(so);
 	scan->xs_heaptid = so->tids[so->next++];
-	scan->xs_recheck = so->lossy;
+	scan->xs_recheck = so->desc.lossy;
 	scan->xs_recheckorderby = false;
 	return true;
 }
@@ -263,7 +340,7 @@ skxgetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 	so->fetches_all = true;
 	while (skx_am_scan_fetch(scan))
 	{
-		tbm_add_tuples(tbm, so->tids, so->n, so->lossy);
+		tbm_add_tuples(tbm, so->tids, so->n, so->desc.lossy);
 		total += so->n;
 	}
 	return total;
@@ -285,53 +362,4 @@ void
 skxparallelrescan(IndexScanDesc scan)
 {
 	skx_exec_share_restart(skx_compat_parallel_part(scan->parallel_scan));
-}
-
-/* ---- requests to the scan, and its results ---- */
-
-SkxScanWish *
-skx_am_scan_wish(IndexScanDesc scan)
-{
-	return &((SkxScan *) scan->opaque)->wish;
-}
-
-void
-skx_am_scan_begun(IndexScanDesc scan, SkxScanBegun *begun)
-{
-	SkxScan    *so = scan->opaque;
-	MemoryContext old = MemoryContextSwitchTo(so->context);
-
-	if (!so->started)
-		skx_am_scan_start(scan);
-	MemoryContextSwitchTo(old);
-	begun->query = so->query;
-	begun->scorer = skx_am_ranked_by(so);
-	begun->rows = skx_am_ranked_rows(so, scan->indexRelation);
-	begun->order = so->request;
-}
-
-void
-skx_am_scan_row(IndexScanDesc scan, SkxScanRow *row)
-{
-	const SkxScan *so = scan->opaque;
-
-	row->scorer = NULL;
-	row->has_distance = row->shared_key = false;
-	if (so->next == 0)
-		return;
-	if (so->ranked != NULL)
-		skx_am_ranked_row(so, row);
-	else if (so->ordered != NULL)
-		skx_am_ordered_row(so, row);
-}
-
-const SkxScanWork *
-skx_am_scan_work(IndexScanDesc scan)
-{
-	SkxScan    *so = scan->opaque;
-
-	so->total = so->work;
-	skx_am_ranked_work(so, &so->total.ranked);
-	skx_am_ordered_work(so, &so->total.ordered);
-	return &so->total;
 }

@@ -8,7 +8,7 @@
 #include "answer/count/count.h"
 #include "fmgr.h"
 #include "miscadmin.h"
-#include "sql/am/am_ask.h"
+#include "sql/am/am_desc.h"
 #include "sql/cost/cost.h"
 #include "sql/functions/functions_internal.h"
 #include "support/compat/compat_planner.h"
@@ -21,12 +21,12 @@ skx_functions_count(Relation heap, Relation index, TSQuery query)
 {
 	IndexScanDesc scan = skx_functions_scan(heap, index, query, NULL);
 	SkxCountWork work = {0};
-	SkxAsk		ask;
 	uint64		rows = 0;
 
-	if (skx_am_ask(scan, NULL, &ask))
-		(void) skx_count_rows(&ask.request, NULL, NULL, &work, &rows);
-	skx_am_ask_end(&ask);
+	if (skx_am_scan_enter(scan))
+		(void) skx_count_rows(&skx_am_scan_desc(scan)->request, NULL, NULL,
+							  &work, &rows);
+	skx_am_scan_leave(scan);
 	index_endscan(scan);
 	return rows;
 }

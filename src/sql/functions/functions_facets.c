@@ -14,7 +14,7 @@
 #include "index/column/column.h"
 #include "miscadmin.h"
 #include "sql/am/am.h"
-#include "sql/am/am_ask.h"
+#include "sql/am/am_desc.h"
 #include "sql/functions/functions_internal.h"
 #include "support/compat/compat_planner.h"
 #include "utils/array.h"
@@ -332,18 +332,17 @@ skx_functions_facets_part(SkxFacetCall *call, TSQuery query, int i)
 											NULL);
 	SkxFacetsRequest *request = &call->shown[i].request;
 	SkxCountWork work = {0};
-	SkxAsk		ask;
 	SkxFacet	facet;
 	ItemPointerData tid;
 
 	call->facets = NULL;
 	request->share = NULL;
-	if (skx_am_ask(scan, NULL, &ask))
+	if (skx_am_scan_enter(scan))
 	{
-		request->rows = ask.request;
+		request->rows = skx_am_scan_desc(scan)->request;
 		call->facets = skx_facets_begin(request, &work);
 	}
-	skx_am_ask_end(&ask);
+	skx_am_scan_leave(scan);
 	if (call->facets != NULL && call->sums == NULL)
 		skx_functions_values(call);
 	while (call->facets != NULL && call->sums != NULL &&

@@ -14,7 +14,7 @@
 #include "miscadmin.h"
 #include "parser/parse_coerce.h"
 #include "sql/am/am.h"
-#include "sql/am/am_ask.h"
+#include "sql/am/am_desc.h"
 #include "sql/functions/functions_internal.h"
 #include "support/compat/compat_planner.h"
 #include "utils/array.h"
@@ -149,13 +149,12 @@ skx_functions_add_ranges(const SkxPart *part, TSQuery query, int column,
 											NULL);
 	uint64	   *counts = skx_functions_no_counts(bounds);
 	SkxCountWork work = {0};
-	SkxAsk		ask;
 	int			i;
 
-	if (skx_am_ask(scan, NULL, &ask))
-		skx_facets_ranges(&ask.request, column, bounds->n, bounds->lexemes,
-						  counts, &work);
-	skx_am_ask_end(&ask);
+	if (skx_am_scan_enter(scan))
+		skx_facets_ranges(&skx_am_scan_desc(scan)->request, column, bounds->n,
+						  bounds->lexemes, counts, &work);
+	skx_am_scan_leave(scan);
 	index_endscan(scan);
 	for (i = 0; i < bounds->n + 2; i++)
 		sums[i] += counts[i];

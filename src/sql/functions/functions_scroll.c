@@ -12,7 +12,7 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "sql/am/am.h"
-#include "sql/am/am_ask.h"
+#include "sql/am/am_desc.h"
 #include "sql/functions/functions_internal.h"
 #include "support/compat/compat_planner.h"
 #include "utils/rel.h"
@@ -75,17 +75,16 @@ skx_functions_scroll_part(SkxScrollCall *call, const SkxPart *part,
 {
 	IndexScanDesc scan = skx_functions_scan(part->heap, part->index, query,
 											NULL);
-	SkxAsk		ask;
 
 	call->table = RelationGetRelid(part->heap);
 	request->slice.shift = part->index == call->parts.index ? 0 : call->table;
 	skx_scroll_token_enter(&call->token, part->heap);
-	if (skx_am_ask(scan, NULL, &ask))
+	if (skx_am_scan_enter(scan))
 	{
-		request->of = ask.request;
+		request->of = skx_am_scan_desc(scan)->request;
 		request->size -= skx_scroll_rows(request);
 	}
-	skx_am_ask_end(&ask);
+	skx_am_scan_leave(scan);
 	index_endscan(scan);
 }
 

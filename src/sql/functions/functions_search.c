@@ -13,7 +13,7 @@
 #include "miscadmin.h"
 #include "read/score/score.h"
 #include "sql/am/am.h"
-#include "sql/am/am_ask.h"
+#include "sql/am/am_desc.h"
 #include "sql/functions/functions_internal.h"
 #include "support/compat/compat_planner.h"
 #include "utils/snapmgr.h"
@@ -64,19 +64,21 @@ typedef struct SkxSearchCall
 } SkxSearchCall;
 
 static void
-skx_functions_search_row(SkxSearchCall *call, IndexScanDesc scan,
+skx_functions_search_row(SkxSearchCall *call, const SkxScanDesc *desc,
 						 TupleTableSlot *row)
 {
+	const SkxTopkHit *hit = desc->hit;
+	SkxTopkAfter place = {hit->sum, hit->tid, desc->given};
+	float4		distance = skx_score_distance(desc->scorer, hit->sum);
 	Datum		values[3];
-	bool		nulls[3] = {false, false, false};
-	SkxScanRow	told;
+	bool		nulls[3] = {false, hit->is_null, false};
 
-	skx_am_scan_row(scan, &told);
-	nulls[1] = !told.has_distance;
+	if (call->page != NULL)
+		place.given += call->page->after.given;
 	values[0] = PointerGetDatum(&row->tts_tid);
-	values[1] = Float4GetDatum(told.distance == 0 ? 0 : -told.distance);
-	values[2] = PointerGetDatum(skx_topk_token_make(call->token, told.scorer,
-													&told.place));
+	values[1] = Float4GetDatum(distance == 0 ? 0 : -distance);
+	values[2] = PointerGetDatum(skx_topk_token_make(call->token, desc->scorer,
+													&place));
 	tuplestore_putvalues(call->result->setResult, call->result->setDesc,
 						 values, nulls);
 }
@@ -89,17 +91,17 @@ skx_functions_search(SkxSearchCall *call)
 										  call->rank_by, SKX_REF_PLAN);
 	IndexScanDesc scan = skx_functions_scan(call->heap, call->index,
 											call->query, rank_by);
-	SkxScanWish *wish = skx_am_scan_wish(scan);
+	SkxScanDesc *desc = skx_am_scan_desc(scan);
 	uint64		n;
 
-	wish->wanted = call->k;
-	wish->page = call->page;
+	desc->wanted = call->k;
+	desc->page = call->page;
 	for (n = 0; n < call->k; n++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (!index_getnext_slot(scan, ForwardScanDirection, slot))
 			break;
-		skx_functions_search_row(call, scan, slot);
+		skx_functions_search_row(call, desc, slot);
 	}
 	index_endscan(scan);
 	ExecDropSingleTupleTableSlot(slot);

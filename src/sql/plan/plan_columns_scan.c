@@ -23,7 +23,6 @@ typedef struct SkxColumnsState
 {
 	SkxPlanNode node;			/* first; its share: SkxCountShare */
 	IndexScanState *child;
-	SkxAsk		ask;
 	SkxColumnsRequest request;
 	Oid			types[INDEX_MAX_KEYS];	/* base types of the columns */
 	SkxColumnsScan *scan;		/* NULL: not begun yet, or there are no rows */
@@ -78,22 +77,25 @@ static void
 skx_plan_open_columns(SkxColumnsState *state)
 {
 	SkxCountShare *share = state->node.share;
-	SkxAsk	   *ask = &state->ask;
+	IndexScanDesc scan;
+	SkxScanDesc *desc;
 
 	skx_plan_open_child(state->child);
-	skx_plan_columns_keys(state, state->child->iss_ScanDesc->indexRelation);
-	if (skx_am_ask(state->child->iss_ScanDesc,
-				   share == NULL ? NULL : &share->parts, ask))
+	scan = state->child->iss_ScanDesc;
+	desc = skx_am_scan_desc(scan);
+	skx_plan_columns_keys(state, scan->indexRelation);
+	desc->share = share == NULL ? NULL : &share->parts;
+	if (skx_am_scan_enter(scan))
 	{
-		if (ask->lossy)
+		if (desc->lossy)
 			elog(ERROR, "a condition on rows that are not fetched is not exact");
-		state->request.rows = ask->request;
+		state->request.rows = desc->request;
 		state->request.share = share;
 		state->scan = skx_columns_begin(&state->request, &state->work);
 	}
 	else if (share != NULL)
 		(void) skx_count_share_none(share);
-	skx_am_ask_end(ask);
+	skx_am_scan_leave(scan);
 	state->n = state->next = 0;
 	state->node.ready = true;
 }
@@ -124,9 +126,9 @@ skx_plan_columns_batch(SkxColumnsState *state)
 	state->n = state->next = 0;
 	if (state->scan != NULL)
 	{
-		skx_am_ask_more(&state->ask);
+		(void) skx_am_scan_enter(state->child->iss_ScanDesc);
 		state->n = skx_columns_next(state->scan);
-		skx_am_ask_end(&state->ask);
+		skx_am_scan_leave(state->child->iss_ScanDesc);
 	}
 	if (instrument != NULL)
 		InstrStopNode(instrument, state->n);

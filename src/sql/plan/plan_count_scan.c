@@ -60,23 +60,25 @@ skx_plan_count(SkxCountScan *state, IndexScanState *child,
 			   SkxCountShare *share, uint64 *rows)
 {
 	Instrumentation *instrument = child->ss.ps.instrument;
-	SkxAsk		ask;
+	SkxScanDesc *desc;
 	bool		known = true;
 
 	*rows = 0;
 	skx_plan_open_child(child);
+	desc = skx_am_scan_desc(child->iss_ScanDesc);
+	desc->share = share == NULL ? NULL : &share->parts;
 	if (instrument != NULL)
 		InstrStartNode(instrument);
-	if (skx_am_ask(child->iss_ScanDesc, share == NULL ? NULL : &share->parts,
-				   &ask))
+	if (skx_am_scan_enter(child->iss_ScanDesc))
 	{
-		ask.request.recheck = ask.lossy ? skx_plan_recheck_count : NULL;
-		ask.request.arg = child;
-		known = skx_count_rows(&ask.request, NULL, share, &state->work, rows);
+		desc->request.recheck = desc->lossy ? skx_plan_recheck_count : NULL;
+		desc->request.arg = child;
+		known = skx_count_rows(&desc->request, NULL, share, &state->work,
+							   rows);
 	}
 	else if (share != NULL)
 		known = skx_count_share_none(share);
-	skx_am_ask_end(&ask);
+	skx_am_scan_leave(child->iss_ScanDesc);
 	if (instrument != NULL)
 		InstrStopNode(instrument, (double) *rows);
 	return known;

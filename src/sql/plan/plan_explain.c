@@ -10,7 +10,6 @@
 #include <limits.h>
 #include <math.h>
 
-#include "access/parallel.h"
 #include "nodes/value.h"
 #include "sql/am/am.h"
 #include "sql/plan/plan_internal.h"
@@ -86,54 +85,19 @@ void
 skx_plan_explain_reads(List *children, const SkxScanReads *others,
 					   ExplainState *es)
 {
-	SkxScanReads sum = {0};
+	SkxScanReads sum = *others;
 	ListCell   *lc;
+	int			i;
 
-	if (!es->analyze || !es->verbose)
+	if (!es->verbose)
 		return;
-	if (others != NULL)
-		sum = *others;
 	foreach(lc, children)
 	{
-		const IndexScanState *child = lfirst_node(IndexScanState, lc);
+		IndexScanDesc scan = lfirst_node(IndexScanState, lc)->iss_ScanDesc;
 
-		if (child->iss_ScanDesc != NULL)
-			skx_am_reads_add(&sum, &skx_am_scan_work(child->iss_ScanDesc)->reads);
+		for (i = 0; scan != NULL && i < SKX_SCAN_READS; i++)
+			((uint64 *) &sum)[i] +=
+				((uint64 *) &skx_am_scan_desc(scan)->work.reads)[i];
 	}
 	skx_plan_explain_counts(&sum, es);
-}
-
-/* ---- scans with other processes ---- */
-
-void
-skx_plan_reads_init(SkxSharedReads *shared)
-{
-	int			i;
-
-	for (i = 0; i < SKX_SCAN_READS; i++)
-		pg_atomic_init_u64(&shared->counts[i], 0);
-}
-
-void
-skx_plan_reads_leave(SkxSharedReads *shared, const IndexScanState *child)
-{
-	const uint64 *counts;
-	int			i;
-
-	if (!IsParallelWorker() || child->iss_ScanDesc == NULL)
-		return;
-	counts = (const uint64 *) &skx_am_scan_work(child->iss_ScanDesc)->reads;
-	for (i = 0; i < SKX_SCAN_READS; i++)
-		pg_atomic_fetch_add_u64(&shared->counts[i], counts[i]);
-}
-
-void
-skx_plan_reads_take(SkxSharedReads *shared, SkxScanReads *sum)
-{
-	SkxScanReads reads;
-	int			i;
-
-	for (i = 0; i < SKX_SCAN_READS; i++)
-		((uint64 *) &reads)[i] = pg_atomic_read_u64(&shared->counts[i]);
-	skx_am_reads_add(sum, &reads);
 }

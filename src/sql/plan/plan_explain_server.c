@@ -36,7 +36,7 @@ skx_plan_explain_node(PlanState *node, const Node *parent,
 	else if (IsA(node, BitmapIndexScanState))
 		scan = ((BitmapIndexScanState *) node)->biss_ScanDesc;
 	if (scan != NULL && skx_am_is_ours(scan->indexRelation))
-		skx_plan_explain_counts(&skx_am_scan_work(scan)->reads, es);
+		skx_plan_explain_counts(&skx_am_scan_desc(scan)->work.reads, es);
 }
 
 void

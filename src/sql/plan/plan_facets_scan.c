@@ -72,17 +72,18 @@ static void
 skx_plan_begin_table(SkxFacetsScan *state, IndexScanDesc scan)
 {
 	SkxCountShare *share = skx_plan_facets_share(state, state->at);
-	SkxAsk		ask;
+	SkxScanDesc *desc = skx_am_scan_desc(scan);
 
 	state->request.share = share;
-	if (skx_am_ask(scan, share == NULL ? NULL : &share->parts, &ask))
+	desc->share = share == NULL ? NULL : &share->parts;
+	if (skx_am_scan_enter(scan))
 	{
-		if (ask.lossy)
+		if (desc->lossy)
 			elog(ERROR, "a condition on the rows of facets is not exact");
-		state->request.rows = ask.request;
+		state->request.rows = desc->request;
 		state->facets = skx_facets_begin(&state->request, &state->rows);
 	}
-	skx_am_ask_end(&ask);
+	skx_am_scan_leave(scan);
 }
 
 /*
@@ -132,24 +133,21 @@ static bool
 skx_plan_read_table(SkxFacetsScan *state, SkxFacet *facet, Datum *value)
 {
 	IndexScanState *child;
-	SkxScanReads reads;
-	MemoryContext old;
 	ItemPointerData tid;
 	bool		found;
 
 	if (state->facets == NULL)
 		return false;
 	child = skx_plan_node_child(&state->node, state->at);
-	skx_am_reads_now(&reads);
-	old = MemoryContextSwitchTo(state->context);
+	(void) skx_am_scan_enter(child->iss_ScanDesc);
+	MemoryContextSwitchTo(state->context);
 	found = skx_facets_next(state->facets, facet);
 	if (found && facet->lexeme.bytes[2] != SKX_VALUE_NULL)
 	{
 		skx_facets_tid(state->facets, facet->place, &tid);
 		*value = skx_facets_values_get(state->values, &facet->lexeme, &tid);
 	}
-	MemoryContextSwitchTo(old);
-	skx_am_reads_since(child->iss_ScanDesc, &reads);
+	skx_am_scan_leave(child->iss_ScanDesc);
 	return found;
 }
 

@@ -14,7 +14,7 @@
 #include "port/atomics.h"
 #include "read/score/score.h"
 #include "sql/am/am.h"
-#include "sql/am/am_ask.h"
+#include "sql/am/am_desc.h"
 #include "sql/plan/plan.h"
 #include "sql/plan/plan_condition.h"
 
@@ -443,12 +443,6 @@ extern Path *skx_plan_divided(PlannerInfo *root, RelOptInfo *rel,
 							  const Path *whole, Size size,
 							  const IndexPath *index);
 
-/* Reads of processes other than the leader, in shared memory. */
-typedef struct SkxSharedReads
-{
-	pg_atomic_uint64 counts[SKX_SCAN_READS];	/* fields of SkxScanReads */
-} SkxSharedReads;
-
 /* plan_explain.c : what EXPLAIN (VERBOSE) shows of scans of an index */
 
 /* Shows the settings of reading, and these counts. */
@@ -480,21 +474,11 @@ extern bool skx_plan_is_told_limit(const List *exprs, int limit,
 
 /*
  * Shows in EXPLAIN (ANALYZE, VERBOSE) what the Index Scans `children` below a
- * custom scan have read, plus `others`, unless that is NULL.
+ * custom scan have read, plus `others`.
  */
 extern void skx_plan_explain_reads(List *children,
 								   const SkxScanReads *others,
 								   ExplainState *es);
-
-/* Initializes the shared counts with 0. */
-extern void skx_plan_reads_init(SkxSharedReads *shared);
-
-/* Adds the reads of a worker's Index Scan; does nothing in the leader. */
-extern void skx_plan_reads_leave(SkxSharedReads *shared,
-								 const IndexScanState *child);
-
-/* Adds the reads of all workers to *sum. */
-extern void skx_plan_reads_take(SkxSharedReads *shared, SkxScanReads *sum);
 
 /*
  * plan_explain_server.c : installs a hook that shows the reads of the server's

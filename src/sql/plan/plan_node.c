@@ -17,10 +17,17 @@
 #include "sql/plan/plan_node.h"
 #include "support/compat/compat_planner.h"
 
+/*
+ * Number of counts in SkxScanWork but for those of ranked searches, which are
+ * in the kind's part as soon as a process has ended its search.
+ */
+#define SKX_PLAN_COUNTS	(offsetof(SkxScanWork, ranked) / sizeof(uint64))
+
 /* The shared memory of all processes; the kind's part follows. */
 struct SkxPlanShare
 {
-	SkxSharedReads reads;
+	pg_atomic_uint64 counts[SKX_PLAN_COUNTS];	/* of workers: the first ones
+												 * of SkxScanWork */
 };
 
 #define SKX_PLAN_SHARE	MAXALIGN(sizeof(struct SkxPlanShare))
@@ -256,7 +263,7 @@ skx_plan_node_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 		skx_plan_explain_blocks(skx_plan_node_private(node,
 													  SKX_PRIVATE_BLOCKS), es);
 	if (es->analyze && node->kind->explain_work(node, es))
-		skx_plan_explain_reads(css->custom_ps, &node->others, es);
+		skx_plan_explain_reads(css->custom_ps, &node->others.reads, es);
 }
 
 /* ---- with other processes ---- */
@@ -282,9 +289,11 @@ skx_plan_node_share_begin(CustomScanState *css, ParallelContext *context,
 						  void *at)
 {
 	SkxPlanNode *node = (SkxPlanNode *) css;
+	int			i;
 
 	skx_plan_node_shares(node, at);
-	skx_plan_reads_init(&node->shared->reads);
+	for (i = 0; i < SKX_PLAN_COUNTS; i++)
+		pg_atomic_init_u64(&node->shared->counts[i], 0);
 	node->kind->share_init(node, context->nworkers + 1);
 }
 
@@ -304,22 +313,39 @@ skx_plan_node_share_join(CustomScanState *css, shm_toc *toc, void *at)
 	skx_plan_node_shares((SkxPlanNode *) css, at);
 }
 
+/* A worker leaves its counts of work. */
+static void
+skx_plan_node_leave(const SkxPlanNode *node)
+{
+	ListCell   *lc;
+	int			i;
+
+	foreach(lc, node->css.custom_ps)
+	{
+		IndexScanDesc scan = lfirst_node(IndexScanState, lc)->iss_ScanDesc;
+
+		for (i = 0; scan != NULL && i < SKX_PLAN_COUNTS; i++)
+			pg_atomic_fetch_add_u64(&node->shared->counts[i],
+									((uint64 *) &skx_am_scan_desc(scan)->work)[i]);
+	}
+}
+
 /* Called before the shared memory goes away. */
 static void
 skx_plan_node_share_end(CustomScanState *css)
 {
 	SkxPlanNode *node = (SkxPlanNode *) css;
-	ListCell   *lc;
+	int			i;
 
 	if (node->shared == NULL)
 		return;
-	node->kind->share_leave(node);
-	foreach(lc, css->custom_ps)
-	{
-		skx_plan_reads_leave(&node->shared->reads,
-							 lfirst_node(IndexScanState, lc));
-	}
-	skx_plan_reads_take(&node->shared->reads, &node->others);
+	if (node->kind->share_leave != NULL)
+		node->kind->share_leave(node);
+	if (IsParallelWorker())
+		skx_plan_node_leave(node);
+	for (i = 0; i < SKX_PLAN_COUNTS; i++)
+		((uint64 *) &node->others)[i] +=
+			pg_atomic_read_u64(&node->shared->counts[i]);
 	node->shared = NULL;
 	node->share = NULL;
 	if (node->kind->share_gone != NULL)

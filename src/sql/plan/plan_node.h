@@ -8,7 +8,7 @@
 
 #include "nodes/execnodes.h"
 #include "nodes/extensible.h"
-#include "sql/am/am_ask.h"
+#include "sql/am/am_desc.h"
 
 struct ExplainState;
 
@@ -64,9 +64,8 @@ typedef struct SkxPlanKind
 	void		(*share_restart) (SkxPlanNode *node);
 
 	/*
-	 * Ends the part of this process, before the shared memory goes away.  A
-	 * worker adds its counts of work to it; the leader reads those of the
-	 * workers.
+	 * Ends the part of this process, before the shared memory goes away.
+	 * Reads the workers' counts of work that the kind's part has.
 	 */
 	void		(*share_leave) (SkxPlanNode *node);
 
@@ -125,7 +124,7 @@ struct SkxPlanNode
 	struct SkxPlanShare *shared;	/* shared memory while a parallel scan
 									 * runs; else NULL */
 	void	   *share;			/* the kind's part of it */
-	SkxScanReads others;		/* reads of other processes */
+	SkxScanWork others;			/* work of other processes */
 };
 
 /*

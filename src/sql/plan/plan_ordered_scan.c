@@ -10,7 +10,6 @@
 #include "postgres.h"
 
 #include "access/genam.h"
-#include "access/parallel.h"
 #include "answer/order/order_share.h"
 #include "executor/executor.h"
 #include "nodes/value.h"
@@ -26,8 +25,8 @@ typedef struct SkxOrderedScan
 	SkxPlanNode node;			/* first; its share: SkxOrderedShare */
 	IndexScanState *child;
 	SkxScanOrder order;
+	uint64		asked;			/* rows asked for by the limit; 0: not known */
 	SkxOrderedTies *ties;		/* NULL: keys tell their values */
-	SkxOrderedWork others;		/* work of other processes */
 } SkxOrderedScan;
 
 static int
@@ -61,10 +60,14 @@ skx_plan_begin_ordered(SkxPlanNode *node)
 static void
 skx_plan_prepare_ordered(SkxOrderedScan *state)
 {
+	SkxScanDesc *desc;
+
 	skx_plan_open_child(state->child);
-	(void) skx_plan_node_asked(&state->node, &state->order.wanted);
+	(void) skx_plan_node_asked(&state->node, &state->asked);
 	state->order.share = state->node.share;
-	skx_am_scan_wish(state->child->iss_ScanDesc)->order = &state->order;
+	desc = skx_am_scan_desc(state->child->iss_ScanDesc);
+	desc->wanted = state->asked;
+	desc->order = &state->order;
 	state->node.ready = true;
 }
 
@@ -124,32 +127,25 @@ static void
 skx_plan_ordered_share_init(SkxPlanNode *node, int nprocesses)
 {
 	SkxOrderedScan *state = (SkxOrderedScan *) node;
-	SkxScanBegun begun;
+	IndexScanDesc scan;
+	const SkxOrderedRequest *request;
 
 	skx_order_share_init(node->share);
 	skx_plan_prepare_ordered(state);
-	skx_am_scan_begun(state->child->iss_ScanDesc, &begun);
-	if (begun.order != NULL)
-		skx_order_share_divide(node->share, begun.order,
+	scan = state->child->iss_ScanDesc;
+	(void) skx_am_scan_enter(scan);
+	request = skx_am_scan_desc(scan)->ordered;
+	if (request != NULL)
+		skx_order_share_divide(node->share, request,
 							   skx_plan_ordered_private(node,
 														SKX_ORDERED_DIVIDED));
+	skx_am_scan_leave(scan);
 }
 
 static void
 skx_plan_ordered_share_restart(SkxPlanNode *node)
 {
 	skx_order_share_restart(node->share);
-}
-
-static void
-skx_plan_ordered_share_leave(SkxPlanNode *node)
-{
-	SkxOrderedScan *state = (SkxOrderedScan *) node;
-	IndexScanDesc scan = state->child->iss_ScanDesc;
-
-	if (IsParallelWorker() && scan != NULL)
-		skx_order_share_leave(node->share, &skx_am_scan_work(scan)->ordered);
-	skx_order_share_work(node->share, &state->others);
 }
 
 static void
@@ -179,26 +175,27 @@ skx_plan_explain_ordered(SkxPlanNode *node, ExplainState *es)
 										  order->descending ? " DESC" : "",
 										  order->nulls_first ? "FIRST" : "LAST"),
 						es);
-	skx_plan_node_explain_asked(node, order->wanted, es);
+	skx_plan_node_explain_asked(node, ((SkxOrderedScan *) node)->asked, es);
 }
 
 static bool
 skx_plan_explain_ordered_work(SkxPlanNode *node, ExplainState *es)
 {
 	const SkxOrderedScan *state = (const SkxOrderedScan *) node;
+	const SkxOrderedWork *others = &node->others.ordered;
 	const SkxOrderedWork *work;
 
 	if (state->child->iss_ScanDesc == NULL)
 		return false;
-	work = &skx_am_scan_work(state->child->iss_ScanDesc)->ordered;
+	work = &skx_am_scan_desc(state->child->iss_ScanDesc)->work.ordered;
 	ExplainPropertyUInteger("Passes", NULL,
-							work->passes + state->others.passes, es);
+							work->passes + others->passes, es);
 	ExplainPropertyUInteger("Stretches", NULL,
-							work->leaves + state->others.leaves, es);
+							work->leaves + others->leaves, es);
 	ExplainPropertyUInteger("Values", NULL,
-							work->values + state->others.values, es);
+							work->values + others->values, es);
 	ExplainPropertyUInteger("Compared Documents", NULL,
-							work->documents + state->others.documents, es);
+							work->documents + others->documents, es);
 	return true;
 }
 
@@ -214,6 +211,5 @@ const SkxPlanKind skx_plan_ordered = {
 	.share_size = skx_plan_ordered_share_size,
 	.share_init = skx_plan_ordered_share_init,
 	.share_restart = skx_plan_ordered_share_restart,
-	.share_leave = skx_plan_ordered_share_leave,
 	.share_gone = skx_plan_ordered_share_gone
 };

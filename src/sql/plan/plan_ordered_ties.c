@@ -80,7 +80,7 @@ skx_plan_ties_fetch(SkxOrderedTies *ties)
 {
 	TupleTableSlot *next = ExecClearTuple(ties->next);
 	int			natts = next->tts_tupleDescriptor->natts - 1;
-	SkxScanRow	told;
+	const uint64 *key;
 	TupleTableSlot *from;
 
 	from = ties->done ? NULL : ExecProcNode(&ties->child->ss.ps);
@@ -88,9 +88,10 @@ skx_plan_ties_fetch(SkxOrderedTies *ties)
 	ties->done = TupIsNull(from);
 	if (ties->done)
 		return false;
-	skx_am_scan_row(ties->child->iss_ScanDesc, &told);
-	ties->shared = told.shared_key;
-	ties->key = told.key;
+	key = skx_am_scan_desc(ties->child->iss_ScanDesc)->key;
+	ties->shared = key != NULL;
+	if (key != NULL)
+		ties->key = *key;
 	slot_getallattrs(from);
 	memcpy(next->tts_values, from->tts_values, natts * sizeof(Datum));
 	memcpy(next->tts_isnull, from->tts_isnull, natts * sizeof(bool));

@@ -48,8 +48,6 @@ typedef struct SkxRankedScan
 	List	   *ahead;			/* MinimalTuples: rows read before they are
 								 * asked for */
 	int			given;			/* how many of them were returned */
-	SkxScanBegun begun_as;		/* what the shared memory was made from */
-	SkxTopkWork others;			/* work of other processes */
 } SkxRankedScan;
 
 static void
@@ -82,14 +80,14 @@ static void
 skx_plan_want(SkxRankedScan *state)
 {
 	SkxPlanNode *node = &state->node;
-	SkxScanWish *wish = skx_am_scan_wish(state->child->iss_ScanDesc);
+	SkxScanDesc *desc = skx_am_scan_desc(state->child->iss_ScanDesc);
 	bool		limited = skx_plan_node_asked(node, &state->asked);
 
-	wish->wants_all = state->unlimited ||
+	desc->wants_all = state->unlimited ||
 		(node->limit.count != NULL && !limited);
-	wish->wanted = !wish->wants_all ? state->asked :
+	desc->wanted = !desc->wants_all ? state->asked :
 		skx_cost_first(node->css.ss.ps.plan->plan_rows * node->limit.times);
-	wish->share = node->share;
+	desc->ranked_share = node->share;
 }
 
 /*
@@ -196,6 +194,22 @@ skx_plan_is_past(SkxRankedScan *state, TupleTableSlot *slot)
 	return !ExecQual(state->bounds, econtext);
 }
 
+/*
+ * Sets *distance to that of the row that the child has returned last.  Returns
+ * false if it is NULL.
+ */
+static bool
+skx_plan_distance(const SkxRankedScan *state, Datum *distance)
+{
+	const SkxScanDesc *desc = skx_am_scan_desc(state->child->iss_ScanDesc);
+	const SkxTopkHit *hit = desc->hit;
+
+	if (hit == NULL || hit->is_null)
+		return false;
+	*distance = Float4GetDatum(skx_score_distance(desc->scorer, hit->sum));
+	return true;
+}
+
 /* Fetches the child's next row and its distance. */
 static void
 skx_plan_fetch_ranked(SkxPlanNode *node, TupleTableSlot *slot)
@@ -204,8 +218,6 @@ skx_plan_fetch_ranked(SkxPlanNode *node, TupleTableSlot *slot)
 	bool		recheck = skx_plan_is_rechecked(state->child);
 	int			last = slot->tts_tupleDescriptor->natts - 1;
 	TupleTableSlot *row;
-	SkxScanRow	told;
-	bool		known;
 
 	if (!recheck && !node->ready)
 		skx_plan_prepare(state);
@@ -214,16 +226,9 @@ skx_plan_fetch_ranked(SkxPlanNode *node, TupleTableSlot *slot)
 		return;
 	skx_plan_node_copy(node, slot, row, last,
 					   &state->child->ss.ss_ScanTupleSlot->tts_tid);
-	if (recheck)
-		known = skx_plan_compute(state, slot, &slot->tts_values[last]);
-	else
-	{
-		skx_am_scan_row(state->child->iss_ScanDesc, &told);
-		known = told.has_distance;
-		if (known)
-			slot->tts_values[last] = Float4GetDatum(told.distance);
-	}
-	slot->tts_isnull[last] = !known;
+	slot->tts_isnull[last] = recheck ?
+		!skx_plan_compute(state, slot, &slot->tts_values[last]) :
+		!skx_plan_distance(state, &slot->tts_values[last]);
 	if (!recheck && skx_plan_is_past(state, slot))
 	{
 		state->done = true;
@@ -240,7 +245,7 @@ skx_plan_work(const SkxRankedScan *state)
 	static const SkxTopkWork none;
 
 	return state->child->iss_ScanDesc == NULL ? &none :
-		&skx_am_scan_work(state->child->iss_ScanDesc)->ranked;
+		&skx_am_scan_desc(state->child->iss_ScanDesc)->work.ranked;
 }
 
 /* Returns the next row that may be among the wanted rows of all scans. */
@@ -257,7 +262,7 @@ skx_plan_competing(SkxRankedScan *state)
 		skx_plan_prepare(state);
 	known = skx_plan_rivals_floor(state->rivals, &floor);
 	if (known)
-		skx_am_scan_wish(state->child->iss_ScanDesc)->floor = floor;
+		skx_am_scan_desc(state->child->iss_ScanDesc)->floor = floor;
 	slot = skx_plan_node_passing(&state->node);
 	if (TupIsNull(slot))
 		return slot;
@@ -377,23 +382,25 @@ static Size
 skx_plan_ranked_share_size(SkxPlanNode *node, int nprocesses)
 {
 	SkxRankedScan *state = (SkxRankedScan *) node;
+	const SkxScanDesc *desc;
 
 	if (!node->ready)
 		skx_plan_prepare(state);
-	skx_am_scan_begun(state->child->iss_ScanDesc, &state->begun_as);
-	return skx_topk_share_size(state->begun_as.scorer, state->begun_as.rows,
-							   nprocesses);
+	(void) skx_am_scan_enter(state->child->iss_ScanDesc);
+	skx_am_scan_leave(state->child->iss_ScanDesc);
+	desc = skx_am_scan_desc(state->child->iss_ScanDesc);
+	return skx_topk_share_size(desc->scorer, desc->rows, nprocesses);
 }
 
 static void
 skx_plan_ranked_share_init(SkxPlanNode *node, int nprocesses)
 {
 	const SkxRankedScan *state = (const SkxRankedScan *) node;
+	SkxScanDesc *desc = skx_am_scan_desc(state->child->iss_ScanDesc);
 
-	skx_topk_share_init(node->share, state->begun_as.scorer,
-						state->begun_as.query, state->begun_as.rows,
-						nprocesses);
-	skx_am_scan_wish(state->child->iss_ScanDesc)->share = node->share;
+	skx_topk_share_init(node->share, desc->scorer, desc->request.query,
+						desc->rows, nprocesses);
+	desc->ranked_share = node->share;
 }
 
 static void
@@ -405,7 +412,7 @@ skx_plan_ranked_share_restart(SkxPlanNode *node)
 static void
 skx_plan_ranked_share_leave(SkxPlanNode *node)
 {
-	skx_topk_share_work(node->share, &((SkxRankedScan *) node)->others);
+	skx_topk_share_work(node->share, &node->others.ranked);
 }
 
 static void
@@ -414,7 +421,7 @@ skx_plan_ranked_share_gone(SkxPlanNode *node)
 	IndexScanDesc scan = skx_plan_node_child(node, 0)->iss_ScanDesc;
 
 	if (scan != NULL)
-		skx_am_scan_wish(scan)->share = NULL;
+		skx_am_scan_desc(scan)->ranked_share = NULL;
 }
 
 /* ---- rescan, end, explain ---- */
@@ -443,19 +450,20 @@ skx_plan_explain_ranked_work(SkxPlanNode *node, ExplainState *es)
 {
 	const SkxRankedScan *state = (const SkxRankedScan *) node;
 	const SkxTopkWork *work = skx_plan_work(state);
+	const SkxTopkWork *others = &node->others.ranked;
 
 	if (state->child->iss_ScanDesc == NULL)
 		return false;
 	ExplainPropertyUInteger("Passes", NULL, work->passes, es);
 	ExplainPropertyUInteger("Scored Postings", NULL,
-							work->scored + state->others.scored, es);
+							work->scored + others->scored, es);
 	ExplainPropertyUInteger("Candidates", NULL,
-							work->candidates + state->others.candidates, es);
+							work->candidates + others->candidates, es);
 	ExplainPropertyUInteger("Proximity Documents", NULL,
-							work->proximity + state->others.proximity, es);
+							work->proximity + others->proximity, es);
 	if (es->format != EXPLAIN_FORMAT_TEXT)
 		ExplainPropertyUInteger("Windows", NULL,
-								work->windows + state->others.windows, es);
+								work->windows + others->windows, es);
 	if (work->rounds > 0 || es->format != EXPLAIN_FORMAT_TEXT)
 		ExplainPropertyUInteger("Rounds", NULL, work->rounds, es);
 	return true;
