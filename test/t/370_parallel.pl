@@ -569,14 +569,15 @@ SQL2
 $s->value("$mode{together}; SET parallel_leader_participation = off");
 for my $what ('error', 'cancel')
 {
-	for my $sql ($sum, "SELECT count(*) FROM docs WHERE v \@\@ 'half & !tenth'", "SELECT id FROM docs WHERE v \@\@ 'half | rare' ORDER BY v <\@> 'half | rare'::tsquery LIMIT 10")
+	for my $sql ($sum, "SELECT count(*) FROM docs WHERE v \@\@ 'half & !tenth'", "SELECT id FROM docs WHERE v \@\@ 'half | rare' ORDER BY v <\@> 'half | rare'::tsquery LIMIT 10",
+		"SELECT d FROM docs WHERE v \@\@ 'half' ORDER BY d")
 	{
-		$s->value('SET enable_bitmapscan = ' . ($sql =~ /half & / ? 'on' : 'off'));
+		$s->value('SET enable_bitmapscan = ' . ($sql =~ /half & / ? 'on' : 'off') . '; SET enable_sort = ' . ($sql =~ /BY d/ ? 'off' : 'on'));
 		like($s->raw("SET skipidx.fault = 'share_take:$what:2'; $sql;"), $what eq 'error' ? qr/XX000: .*share_take/ : qr/57014/, "$what: $sql");
 		$s->value("SET skipidx.fault = ''");
 	}
 }
-$s->value('SET enable_bitmapscan = off');
+$s->value('SET enable_bitmapscan = off; RESET enable_sort');
 is($s->value($sum), $known, 'and then all rows again');
 $s->value('RESET ALL');
 

@@ -106,16 +106,21 @@ skx_exec_share_nparts(const SkxShareReader *reader, int segment)
 	return (ndocs + step - 1) / step;
 }
 
+uint64
+skx_exec_share_next(SkxShare *share)
+{
+	CHECK_FOR_INTERRUPTS();
+	SKX_FAULT(SKX_FAULT_SHARE_TAKE);
+	return pg_atomic_fetch_add_u64(&share->next, 1);
+}
+
 bool
 skx_exec_share_take(SkxShareReader *reader, SkxSharePart *part)
 {
-	uint64		number;
+	uint64		number = skx_exec_share_next(reader->share);
 	uint64		step;
 	uint64		n;
 
-	CHECK_FOR_INTERRUPTS();
-	SKX_FAULT(SKX_FAULT_SHARE_TAKE);
-	number = pg_atomic_fetch_add_u64(&reader->share->next, 1);
 	while (reader->segment < reader->nsegments)
 	{
 		n = skx_exec_share_nparts(reader, reader->segment);

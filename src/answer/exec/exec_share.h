@@ -74,6 +74,12 @@ extern const SkxView *skx_exec_share_view(SkxShare *share, Relation index,
 										  const SkxView *own);
 
 /*
+ * Takes the next part that no process has taken, and returns its number, from
+ * 0.  For searches whose parts are not those of skx_exec_share_take().
+ */
+extern uint64 skx_exec_share_next(SkxShare *share);
+
+/*
  * Initializes the reader of this process.  ndocs has the number of documents
  * of each of the nsegments segments and is kept by reference.  ndocs and
  * parts, the largest number of parts of a segment, must be the same in all

@@ -11,14 +11,8 @@
 void
 skx_order_share_init(SkxOrderedShare *share)
 {
+	skx_exec_share_init(&share->parts);
 	share->nbounds = 0;
-	pg_atomic_init_u64(&share->next, 0);
-}
-
-void
-skx_order_share_restart(SkxOrderedShare *share)
-{
-	pg_atomic_write_u64(&share->next, 0);
 }
 
 /*
@@ -112,7 +106,7 @@ bool
 skx_order_share_take(SkxOrderedShare *share,
 					 const SkxOrderedRequest *request, SkxOrderedPart *part)
 {
-	uint64		number = pg_atomic_fetch_add_u64(&share->next, 1);
+	uint64		number = skx_exec_share_next(&share->parts);
 	uint64		nvalues = share->nbounds + 1;
 
 	/* a range contains no NULL */

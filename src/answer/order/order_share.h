@@ -5,15 +5,13 @@
  * The keys are divided into consecutive parts.  Each process takes one part
  * after the other, in the order of the rows, and returns the rows of each part
  * in order.  So the rows of each process are in order, and a merge of them is
- * the result.  Rows without a value are a part of their own.  Each process has
- * a view of its own: a row that the snapshot sees has the same key in all of
- * them.
+ * the result.  Rows without a value are a part of their own.
  */
 #ifndef SKX_ORDER_SHARE_H
 #define SKX_ORDER_SHARE_H
 
+#include "answer/exec/exec_share.h"
 #include "answer/order/order.h"
-#include "port/atomics.h"
 
 /* Number of parts of the keys at most. */
 #define SKX_ORDERED_PARTS	512
@@ -27,7 +25,7 @@
  */
 typedef struct SkxOrderedShare
 {
-	pg_atomic_uint64 next;		/* number of the part that is taken next */
+	SkxShare	parts;			/* restarted by skx_exec_share_restart() */
 	int			nbounds;
 	uint64		bounds[SKX_ORDERED_PARTS - 1];	/* first key of each part but
 												 * the first, ascending */
@@ -45,12 +43,6 @@ extern void skx_order_share_init(SkxOrderedShare *share);
 extern void skx_order_share_divide(SkxOrderedShare *share,
 								   const SkxOrderedRequest *request,
 								   int parts);
-
-/*
- * Allows the same search to be repeated with the same parts.  No process may
- * be in it.
- */
-extern void skx_order_share_restart(SkxOrderedShare *share);
 
 /*
  * Takes the next part, in the order of the rows of the request.  Returns

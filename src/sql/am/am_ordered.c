@@ -52,7 +52,8 @@ skx_am_ordered_start(IndexScanDesc scan)
 		return false;
 	desc->ordered = request = palloc0(sizeof(SkxOrderedRequest));
 	request->index = scan->indexRelation;
-	request->view = skx_manifest_view_bound(scan->indexRelation);
+	request->view = skx_exec_view(scan->indexRelation, order->share == NULL ?
+								  NULL : &order->share->parts);
 	request->filter = desc->request.query;
 	skx_am_ordered_range(so, request);
 	request->key = skx_order_column(scan->indexRelation, order->column);

@@ -145,7 +145,9 @@ skx_plan_ordered_share_init(SkxPlanNode *node, int nprocesses)
 static void
 skx_plan_ordered_share_restart(SkxPlanNode *node)
 {
-	skx_order_share_restart(node->share);
+	SkxOrderedShare *share = node->share;
+
+	skx_exec_share_restart(&share->parts);
 }
 
 static void
