@@ -23,7 +23,6 @@ _PG_init(void)
 {
 	skx_settings_init();
 	skx_fault_transfer_init();
-	skx_fault_undo_init();
 	skx_blkio_anchor_init();
 	skx_am_options_init();
 	skx_manifest_open_init();

@@ -307,7 +307,7 @@ _PG_init(void)
 							   skx_fault_read_assign,
 							   NULL);
 	DefineCustomStringVariable("skipidx.fault_write",
-							   "For tests: makes writes of a new index's file fail.",
+							   "For tests: makes writes of index files past the storage manager fail.",
 							   "As skipidx.fault_read.",
 							   &skx_fault_write_setting,
 							   "",

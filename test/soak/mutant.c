@@ -40,8 +40,8 @@ extern __typeof__(XLogFlush) __real_XLogFlush;
 extern __typeof__(XLogFlush) __wrap_XLogFlush;
 extern __typeof__(smgrimmedsync) __real_smgrimmedsync;
 extern __typeof__(smgrimmedsync) __wrap_smgrimmedsync;
-extern __typeof__(skx_blkio_live_begin) __real_skx_blkio_live_begin;
-extern __typeof__(skx_blkio_live_begin) __wrap_skx_blkio_live_begin;
+extern __typeof__(skx_blkio_writer_begin) __real_skx_blkio_writer_begin;
+extern __typeof__(skx_blkio_writer_begin) __wrap_skx_blkio_writer_begin;
 extern __typeof__(skx_compat_request_sync) __wrap_skx_compat_request_sync;
 extern __typeof__(skx_compat_request_sync) __real_skx_compat_request_sync;
 extern __typeof__(skx_manifest_publish) __real_skx_manifest_publish;
@@ -169,12 +169,12 @@ __wrap_smgrimmedsync(SMgrRelation smgr, ForkNumber fork)
 	}
 }
 
-SkxBlkLive *
-__wrap_skx_blkio_live_begin(Relation rel, uint64 incarnation, uint64 bytes)
+SkxBlkWriter *
+__wrap_skx_blkio_writer_begin(Relation rel, uint64 incarnation, uint64 bytes)
 {
 	if (mutant_is("nosync"))
 		pg_usleep(MUTANT_WINDOW);
-	return __real_skx_blkio_live_begin(rel, incarnation, bytes);
+	return __real_skx_blkio_writer_begin(rel, incarnation, bytes);
 }
 
 bool

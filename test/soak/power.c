@@ -16,9 +16,8 @@
  * A file is known by device, inode and time of birth: an inode is used again
  * soon after its file was removed.
  *
- * Writes that io_uring makes are seen by nothing that stands in for a function of
- * the C library.  The fault layer of skipidx tells of its own, by the two functions
- * skx_power_begin and skx_power_end.
+ * Writes that io_uring makes would be seen by nothing that stands in for a function
+ * of the C library; skipidx makes none.
  *
  * $SKX_POWER_MODULE, if set, is loaded wherever the server asks for skipidx.
  */
@@ -254,8 +253,8 @@ power_begin_of(int fd, const PowerFile *file, int kind, off_t offset,
 }
 
 /* Before a write; returns its number, 0 for one that is not noted. */
-POWER_EXPORT uint64_t
-skx_power_begin(int fd, off_t offset, size_t bytes)
+static uint64_t
+power_begin(int fd, off_t offset, size_t bytes)
 {
 	PowerFile	file;
 
@@ -265,8 +264,8 @@ skx_power_begin(int fd, off_t offset, size_t bytes)
 }
 
 /* After it, when the file has it. */
-POWER_EXPORT void
-skx_power_end(uint64_t number)
+static void
+power_end(uint64_t number)
 {
 	PowerRecord record = {.kind = POWER_ENDED,.ref = number};
 
@@ -285,7 +284,7 @@ power_end_of(int fd, uint64_t number)
 		return;
 	if ((fcntl(fd, F_GETFL) & O_DSYNC) == 0)
 	{
-		skx_power_end(number);
+		power_end(number);
 		return;
 	}
 	record.number = power_number();
@@ -304,7 +303,7 @@ power_end_of(int fd, uint64_t number)
 
 #define POWER_AROUND(fd, offset, bytes, call) \
 	do { \
-		uint64_t	number = skx_power_begin(fd, offset, bytes); \
+		uint64_t	number = power_begin(fd, offset, bytes); \
 		ssize_t		result = (call); \
 		int			save_errno = errno; \
 		\
@@ -422,7 +421,7 @@ ftruncate(int fd, off_t size)
 	}
 	result = real(fd, size);
 	save_errno = errno;
-	skx_power_end(number);
+	power_end(number);
 	errno = save_errno;
 	return result;
 }

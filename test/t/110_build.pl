@@ -215,7 +215,7 @@ like($b->finish, qr/57014/, 'a build can be cancelled');
 is($s->value("SELECT count(*) FROM pg_class WHERE relname = 'slow_v'"),
 	'0', 'and leaves no index');
 $s->value('SELECT pg_advisory_unlock(110)');
-$b->value("LOAD 'skipidx'; SET maintenance_work_mem = '1MB'; SET skipidx.fault = 'new_sent:cancel'");
+$b->value("LOAD 'skipidx'; SET maintenance_work_mem = '1MB'; SET skipidx.fault = 'new_written:cancel'");
 like($b->raw('CREATE INDEX docs_w ON docs USING skipidx (v)'),
 	qr/57014/, 'also after runs were written');
 is(scalar(() = glob($node->data_dir . '/base/pgsql_tmp/*')),

@@ -41,7 +41,7 @@ sub right
 my $soak = SkipidxSoak->new('uring_direct', dir => $dir, checksums => 1);
 my $node = $soak->{node};
 
-# Writes of a new index are seen, io_uring's too.
+# Writes of a new index are seen.
 {
 	my $power = $soak->{power};
 	my $file = $node->safe_psql('postgres', <<'SQL');

@@ -1,8 +1,8 @@
 /*
  * test_blkio_files.c
  *	  Blocks to files of 1 GB and places in them, up to the last block that a
- *	  relation can have: written as those of a new index are, and read by every
- *	  method, across the borders of the files.
+ *	  relation can have: written past the page cache, and read by every method,
+ *	  across the borders of the files.
  *
  * The files are real, and sparse.  What they should have is looked for by
  * arithmetic of 64 bits from the start of the relation.
@@ -11,7 +11,6 @@
  */
 #include "unit.h"
 #include "server.h"
-#include "unit_mend.h"
 #include "unit_raise.h"
 
 #include <fcntl.h>
@@ -44,7 +43,6 @@ static char buffer_memory[BLCKSZ];
 int			max_safe_fds = 64;
 int			skx_blkio_io_method = SKX_BLK_URING_DIRECT;
 bool		skx_fault_armed = false;
-bool		skx_fault_undo_armed = false;
 const SkxFaultTransfers **skx_fault_transfers = &no_transfers;
 bool		enableFsync = true;
 int			wal_level = WAL_LEVEL_REPLICA;
@@ -66,17 +64,6 @@ int			NLocBuffer = 0;
 
 void
 skx_fault_reached(SkxFaultPoint point)
-{
-}
-
-uint64
-skx_fault_undo_before(int fd, off_t offset, size_t bytes)
-{
-	return 0;
-}
-
-void
-skx_fault_undo_after(uint64 number)
 {
 }
 
@@ -175,56 +162,10 @@ skx_compat_page_verified(char *page, BlockNumber block, SkxLocator locator)
 	return true;
 }
 
-void
-PageSetChecksumInplace(Page page, BlockNumber block)
-{
-}
-
-XLogRecPtr
-GetRedoRecPtr(void)
-{
-	return 0;
-}
-
-void
-log_newpages(SkxLocator *locator, ForkNumber fork, int npages,
-			 BlockNumber *blocks, Page *pages, bool standard)
-{
-	int			i;
-
-	for (i = 0; i < npages; i++)
-	{
-		uint32		wanted;
-
-		memcpy(&wanted, (char *) pages[i] + 100, sizeof(wanted));
-		CHECK(blocks[i] == wanted);
-		PageSetLSN(pages[i], (XLogRecPtr) 1);
-	}
-}
-
-bool
-skx_blkio_resident(Relation rel, BlockNumber block)
-{
-	return false;
-}
-
 bool
 skx_blkio_resident_copy(Relation rel, BlockNumber block, char *page)
 {
 	return false;
-}
-
-void
-skx_blkio_install(Relation rel, BlockNumber block, const char *page,
-				  bool dirty)
-{
-	abort();
-}
-
-SkxBlkPath
-skx_blkio_path_new(Relation rel, BlockNumber block)
-{
-	return SKX_BLK_PATH_PROVEN;
 }
 
 bool
@@ -251,49 +192,6 @@ void
 skx_blkio_depth_give(int n)
 {
 }
-
-#if PG_VERSION_NUM >= 160000
-int			io_direct_flags = 0;
-#endif
-
-/* Nothing of a relation is written by the server here. */
-SMgrRelation
-smgropen(SkxLocator locator, int backend)
-{
-	abort();
-}
-
-#if PG_VERSION_NUM >= 170000
-void
-smgrpin(SMgrRelation smgr)
-{
-}
-
-void
-smgrwritev(SMgrRelation smgr, ForkNumber fork, BlockNumber block,
-		   const void **pages, BlockNumber npages, bool skip)
-{
-	abort();
-}
-#else
-void
-smgrsetowner(SMgrRelation *to, SMgrRelation smgr)
-{
-}
-
-#if PG_VERSION_NUM >= 160000
-void
-smgrwrite(SMgrRelation smgr, ForkNumber fork, BlockNumber block,
-		  const void *page, bool skip)
-#else
-void
-smgrwrite(SMgrRelation smgr, ForkNumber fork, BlockNumber block, char *page,
-		  bool skip)
-#endif
-{
-	abort();
-}
-#endif
 
 /* ---- pins ---- */
 
@@ -415,32 +313,61 @@ verify(Relation rel, const SkxBlkKey *key, BlockNumber block, const char *page,
 	return true;
 }
 
+/* Writes blocks of one file where it cannot be written past the page cache. */
 static void
-test_write(BlockNumber first, int n, SkxBlkMethodNumber method)
+write_cached(const SkxBlkTransfer *transfer)
 {
-	static char memory[2 * SIDE][BLCKSZ];
-	char	   *pages[2 * SIDE];
+	uint64		at = (uint64) transfer->block * BLCKSZ;
+	int			fd = open(name(at >> 30), O_RDWR);
+
+	CHECK(fd >= 0);
+	CHECK(pwritev(fd, transfer->iov, transfer->niov, at & ((1 << 30) - 1)) ==
+		  (ssize_t) transfer->npages * BLCKSZ);
+	close(fd);
+}
+
+/* Writes n blocks, those of one file together. */
+static void
+test_write(BlockNumber first, int n)
+{
+	char	   *memory;
 	char		page[BLCKSZ];
+	struct iovec iov[2 * SIDE];
 	int			i;
 
-	skx_blkio_io_method = method;
+	CHECK(posix_memalign((void **) &memory, 4096, n * BLCKSZ) == 0);
+	memset(memory, 7, n * BLCKSZ);
 	for (i = 0; i < n; i++)
 	{
 		uint32		block = first + i;
 
-		pages[i] = memory[i];
-		memset(memory[i], method, BLCKSZ);
-		memset(memory[i], 0, SizeOfPageHeaderData);
-		memcpy(memory[i] + 100, &block, sizeof(block));
-		memcpy(memory[i] + BLCKSZ - 4, &block, sizeof(block));
+		iov[i].iov_base = memory + i * BLCKSZ;
+		iov[i].iov_len = BLCKSZ;
+		memcpy(memory + i * BLCKSZ + 100, &block, sizeof(block));
+		memcpy(memory + (i + 1) * BLCKSZ - 4, &block, sizeof(block));
 	}
-	skx_blkio_new_write(&relation, first, pages, n);
-	skx_blkio_new_finish(&relation);
+	for (i = 0; i < n;)
+	{
+		SkxBlkTransfer transfer = {0};
+
+		transfer.block = first + i;
+		transfer.npages = Min(n - i, RELSEG_SIZE - (first + i) % RELSEG_SIZE);
+		transfer.iov = &iov[i];
+		transfer.niov = transfer.npages;
+		skx_blkio_write(&relation, &transfer);
+		if (transfer.error == EINVAL)
+			write_cached(&transfer);
+		else
+			CHECK(transfer.error == 0 &&
+				  transfer.done == (size_t) transfer.npages * BLCKSZ);
+		i += transfer.npages;
+	}
 	for (i = 0; i < n; i++)
 	{
 		look((uint64) first + i, page);
-		CHECK(is_page(page, first + i) && page[200] == method);
+		CHECK(is_page(page, first + i) && page[200] == 7);
 	}
+	free(memory);
 }
 
 /*
@@ -490,8 +417,7 @@ test_blocks(BlockNumber first, int n)
 	char		page[BLCKSZ];
 	int			i;
 
-	test_write(first, n, SKX_BLK_BUFFERED);
-	test_write(first, n, SKX_BLK_URING_DIRECT);
+	test_write(first, n);
 	for (i = 0; i < (int) lengthof(methods); i++)
 	{
 		if (methods[i]->start != NULL && !skx_blkio_ring_ready())

@@ -378,7 +378,7 @@ skx_blkio_no_space(Relation rel, int error, int elevel)
 
 /* Optional work leaves 1 MB. */
 int
-skx_blkio_live_extend(Relation rel, BlockNumber length, bool spare)
+skx_blkio_extend(Relation rel, BlockNumber length, bool spare)
 {
 	uint64		needed = (uint64) length + (spare ? 128 : 0);
 
@@ -438,28 +438,30 @@ smgrnblocks(SMgrRelation reln, ForkNumber fork)
 }
 
 void
-skx_blkio_new_extend(Relation rel, BlockNumber nblocks)
+skx_blkio_extend_new(Relation rel, BlockNumber nblocks)
 {
 	unit_file_length = unit_file_longest = nblocks;
 }
 
-void
-skx_blkio_new_finish(Relation rel)
+SkxBlkWriter *
+skx_blkio_writer_begin_new(Relation rel)
 {
+	return (SkxBlkWriter *) &unit_smgr;
 }
 
-void
-skx_blkio_new_write(Relation rel, BlockNumber block, char **pages, int npages)
+static inline bool
+unit_writes_new(const SkxBlkWriter *w)
 {
-	int			i;
+	return w == (const SkxBlkWriter *) &unit_smgr;
+}
 
-	for (i = 0; i < npages; i++)
-	{
-		if (unit_pages[block + i] == NULL)
-			unit_pages[block + i] = unit_page_new();
-		memcpy(unit_pages[block + i], pages[i], BLCKSZ);
-	}
-	unit_file_replayed = Max(unit_file_replayed, block + npages);
+static inline void
+unit_write_new(BlockNumber block, const char *page)
+{
+	if (unit_pages[block] == NULL)
+		unit_pages[block] = unit_page_new();
+	memcpy(unit_pages[block], page, BLCKSZ);
+	unit_file_replayed = Max(unit_file_replayed, block + 1);
 }
 
 #if PG_VERSION_NUM >= 170000

@@ -396,20 +396,23 @@ skx_segment_add_deletes(SkxSegment *seg, uint32 ordinal, const uint8 *bits)
 
 /* ---- writers of segments ---- */
 
-SkxBlkLive *
-skx_blkio_live_begin(Relation rel, uint64 incarnation, uint64 bytes)
+SkxBlkWriter *
+skx_blkio_writer_begin(Relation rel, uint64 incarnation, uint64 bytes)
 {
-	return (SkxBlkLive *) rel;
+	return (SkxBlkWriter *) rel;
 }
 
 void
-skx_blkio_live_put(SkxBlkLive *live, BlockNumber block, const char *page)
+skx_blkio_writer_put(SkxBlkWriter *w, BlockNumber block, const char *page)
 {
-	unit_file_write(block);
+	if (unit_writes_new(w))
+		unit_write_new(block, page);
+	else
+		unit_file_write(block);
 }
 
 void
-skx_blkio_live_end(SkxBlkLive *live)
+skx_blkio_writer_end(SkxBlkWriter *w)
 {
 }
 

@@ -236,13 +236,16 @@ skx_manifest_is_free(const SkxManifestNew *m, BlockNumber block)
 }
 
 /*
- * Logs the last page of the file, if it is unused: unused pages at the end
- * were never logged, and the image makes replay create all pages before it.
+ * Logs the last page of the file, if it is unused and not of the head: unused
+ * pages at the end were never logged, and the image makes replay create all
+ * pages before it.  A temporary file is never replayed, and its pages may not
+ * be in the file yet.
  * The image of a free page is not of zeros, since the commit leaves such pages
  * out where it logs the file (wal_level minimal).
  */
 static void
-skx_manifest_log_length(Relation rel, const SkxManifestNew *m)
+skx_manifest_log_length(SkxBlkWriter *w, Relation rel,
+						const SkxManifestNew *m)
 {
 	SkxPageIdentity id = {m->incarnation, 0, InvalidBlockNumber,
 	SKX_PLANE_PENDING};
@@ -255,21 +258,23 @@ skx_manifest_log_length(Relation rel, const SkxManifestNew *m)
 		return;
 	if (skx_manifest_is_free(m, block))
 		skx_disk_page_init(page, &id);
-	skx_blkio_new_write(rel, block, &page, 1);
+	skx_blkio_writer_put(w, block, page);
 }
 
 void
 skx_manifest_create(Relation rel, const SkxManifestNew *m)
 {
 	SkxHead    *head = skx_manifest_head(m);
+	SkxBlkWriter *w = skx_blkio_writer_begin_new(rel);
+	uint32		i;
 
 	if (smgrnblocks(RelationGetSmgr(rel), MAIN_FORKNUM) < m->nblocks)
-		skx_blkio_new_extend(rel, m->nblocks);
-
-	/* The file is read below, so all writes to it must have ended. */
-	skx_blkio_new_finish(rel);
-	skx_manifest_log_length(rel, m);
-	skx_blkio_new_write(rel, SKX_META_BLOCK, head->pages, head->size);
+		skx_blkio_extend_new(rel, m->nblocks);
+	if (m->nblocks > head->size && !RelationUsesLocalBuffers(rel))
+		skx_manifest_log_length(w, rel, m);
+	for (i = 0; i < head->size; i++)
+		skx_blkio_writer_put(w, SKX_META_BLOCK + i, head->pages[i]);
+	skx_blkio_writer_end(w);
 	skx_manifest_head_free(head);
 }
 

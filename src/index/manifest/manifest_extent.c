@@ -109,7 +109,7 @@ skx_manifest_find_extent(Relation rel, uint64 incarnation, SkxDiskMeta *meta,
 		if (refills > 0)
 		{
 			skx_manifest_check_growth(rel, meta->nblocks, *npages);
-			if (skx_blkio_live_extend(rel, meta->nblocks + *npages,
+			if (skx_blkio_extend(rel, meta->nblocks + *npages,
 									  refills == 1) == 0)
 			{
 				*block = meta->nblocks;

@@ -401,7 +401,7 @@ skx_manifest_flip_begin(SkxFlip *f, Buffer *metabuf)
 
 	Assert(skx_manifest_locked(draft->rel, ExclusiveLock));
 	if (draft->grow > 0)
-		error = skx_blkio_live_extend(draft->rel,
+		error = skx_blkio_extend(draft->rel,
 									  view->meta.nblocks + draft->grow,
 									  draft->spare);
 	if (error != 0)
@@ -423,7 +423,7 @@ skx_manifest_flip_begin(SkxFlip *f, Buffer *metabuf)
 							  skx_manifest_free_kept(draft->view));
 	skx_manifest_flip_place(f);
 	if (draft->grow > 0)
-		error = skx_blkio_live_extend(draft->rel,
+		error = skx_blkio_extend(draft->rel,
 									  f->meta.nblocks + draft->grow,
 									  draft->spare);
 	if (error != 0)

@@ -11,7 +11,6 @@
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "sql/am/am_build.h"
-#include "storage/blkio/blkio.h"
 #include "storage/bufmgr.h"
 #include "support/compat/compat_planner.h"
 #include "support/fault/fault.h"
@@ -76,10 +75,11 @@ skx_am_build_write(void *arg, BlockNumber block, char **pages, int npages)
 
 	if (block + npages > b->nwritable)
 	{
-		skx_blkio_new_extend(b->index, block + npages);
+		skx_blkio_extend_new(b->index, block + npages);
 		b->nwritable = block + npages;
 	}
-	skx_blkio_new_write(b->index, block, pages, npages);
+	for (int i = 0; i < npages; i++)
+		skx_blkio_writer_put(b->writer, block + i, pages[i]);
 }
 
 /*
@@ -191,6 +191,7 @@ skx_am_build_begin(SkxBuild *b, Relation index, uint64 incarnation)
 	b->options.b = reloptions ? reloptions->b : SKX_DEFAULT_B;
 	b->options.store = &b->store;
 	b->options.progress = skx_am_build_progress;
+	b->writer = skx_blkio_writer_begin_new(index);
 	b->segments = palloc(sizeof(SkxDiskSegmentRef));
 	b->extents = palloc(sizeof(SkxDiskExtent));
 }

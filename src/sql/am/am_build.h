@@ -7,6 +7,7 @@
 
 #include "format/disk/disk_meta.h"
 #include "sql/am/am.h"
+#include "storage/blkio/blkio.h"
 #include "write/writer/writer_build.h"
 
 /* Subphases of progress reports; the server's own first one is 1. */
@@ -31,6 +32,7 @@ typedef struct SkxBuild
 	uint64		tuples;			/* rows that have been handed over */
 
 	/* the file */
+	SkxBlkWriter *writer;
 	uint32		head_pages;		/* pages reserved for the head */
 	BlockNumber nblocks;		/* pages given out so far */
 	BlockNumber nwritable;		/* the file is at least this long */
@@ -44,7 +46,8 @@ typedef struct SkxBuild
 /*
  * Initializes a build, with options from the storage parameters of the index
  * and from maintenance_work_mem.  Each process of a parallel build calls it
- * with the same incarnation.  Allocates in the current memory context.
+ * with the same incarnation, and ends the writer.  Allocates in the current
+ * memory context.
  */
 extern void skx_am_build_begin(SkxBuild *b, Relation index,
 							   uint64 incarnation);

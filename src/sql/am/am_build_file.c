@@ -12,7 +12,6 @@
 #include "index/manifest/manifest.h"
 #include "pgstat.h"
 #include "sql/am/am_build.h"
-#include "storage/blkio/blkio.h"
 #include "storage/bufmgr.h"
 #include "support/compat/compat_planner.h"
 #include "support/fault/fault.h"
@@ -116,6 +115,7 @@ skx_am_build_head(SkxBuild *b)
 	m.extents = b->extents;
 	m.npool = b->npool;
 	m.pool = b->pool;
+	skx_blkio_writer_end(b->writer);
 	skx_manifest_create(b->index, &m);
 	SKX_FAULT(SKX_FAULT_BUILD_HEAD_WRITTEN);
 	skx_blkio_new_sync(b->index);
@@ -161,21 +161,12 @@ IndexBuildResult *
 skxbuild(Relation heap, Relation index, struct IndexInfo *info)
 {
 	IndexBuildResult *result = palloc0(sizeof(IndexBuildResult));
-	MemoryContext context = CurrentMemoryContext;
 
 	skx_am_check_columns(index);
 	if (RelationGetNumberOfBlocks(index) != 0)
 		elog(ERROR, "index \"%s\" already contains data",
 			 RelationGetRelationName(index));
-	PG_TRY();
-	{
-		skx_am_build_file(heap, index, info, result);
-	}
-	PG_CATCH();
-	{
-		skx_blkio_new_failed(index, context);
-	}
-	PG_END_TRY();
+	skx_am_build_file(heap, index, info, result);
 	return result;
 }
 

@@ -80,7 +80,6 @@ typedef struct SkxBuildShared
 	Oid			index;
 	bool		concurrent;
 	uint64		incarnation;
-	int			way;			/* of writing, see skx_blkio_new_agree() */
 	int			nmembers;
 	Size		memory;			/* bytes, of each member */
 
@@ -395,7 +394,6 @@ skx_am_build_worker(dsm_segment *seg, shm_toc *toc)
 	Relation	heap;
 	Relation	index;
 	IndexInfo  *info;
-	MemoryContext context = CurrentMemoryContext;
 
 	debug_query_string = shm_toc_lookup(toc, SKX_KEY_QUERY, true);
 	pgstat_report_activity(STATE_RUNNING, debug_query_string);
@@ -407,24 +405,15 @@ skx_am_build_worker(dsm_segment *seg, shm_toc *toc)
 	info->ii_Concurrent = shared->concurrent;
 	skx_build_join(team, seg);
 	skx_am_build_begin(&build, index, shared->incarnation);
-	skx_blkio_new_agreed_on(index, shared->way);
 	member.build = &build;
 	member.shared = shared;
 	member.team = team;
 	member.number = ParallelWorkerNumber + 1;
 	SKX_FAULT(SKX_FAULT_TEAM_COME);
 	InstrStartParallelQuery();
-	PG_TRY();
-	{
-		skx_am_team_member(&member, heap, info,
-						   shm_toc_lookup(toc, SKX_KEY_SCAN, false));
-		skx_blkio_new_finish(index);
-	}
-	PG_CATCH();
-	{
-		skx_blkio_new_failed(index, context);
-	}
-	PG_END_TRY();
+	skx_am_team_member(&member, heap, info,
+					   shm_toc_lookup(toc, SKX_KEY_SCAN, false));
+	skx_blkio_writer_end(build.writer);
 	InstrEndParallelQuery(&buffers[ParallelWorkerNumber],
 						  &wal[ParallelWorkerNumber]);
 	index_close(index, shared->concurrent ? RowExclusiveLock :
@@ -469,8 +458,6 @@ skx_am_leader_share(SkxBuildLeader *leader, SkxBuild *b, Relation heap,
 	shared->index = RelationGetRelid(b->index);
 	shared->concurrent = concurrent;
 	shared->incarnation = b->options.incarnation;
-	shared->way = skx_blkio_new_agree(b->index);
-	skx_blkio_new_agreed_on(b->index, shared->way);
 	shared->memory = (b->memory - leader->docs) / nmembers;
 	shared->nmembers = nmembers;
 	shared->nheap = RelationGetNumberOfBlocks(heap);

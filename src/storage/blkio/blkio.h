@@ -361,118 +361,88 @@ extern uint64 skx_blkio_cache_forget(uint64 incarnation);
 extern void skx_blkio_cache_retire(uint64 incarnation,
 								   const SkxBlkPlane *const *planes, int n);
 
-/*
- * blkio_write_new.c : pages of a new index, whose file no query can read yet
- */
+/* blkio_extend.c : the length of the file */
 
 /*
- * Makes the main fork `nblocks` long if it is shorter.  Replay makes the
- * file only as long as its last logged page, so the last block must be
- * written too.  Takes the relation extension lock unless the relation is
- * temporary, and raises an error if the file cannot be extended.
+ * Makes the main fork of an index in use at least `nblocks` long; new pages
+ * are zero and have space on disk.  Returns 0, and raises an error if they
+ * cannot get it.  With `spare` it returns the errno instead, and also refuses
+ * (ENOSPC) if less than 1 MB would be left on the disk.  Without space for
+ * all, the file gets no new block.  Takes the relation extension lock unless
+ * the relation is temporary.
  */
-extern void skx_blkio_new_extend(Relation rel, BlockNumber nblocks);
+extern int	skx_blkio_extend(Relation rel, BlockNumber nblocks, bool spare);
 
 /*
- * Writes copies of pages to consecutive blocks from `block` on, all below
- * the end of the file.  Up to 1 MB of copies wait or are being written after
- * the call.  Pages are logged if the relation needs it, and get LSN and
- * checksum; the hole between pd_lower and pd_upper is not kept.  Pages of a
- * temporary relation are written at once.  Raises the errors of earlier
- * writes, too.
+ * Makes the main fork of a new index at least `nblocks` long; new pages are
+ * zero.  Replay makes the file only as long as its last logged page, so the
+ * last block must be written too.  Takes the relation extension lock unless
+ * the relation is temporary, and raises an error if the file cannot be
+ * extended.
  */
-extern void skx_blkio_new_write(Relation rel, BlockNumber block,
-								char **pages, int npages);
-
-/*
- * Returns how this process would write, as a number for
- * skx_blkio_new_agreed_on in all processes that write the file together.
- * Makes the file at least one block long, and may leave random bytes in
- * block 0, which must be written afterwards.
- */
-extern int	skx_blkio_new_agree(Relation rel);
-
-/*
- * Sets how this process writes the file: `way` is the result of
- * skx_blkio_new_agree in one of the processes.  Called before the first
- * write of the process, and valid until it calls skx_blkio_new_sync.
- */
-extern void skx_blkio_new_agreed_on(Relation rel, int way);
-
-/*
- * Waits until all pages of this process are logged and written.  Each
- * process that wrote must call it before the file is read.
- */
-extern void skx_blkio_new_finish(Relation rel);
-
-/*
- * Does skx_blkio_new_finish, gives all blocks space on disk, and makes the
- * file durable unless it is temporary.  Must be called before the commit;
- * raises an error if the disk is full.
- */
-extern void skx_blkio_new_sync(Relation rel);
-
-/*
- * Called where the error that ends a build has been caught; `context` is the
- * memory context that was current before the error.  Waits for writes under
- * way, and repairs pages that may be torn in the file, since CREATE INDEX
- * CONCURRENTLY leaves the file.  The repair ends at the first page that
- * cannot be repaired.  Then the function throws the error again.
- */
-extern void skx_blkio_new_failed(Relation rel, MemoryContext context);
-
-/*
- * blkio_write_live.c : pages of a segment made while the index is in use
- *
- * The pages belong to extents that are not read before they are published,
- * but that may have been used before.  A writer must be used inside a
- * transaction, not during recovery.  After an error no call is necessary.
- */
-
-/* A writer of such pages, with the batch of pages that are not written yet. */
-typedef struct SkxBlkLive SkxBlkLive;
-
-/*
- * Returns a new writer.  `bytes` is how much is expected to be put; if it is
- * large, `auto` also bypasses the page cache.  May read the metapage, so the
- * caller holds no buffer lock.  Raises an error during recovery.
- */
-extern SkxBlkLive *skx_blkio_live_begin(Relation rel, uint64 incarnation,
-										uint64 bytes);
-
-/*
- * Copies a finished page, to be written to `block`; pages can come in any
- * order.  A full batch is logged, if the relation needs it, and written
- * before the function returns; interrupts are served between batches.
- * Raises an error for a page of zeros, a block past the end of the file or
- * twice in a batch, or a failed write.  The caller holds no buffer lock.
- */
-extern void skx_blkio_live_put(SkxBlkLive *live, BlockNumber block,
-							   const char *page);
-
-/*
- * Writes the last batch and frees the writer.  After that all pages survive
- * a crash as soon as a WAL record that follows does.  Raises errors as
- * skx_blkio_live_put; the caller holds no buffer lock.
- */
-extern void skx_blkio_live_end(SkxBlkLive *live);
-
-/*
- * Makes the main fork at least `nblocks` long; new pages are zero and have
- * space on disk.  Returns 0, and raises an error if they cannot get it.
- * With `spare` it returns the errno instead, and also refuses (ENOSPC) if
- * less than 1 MB would be left on the disk.  Without space for all, the file
- * gets no new block.  Takes the relation extension lock unless the relation
- * is temporary.
- */
-extern int	skx_blkio_live_extend(Relation rel, BlockNumber nblocks,
-								  bool spare);
+extern void skx_blkio_extend_new(Relation rel, BlockNumber nblocks);
 
 /*
  * Reports, at level `elevel`, that the index could not be extended because
  * of errno `error`.
  */
 extern void skx_blkio_no_space(Relation rel, int error, int elevel);
+
+/*
+ * blkio_writer.c : pages of segments into the file
+ *
+ * The pages of an index in use belong to extents that are not read before
+ * they are published, but that may have been used before.  No query can read
+ * a new index yet.  A writer must be used inside a transaction, not during
+ * recovery.  Pages that were put are copies, and up to 1 MB of them wait in
+ * the writer.  Nothing is under way between two calls, so after an error no
+ * call is necessary.
+ */
+
+/* A writer, with the batch of pages that are not written yet. */
+typedef struct SkxBlkWriter SkxBlkWriter;
+
+/*
+ * Returns a writer for an index in use.  `bytes` is how much is expected to be
+ * put; if it is large, `auto` also bypasses the page cache.  May read the
+ * metapage, so the caller holds no buffer lock.  Raises an error during
+ * recovery.
+ */
+extern SkxBlkWriter *skx_blkio_writer_begin(Relation rel, uint64 incarnation,
+											uint64 bytes);
+
+/*
+ * Returns a writer for a new index.  Several processes may have one for the
+ * same file.
+ */
+extern SkxBlkWriter *skx_blkio_writer_begin_new(Relation rel);
+
+/*
+ * Copies a finished page, to be written to `block`; pages can come in any
+ * order.  A full batch is logged, if the relation needs it, and written before
+ * the function returns; interrupts are served between batches.  The hole
+ * between pd_lower and pd_upper is not kept by the log.  Raises an error for a
+ * block past the end of the file or twice in a batch, for a page of zeros
+ * unless the index is new, or for a failed write.  The caller holds no buffer
+ * lock.
+ */
+extern void skx_blkio_writer_put(SkxBlkWriter *w, BlockNumber block,
+								 const char *page);
+
+/*
+ * Writes the last batch and frees the writer.  After that all pages of an
+ * index in use survive a crash as soon as a WAL record that follows does.
+ * Each process must call it before the file is read.  Raises errors as
+ * skx_blkio_writer_put; the caller holds no buffer lock.
+ */
+extern void skx_blkio_writer_end(SkxBlkWriter *w);
+
+/*
+ * Gives all blocks of a new index space on disk, and makes the file durable
+ * unless it is temporary.  Called after the writers of all processes have
+ * ended, and before the commit.  Raises an error if the disk is full.
+ */
+extern void skx_blkio_new_sync(Relation rel);
 
 /* blkio_hint.c : blocks that the server will read */
 

@@ -524,12 +524,6 @@ typedef enum SkxBlkPath
  */
 extern SkxBlkPath skx_blkio_path(Relation rel, uint64 incarnation);
 
-/*
- * Does the same for the file of a new index, by a page of random bytes that
- * it writes to `block`.  The caller must write the block afterwards.
- */
-extern SkxBlkPath skx_blkio_path_new(Relation rel, BlockNumber block);
-
 /* blkio_anchor.c : where processes find the cache, and what they share */
 
 /* A limit of the machine that a process has met with. */

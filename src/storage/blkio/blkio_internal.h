@@ -49,12 +49,11 @@ skx_blkio_frame_pages(SkxBlkClass class)
 /*
  * A read of consecutive blocks of one segment file into pieces of memory, or
  * a write of such blocks from them.  Its result is in `done` and `error`.
- * `ended`, if not NULL, is called when a transfer in the ring ends.
+ * Only reads go to the ring; `ended` is called when one ends there.
  */
 typedef struct SkxBlkTransfer
 {
 	struct SkxBlkLoad *load;	/* NULL for a write */
-	bool		writing;		/* true while a write is in the ring */
 	BlockNumber block;
 	int			npages;
 	struct iovec *iov;
@@ -63,7 +62,6 @@ typedef struct SkxBlkTransfer
 	int			error;			/* errno or 0 */
 	int			handle;			/* for skx_blkio_fd_put, while under way */
 	void		(*ended) (struct SkxBlkTransfer *transfer); /* in the ring */
-	uint64		undo;			/* number of the fault layer, for a write */
 } SkxBlkTransfer;
 
 /*
@@ -240,12 +238,12 @@ extern bool skx_blkio_resident_copy(Relation rel, BlockNumber block,
 									char *page);
 
 /*
- * Makes `page` the contents of the block's buffer.  With `dirty` the server
- * will write it; without, the file must have the same contents.  Takes the
- * buffer's content lock exclusively, in the call only; logs nothing.
+ * Makes `page` the contents of the block's buffer, which the server will
+ * write.  Takes the buffer's content lock exclusively, in the call only; logs
+ * nothing.
  */
 extern void skx_blkio_install(Relation rel, BlockNumber block,
-							  const char *page, bool dirty);
+							  const char *page);
 
 /*
  * The frames that a load fills: frames of the cache that this backend must
@@ -433,15 +431,14 @@ extern const char *skx_blkio_ring_why(void);
 #define SKX_BLK_NO_SPACE(error) \
 	((error) == ENOSPC || (error) == EDQUOT || (error) == EFBIG)
 
-/* blkio_write.c : one write past the storage manager */
+/* blkio_write.c : one write past the storage manager and the page cache */
 
 /*
- * Writes what is left of a transfer, from `done` bytes on, and waits for it.
- * The result, also a failure, is in the transfer; without a descriptor it is
- * EINVAL.
+ * Writes what is left of a transfer, from `done` bytes on, past the page cache,
+ * and waits for it.  The result, also a failure, is in the transfer; without a
+ * descriptor it is EINVAL.
  */
-extern void skx_blkio_write(Relation rel, SkxBlkTransfer *transfer,
-							bool direct);
+extern void skx_blkio_write(Relation rel, SkxBlkTransfer *transfer);
 
 /* Raises the error of a transfer that skx_blkio_write has not completed. */
 extern void skx_blkio_write_failed(Relation rel,

@@ -56,14 +56,14 @@ skx_blkio_mend_write(const SkxBlkMend *m)
 		return;
 	if (!m->direct)
 	{
-		skx_compat_write(RelationGetSmgr(m->rel), m->block, &page, 1);
+		skx_compat_write(RelationGetSmgr(m->rel), m->block, &page, 1, false);
 		return;
 	}
 	transfer.block = m->block;
 	transfer.npages = 1;
 	transfer.iov = &iov;
 	transfer.niov = 1;
-	skx_blkio_write(m->rel, &transfer, true);
+	skx_blkio_write(m->rel, &transfer);
 	if (transfer.error != 0)
 		skx_blkio_write_failed(m->rel, &transfer);
 }
@@ -71,7 +71,7 @@ skx_blkio_mend_write(const SkxBlkMend *m)
 static void
 skx_blkio_mend_install(const SkxBlkMend *m)
 {
-	skx_blkio_install(m->rel, m->block, m->page, true);
+	skx_blkio_install(m->rel, m->block, m->page);
 }
 
 /* Runs a step.  Returns the SQLSTATE of the error that ended it, or 0. */

@@ -6,14 +6,11 @@
  * or compresses pages, or keeps them elsewhere.  A read past it would return
  * garbage, and a write past it would leave clear text.  The server does not
  * tell whether there is one, so the file is compared.  A read of the file must
- * find a page that the storage manager has written, bit for bit.
- *
- * For a new index that is a page of random bytes.  It is written to the first
- * block that this process is going to write, or to block 0 if several
- * processes write together.  For an index in use it is the metapage.  Its
+ * find the metapage as the storage manager has written it, bit for bit.  Its
  * buffer is written out first, and locked so that it cannot change until the
  * file has been read.  Therefore a dirty buffer, replay or an earlier crash
- * make no difference.
+ * make no difference.  A new index, which has no metapage yet, is always
+ * written by the storage manager.
  *
  * A storage manager that writes later, or only at a sync, does not pass, since
  * its file differs from what it would read.
@@ -194,30 +191,6 @@ skx_blkio_path_compare(Relation rel, SkxBlkPathPages *pages)
 		SKX_BLK_PATH_PROVEN : SKX_BLK_PATH_REFUSED;
 }
 
-/*
- * Writes a page of random bytes and compares it with the file.  It has the
- * form of a sound page, since the file may be copied meanwhile.
- */
-static SkxBlkPath
-skx_blkio_path_try(Relation rel, BlockNumber block, SkxBlkPathPages *pages)
-{
-	PageHeader	header = (PageHeader) pages->wanted;
-	SkxBlkPath	path;
-
-	PageInit((Page) pages->wanted, BLCKSZ, 0);
-	header->pd_lower = header->pd_upper;
-	if (!pg_strong_random(pages->wanted + SizeOfPageHeaderData,
-						  BLCKSZ - SizeOfPageHeaderData))
-		return SKX_BLK_PATH_UNKNOWN;
-	skx_compat_page_checksum((Page) pages->wanted, block);
-	smgrwrite(RelationGetSmgr(rel), MAIN_FORKNUM, block, pages->wanted, true);
-	path = skx_blkio_path_read(rel, block, pages->raw);
-	if (path == SKX_BLK_PATH_PROVEN &&
-		memcmp(pages->wanted, pages->raw, BLCKSZ) != 0)
-		path = SKX_BLK_PATH_REFUSED;
-	return path;
-}
-
 static void
 skx_blkio_path_report(Relation rel, SkxBlkPath path)
 {
@@ -255,19 +228,6 @@ skx_blkio_path(Relation rel, uint64 incarnation)
 	pfree(pages.allocated);
 	if (path != SKX_BLK_PATH_UNKNOWN)
 		skx_blkio_path_remember(key, path);
-	skx_blkio_path_report(rel, path);
-	return path;
-}
-
-SkxBlkPath
-skx_blkio_path_new(Relation rel, BlockNumber block)
-{
-	SkxBlkPathPages pages;
-	SkxBlkPath	path;
-
-	skx_blkio_path_begin(&pages);
-	path = skx_blkio_path_try(rel, block, &pages);
-	pfree(pages.allocated);
 	skx_blkio_path_report(rel, path);
 	return path;
 }

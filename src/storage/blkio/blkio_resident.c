@@ -53,15 +53,13 @@ skx_blkio_resident_copy(Relation rel, BlockNumber block, char *page)
 }
 
 void
-skx_blkio_install(Relation rel, BlockNumber block, const char *page,
-				  bool dirty)
+skx_blkio_install(Relation rel, BlockNumber block, const char *page)
 {
 	Buffer		buffer;
 
 	buffer = ReadBufferExtended(rel, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK,
 								NULL);
 	memcpy(BufferGetPage(buffer), page, BLCKSZ);
-	if (dirty)
-		MarkBufferDirty(buffer);
+	MarkBufferDirty(buffer);
 	UnlockReleaseBuffer(buffer);
 }

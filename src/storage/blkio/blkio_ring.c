@@ -9,8 +9,8 @@
  * preadv.
  *
  * A transfer that fails is not tried again here, and a short one is not
- * continued.  The code that waits for it does that with preadv or pwrite,
- * which suffices for a rare case.
+ * continued.  The code that waits for it does that with preadv, which suffices
+ * for a rare case.
  */
 #include "postgres.h"
 
@@ -46,7 +46,6 @@ static SkxBlkRingState skx_blkio_ring_state = SKX_BLK_RING_UNTRIED;
 static int	skx_blkio_ring_error = 0;	/* errno of the refusal */
 static struct io_uring skx_blkio_ring;
 static int	skx_blkio_ring_under_way = 0;
-static int	skx_blkio_ring_writes = 0;	/* writes among these */
 
 static void
 skx_blkio_ring_refused(int error)
@@ -94,16 +93,6 @@ skx_blkio_ring_why(void)
 		psprintf("io_uring is refused: %s", strerror(skx_blkio_ring_error));
 }
 
-static size_t
-skx_blkio_ring_bytes(const SkxBlkTransfer *transfer)
-{
-	size_t		bytes = 0;
-
-	for (int i = 0; i < transfer->niov; i++)
-		bytes += transfer->iov[i].iov_len;
-	return bytes;
-}
-
 void
 skx_blkio_ring_add(SkxBlkTransfer *transfer, int fd)
 {
@@ -118,16 +107,7 @@ skx_blkio_ring_add(SkxBlkTransfer *transfer, int fd)
 		skx_blkio_ring_submit();
 		sqe = io_uring_get_sqe(&skx_blkio_ring);
 	}
-	if (transfer->load != NULL)
-		io_uring_prep_readv(sqe, fd, transfer->iov, transfer->niov, offset);
-	else
-	{
-		transfer->undo = skx_fault_write_begins(fd, offset,
-												skx_blkio_ring_bytes(transfer));
-		io_uring_prep_writev(sqe, fd, transfer->iov, transfer->niov, offset);
-		transfer->writing = true;
-		skx_blkio_ring_writes++;
-	}
+	io_uring_prep_readv(sqe, fd, transfer->iov, transfer->niov, offset);
 	io_uring_sqe_set_data(sqe, transfer);
 	skx_blkio_ring_under_way++;
 }
@@ -157,15 +137,7 @@ skx_blkio_ring_ended(SkxBlkTransfer *transfer, ssize_t result)
 		transfer->ended(transfer);
 
 	/* a test can have an error raised from here on */
-	if (transfer->load == NULL)
-	{
-		transfer->writing = false;
-		skx_blkio_ring_writes--;
-		skx_fault_write_ended(transfer->undo);
-		result = skx_fault_write(result);
-	}
-	else
-		result = skx_fault_read(result);
+	result = skx_fault_read(result);
 	if (result < 0)
 		transfer->error = -result;
 	else
@@ -184,10 +156,7 @@ skx_blkio_ring_reap(bool wait)
 		skx_blkio_ring_submit();
 	if (wait && io_uring_peek_cqe(&skx_blkio_ring, &cqe) != 0)
 	{
-		pgstat_report_wait_start(skx_blkio_ring_writes <
-								 skx_blkio_ring_under_way ?
-								 WAIT_EVENT_DATA_FILE_READ :
-								 WAIT_EVENT_DATA_FILE_WRITE);
+		pgstat_report_wait_start(WAIT_EVENT_DATA_FILE_READ);
 		(void) io_uring_wait_cqe(&skx_blkio_ring, &cqe);
 		pgstat_report_wait_end();
 	}

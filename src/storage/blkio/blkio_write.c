@@ -1,6 +1,7 @@
 /*
  * blkio_write.c
- *	  One write of consecutive blocks past the storage manager, waited for.
+ *	  One write of consecutive blocks past the storage manager and the page
+ *	  cache, waited for.
  */
 #include "postgres.h"
 
@@ -42,8 +43,7 @@ skx_blkio_write_left(const SkxBlkTransfer *transfer, struct iovec *iov)
  * Makes one call, from `done` bytes on.  Returns the bytes written, or -errno.
  */
 static ssize_t
-skx_blkio_write_some(Relation rel, const SkxBlkTransfer *transfer,
-					 bool direct)
+skx_blkio_write_some(Relation rel, const SkxBlkTransfer *transfer)
 {
 	off_t		offset = (off_t) (transfer->block % RELSEG_SIZE) * BLCKSZ +
 		transfer->done;
@@ -53,25 +53,21 @@ skx_blkio_write_some(Relation rel, const SkxBlkTransfer *transfer,
 	int			handle;
 	int			fd;
 
-	fd = skx_blkio_fd_wait(rel, transfer->block, SKX_BLK_FD_WRITE |
-						   (direct ? SKX_BLK_FD_DIRECT : 0), &handle);
+	fd = skx_blkio_fd_wait(rel, transfer->block,
+						   SKX_BLK_FD_WRITE | SKX_BLK_FD_DIRECT, &handle);
 	if (fd < 0)
 		return -EINVAL;			/* the server may open the file */
 	pgstat_report_wait_start(WAIT_EVENT_DATA_FILE_WRITE);
 	n = pwritev(fd, iov, niov, offset);
 	if (n < 0)
 		n = -errno;
-#ifdef SYNC_FILE_RANGE_WRITE
-	else if (!direct && enableFsync)
-		(void) sync_file_range(fd, offset, n, SYNC_FILE_RANGE_WRITE);
-#endif
 	pgstat_report_wait_end();
 	skx_blkio_fd_put(handle);
 	return skx_fault_write(n);
 }
 
 void
-skx_blkio_write(Relation rel, SkxBlkTransfer *transfer, bool direct)
+skx_blkio_write(Relation rel, SkxBlkTransfer *transfer)
 {
 	size_t		want = (size_t) transfer->npages * BLCKSZ;
 
@@ -79,7 +75,7 @@ skx_blkio_write(Relation rel, SkxBlkTransfer *transfer, bool direct)
 	transfer->error = 0;
 	while (transfer->done < want)
 	{
-		ssize_t		n = skx_blkio_write_some(rel, transfer, direct);
+		ssize_t		n = skx_blkio_write_some(rel, transfer);
 
 		if (n == -EINTR)
 			continue;

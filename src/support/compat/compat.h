@@ -100,12 +100,13 @@ extern bool skx_compat_page_verified(char *page, BlockNumber block,
 extern bool skx_compat_page_sound(char *page, BlockNumber block);
 
 /*
- * Writes pages to consecutive blocks below the end of the main fork, and has
- * the checkpointer sync them, or syncs them at once when its queue is full.
- * Pages must be aligned as for SKX_COMPAT_ALIGN_WRITES.
+ * Writes pages to consecutive blocks below the end of the main fork.  Unless
+ * `skip_sync` is set, it has the checkpointer sync them, or syncs them at once
+ * when its queue is full.  Pages must be aligned as for
+ * SKX_COMPAT_ALIGN_WRITES.
  */
 extern void skx_compat_write(SMgrRelation smgr, BlockNumber block,
-							 char **pages, int npages);
+							 char **pages, int npages, bool skip_sync);
 
 /*
  * Has the checkpointer sync the file of 1 GB that has a block of the main

@@ -115,7 +115,7 @@ skx_compat_page_sound(char *page, BlockNumber block)
 
 void
 skx_compat_write(SMgrRelation smgr, BlockNumber block, char **pages,
-				 int npages)
+				 int npages, bool skip_sync)
 {
 #if PG_VERSION_NUM >= 170000
 	while (npages > 0)
@@ -124,14 +124,15 @@ skx_compat_write(SMgrRelation smgr, BlockNumber block, char **pages,
 		int			n = Min(npages, PG_IOV_MAX);
 
 		n = Min(n, RELSEG_SIZE - (int) (block % RELSEG_SIZE));
-		smgrwritev(smgr, MAIN_FORKNUM, block, (const void **) pages, n, false);
+		smgrwritev(smgr, MAIN_FORKNUM, block, (const void **) pages, n,
+				   skip_sync);
 		block += n;
 		pages += n;
 		npages -= n;
 	}
 #else
 	for (int i = 0; i < npages; i++)
-		smgrwrite(smgr, MAIN_FORKNUM, block + i, pages[i], false);
+		smgrwrite(smgr, MAIN_FORKNUM, block + i, pages[i], skip_sync);
 #endif
 }
 

@@ -1,8 +1,7 @@
 /*
  * fault.h
  *	  Fault injection for tests: named points of the storage protocol where a
- *	  test can stop, fail or kill a backend; and transfers that it can spoil
- *	  or undo.
+ *	  test can stop, fail or kill a backend; and transfers that it can spoil.
  */
 #ifndef SKX_FAULT_H
 #define SKX_FAULT_H
@@ -130,56 +129,9 @@ skx_fault_breaks(SkxFaultContract contract)
 }
 
 /*
- * fault_undo.c : writes that no function of the C library makes
- *
- * A library that simulates power losses is told of them, so that it can undo
- * them.
- */
-
-/* True if such a library is loaded. */
-extern bool skx_fault_undo_armed;
-
-/*
- * Tells the library that a write of `bytes` bytes begins.  Returns a number
- * for skx_fault_undo_after().  Only called if skx_fault_undo_armed.
- */
-extern uint64 skx_fault_undo_before(int fd, off_t offset, size_t bytes);
-
-/*
- * Tells the library that the write of that number has ended.  Only called if
- * skx_fault_undo_armed.
- */
-extern void skx_fault_undo_after(uint64 number);
-
-/*
- * Called before a write.  Returns a number for skx_fault_write_ended(), 0 if
- * no power losses are simulated.
- */
-static inline uint64
-skx_fault_write_begins(int fd, off_t offset, size_t bytes)
-{
-	return unlikely(skx_fault_undo_armed) ?
-		skx_fault_undo_before(fd, offset, bytes) : 0;
-}
-
-/* Called after the write for which skx_fault_write_begins() gave `number`. */
-static inline void
-skx_fault_write_ended(uint64 number)
-{
-	if (unlikely(number != 0))
-		skx_fault_undo_after(number);
-}
-
-/*
  * Finds the variable in which a library for tests leaves its SkxFaultTransfers
  * (fault_transfer.c).  Called once, from _PG_init.
  */
 extern void skx_fault_transfer_init(void);
-
-/*
- * Looks for a library that simulates power losses.  Called once, from
- * _PG_init.
- */
-extern void skx_fault_undo_init(void);
 
 #endif							/* SKX_FAULT_H */

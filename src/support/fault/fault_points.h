@@ -37,9 +37,9 @@
 	X(LIVE_FLUSHED, "live_flushed", false) \
 	X(LIVE_WRITTEN, "live_written", false) \
 	/* a batch of pages of a new index: they are logged, not written; they \
-	 * are handed to the kernel, which writes them at some time */ \
+	 * are written, shared buffers may have older ones */ \
 	X(NEW_LOGGED, "new_logged", true) \
-	X(NEW_SENT, "new_sent", true) \
+	X(NEW_WRITTEN, "new_written", true) \
 	/* flush: it is about to read a stripe; all documents are read; the \
 	 * segment is written, the lock on the metapage is not taken */ \
 	X(FLUSH_STRIPE, "flush_stripe", true) \

@@ -23,7 +23,7 @@ typedef struct SkxMaintWarm SkxMaintWarm;
 typedef struct SkxMaintOutput
 {
 	SkxOperation *op;
-	SkxBlkLive *live;			/* writes pages; NULL when all are written */
+	SkxBlkWriter *writer;		/* NULL when all pages are written */
 	SkxSegmentStore store;
 	SkxSegmentBuildOptions build;
 	SkxMaintWarm *warm;			/* NULL, or notes on the cache for a merge */

@@ -40,7 +40,7 @@ skx_maint_output_write(void *arg, BlockNumber block, char **pages, int npages)
 
 	Assert(npages > 0 && !out->op->published);
 	for (i = 0; i < npages; i++)
-		skx_blkio_live_put(out->live, block + i, pages[i]);
+		skx_blkio_writer_put(out->writer, block + i, pages[i]);
 	out->nwritten += npages;
 	skx_worker_wrote(npages);
 	skx_throttle_wrote(npages);
@@ -79,7 +79,7 @@ skx_maint_output_begin(SkxMaintOutput *out, SkxOperation *op,
 	Assert(!skx_manifest_locked(op->rel, AccessShareLock));
 	memset(out, 0, sizeof(*out));
 	out->op = op;
-	out->live = skx_blkio_live_begin(op->rel, op->incarnation, bytes);
+	out->writer = skx_blkio_writer_begin(op->rel, op->incarnation, bytes);
 	out->store.allocate = skx_maint_output_allocate;
 	out->store.give_back = skx_maint_output_give_back;
 	out->store.write = skx_maint_output_write;
@@ -99,9 +99,9 @@ skx_maint_output_begin(SkxMaintOutput *out, SkxOperation *op,
 void
 skx_maint_output_end(SkxMaintOutput *out)
 {
-	Assert(out->live != NULL);
-	skx_blkio_live_end(out->live);
-	out->live = NULL;
+	Assert(out->writer != NULL);
+	skx_blkio_writer_end(out->writer);
+	out->writer = NULL;
 }
 
 void

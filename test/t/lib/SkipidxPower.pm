@@ -158,9 +158,6 @@ sub halt
 
 	# After a boot no process has its number; here it may be a zombie's.
 	unlink $self->{node}->data_dir . '/postmaster.pid', $self->{node}->host . '/.s.PGSQL.' . $self->{node}->port . '.lock';
-
-	# What io_uring has been given is finished or dropped by the kernel.
-	sleep 0.02;
 	return;
 }
 

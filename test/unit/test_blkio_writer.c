@@ -1,15 +1,17 @@
 /*
- * test_blkio_write_live.c
- *	  Batches of a segment made while the index is in use: which pages go past
+ * test_blkio_writer.c
+ *	  Batches of pages of an index in use and of a new one: which pages go past
  *	  the page cache, in which order the steps come, and that whatever has been
- *	  written so is synced.
+ *	  written is synced.
  *
  * The file is an array of the blocks around the border of two segment files.
  *
- * Holds: blkio 6, 18
+ * Holds: blkio 5, 6, 8, 18
  */
 #include "unit.h"
 #include "server.h"
+
+#include <fcntl.h>
 
 #include "access/xlog.h"
 #include "access/xloginsert.h"
@@ -35,8 +37,15 @@ static uint32 disk[BLOCKS];		/* stamp of the page */
 static uint32 buffers[BLOCKS];	/* of what shared buffers have; 0: nothing */
 static uint32 logged[BLOCKS];
 static bool flushed;			/* what has been logged */
-static bool unsynced[2];		/* segment file was written directly, and no
-								 * sync asked for since */
+static bool unsynced[2];		/* segment file was written, and no sync asked
+								 * for since */
+static bool fresh;				/* the index is new */
+static XLogRecPtr redo = 1;		/* of the last checkpoint */
+static XLogRecPtr logged_after[BLOCKS]; /* redo when it was logged last */
+static XLogRecPtr written_after[BLOCKS];	/* and when it was written */
+static uint32 begun[BLOCKS];	/* stamp of what the kernel writes already */
+static bool full;				/* the disk */
+static int	dropped;			/* files, by the page cache */
 static int	directly;			/* pages written past the page cache */
 static int	served;				/* pages written by the server */
 static int	syncs;				/* of our own */
@@ -63,11 +72,14 @@ sigjmp_buf *PG_exception_stack = NULL;
 MemoryContext CurrentMemoryContext = NULL;
 ErrorContextCallback *error_context_stack = NULL;
 
+/* Checkpoints and interrupts wait for an index in use, and for no new one. */
 static bool
 held(void)
 {
-	return (proc.delayChkptFlags & DELAY_CHKPT_START) != 0 &&
-		InterruptHoldoffCount == 1;
+	int			held = fresh ? 0 : DELAY_CHKPT_START;
+
+	return (proc.delayChkptFlags & DELAY_CHKPT_START) == held &&
+		InterruptHoldoffCount == (fresh ? 0 : 1);
 }
 
 static uint32
@@ -161,39 +173,14 @@ RecoveryInProgress(void)
 	return false;
 }
 
-/* growth, of which there is none */
-
 void
-LockRelationForExtension(Relation relation, LOCKMODE mode)
+skx_blkio_no_space(Relation rel, int error, int elevel)
 {
+	CHECK(full && error == ENOSPC && elevel == ERROR);
+	pg_re_throw();
 }
 
-void
-UnlockRelationForExtension(Relation relation, LOCKMODE mode)
-{
-}
-
-int
-skx_compat_allocate(SMgrRelation smgr, BlockNumber from, BlockNumber to)
-{
-	return 0;
-}
-
-void
-skx_compat_reserve(SMgrRelation smgr, BlockNumber from, BlockNumber to)
-{
-}
-
-void
-skx_compat_cut(SMgrRelation smgr, BlockNumber from, BlockNumber to)
-{
-}
-
-bool
-skx_compat_has_space(SMgrRelation smgr, uint64 nblocks)
-{
-	return true;
-}
+/* files */
 
 BlockNumber
 smgrnblocks(SMgrRelation smgr, ForkNumber fork)
@@ -230,6 +217,7 @@ log_newpages(SkxLocator *locator, ForkNumber fork, int npages,
 	for (int i = 0; i < npages; i++)
 	{
 		logged[blocks[i] - FIRST] = stamp_of(pages[i]);
+		logged_after[blocks[i] - FIRST] = redo;
 		PageSetLSN(pages[i], (XLogRecPtr) 1);
 	}
 }
@@ -237,7 +225,14 @@ log_newpages(SkxLocator *locator, ForkNumber fork, int npages,
 void
 XLogFlush(XLogRecPtr lsn)
 {
+	CHECK(!fresh);
 	flushed = true;
+}
+
+XLogRecPtr
+GetRedoRecPtr(void)
+{
+	return redo;
 }
 
 void
@@ -254,10 +249,11 @@ skx_blkio_resident(Relation rel, BlockNumber block)
 }
 
 void
-skx_blkio_install(Relation rel, BlockNumber block, const char *page,
-				  bool dirty)
+skx_blkio_install(Relation rel, BlockNumber block, const char *page)
 {
-	CHECK(dirty && flushed);
+	CHECK(fresh || flushed);
+	/* before its write, a tool may still read what a new file had */
+	CHECK(!fresh || disk[block - FIRST] == stamp_of(page));
 	buffers[block - FIRST] = stamp_of(page);
 }
 
@@ -287,20 +283,61 @@ skx_blkio_mend_end(ErrorData *error)
 static void
 store(BlockNumber block, const void *page)
 {
-	CHECK(held() && flushed);
+	CHECK(held() && (flushed || fresh));
 	CHECK(block >= FIRST && block < FIRST + BLOCKS);
 	CHECK(logged[block - FIRST] == stamp_of(page));
 	CHECK(((PageHeader) page)->pd_checksum == (uint16) block);
 	disk[block - FIRST] = stamp_of(page);
+	written_after[block - FIRST] = redo;
+}
+
+/* Returns true now and then: a tool reads, or a checkpoint begins. */
+static bool
+happens(void)
+{
+	return unit_below(4) == 0;
 }
 
 void
 skx_compat_write(SMgrRelation smgr, BlockNumber block, char **pages,
-				 int npages)
+				 int npages, bool skip_sync)
 {
+	CHECK(skip_sync == fresh);
+	CHECK(block / RELSEG_SIZE == (block + npages - 1) / RELSEG_SIZE);
+	if (fresh && happens())
+		buffers[block + unit_below(npages) - FIRST] = 1;
+	if (fresh && happens())
+		redo++;
 	for (int i = 0; i < npages; i++)
 		store(block + i, pages[i]);
 	served += npages;
+	if (fresh)
+		unsynced[block / RELSEG_SIZE] = true;
+}
+
+void
+smgrwriteback(SMgrRelation smgr, ForkNumber fork, BlockNumber block,
+			  BlockNumber npages)
+{
+	CHECK(fresh);
+	for (BlockNumber i = 0; i < npages; i++)
+		begun[block + i - FIRST] = disk[block + i - FIRST];
+	transfers++;
+}
+
+void
+smgrimmedsync(SMgrRelation smgr, ForkNumber fork)
+{
+	CHECK(fresh);
+	unsynced[0] = unsynced[1] = false;
+	syncs++;
+}
+
+int
+skx_compat_fill(SMgrRelation smgr, BlockNumber nblocks)
+{
+	CHECK(nblocks == FIRST + BLOCKS);
+	return full ? ENOSPC : 0;
 }
 
 /* writes of our own */
@@ -329,8 +366,19 @@ skx_blkio_fd_recheck(void)
 int
 skx_blkio_fd_wait(Relation rel, BlockNumber block, int how, int *handle)
 {
+	CHECK(!fresh || how == SKX_BLK_FD_FRESH);
 	*handle = block / RELSEG_SIZE;
 	return block / RELSEG_SIZE;
+}
+
+/* What the page cache drops is on the disk. */
+int
+posix_fadvise(int fd, off_t offset, off_t size, int advice)
+{
+	CHECK(fresh && advice == POSIX_FADV_DONTNEED && offset == 0 && size == 0);
+	CHECK(!unsynced[0] && !unsynced[1]);
+	dropped++;
+	return 0;
 }
 
 void
@@ -340,9 +388,9 @@ skx_blkio_fd_put(int handle)
 
 /* One transfer is in one file, and has nothing that shared buffers have. */
 void
-skx_blkio_write(Relation rel, SkxBlkTransfer *transfer, bool direct)
+skx_blkio_write(Relation rel, SkxBlkTransfer *transfer)
 {
-	CHECK(direct && !transfer->writing && transfer->done == 0);
+	CHECK(!fresh && transfer->done == 0);
 	CHECK(transfer->npages == transfer->niov && transfer->npages <= 128);
 	CHECK(transfer->block / RELSEG_SIZE ==
 		  (transfer->block + transfer->npages - 1) / RELSEG_SIZE);
@@ -415,13 +463,16 @@ begin(int residents)
 	proc.delayChkptFlags = 0;
 	InterruptHoldoffCount = 0;
 	memset(unsynced, 0, sizeof(unsynced));
+	memset(begun, 0, sizeof(begun));
+	dropped = 0;
 }
 
 /* Pieces of some pages, in no order, each block once; false: an error. */
 static bool
 write_all(uint64 bytes, int step)
 {
-	SkxBlkLive *live = skx_blkio_live_begin(&relation, 1, bytes);
+	SkxBlkWriter *w = fresh ? skx_blkio_writer_begin_new(&relation) :
+		skx_blkio_writer_begin(&relation, 1, bytes);
 	int			pieces = BLOCKS / step;
 	int			start = unit_below(pieces);
 	sigjmp_buf	local;
@@ -441,15 +492,17 @@ write_all(uint64 bytes, int step)
 				((PageHeader) page.data)->pd_upper = BLCKSZ;
 				wanted[i] = ++stamp;
 				memcpy(page.data + 100, &stamp, sizeof(stamp));
-				skx_blkio_live_put(live, FIRST + i, page.data);
+				skx_blkio_writer_put(w, FIRST + i, page.data);
 			}
 		}
-		skx_blkio_live_end(live);
+		skx_blkio_writer_end(w);
+		if (fresh)
+			skx_blkio_new_sync(&relation);
 		done = true;
 	}
 	PG_exception_stack = NULL;
 	CHECK((proc.delayChkptFlags & DELAY_CHKPT_START) == 0);
-	CHECK(!unsynced[0] && !unsynced[1]);
+	CHECK((!unsynced[0] && !unsynced[1]) || (fresh && !done));
 	return done;
 }
 
@@ -531,6 +584,35 @@ test_failures(void)
 	fail_at = 0;
 }
 
+/*
+ * A new index, while checkpoints begin and tools read: by the server, whatever
+ * the method, and neighbours together.
+ */
+static void
+test_new(int step, int method, bool direct)
+{
+	int			before = skx_blkio_io_method;
+
+	fresh = true;
+	skx_blkio_io_method = method;
+	method_direct = direct;
+	begin(0);
+	CHECK(write_all(0, step));
+	check_file();
+	CHECK(served == BLOCKS && directly == 0 && syncs == 1);
+	CHECK(transfers <= BLOCKS / step + 1 && transfers >= BLOCKS / 128);
+	for (int i = 0; i < BLOCKS; i++)
+		CHECK(begun[i] == wanted[i] && logged_after[i] >= written_after[i]);
+	CHECK((dropped > 0) == (direct && method != SKX_BLK_SHARED_BUFFERS));
+	CHECK(dropped == 0 || dropped == FIRST / RELSEG_SIZE + 2);
+	full = true;
+	begin(0);
+	CHECK(!write_all(0, step) && syncs == 0);
+	full = fresh = false;
+	skx_blkio_io_method = before;
+	method_direct = true;
+}
+
 int
 main(void)
 {
@@ -553,5 +635,11 @@ main(void)
 	}
 	queue_full = false;
 	test_choices();
-	return unit_done("blkio_write_live");
+	for (int step = 1; step <= 64; step *= 4)
+	{
+		test_new(step, SKX_BLK_DIRECT, true);
+		test_new(step, SKX_BLK_AUTO, false);
+		test_new(step, SKX_BLK_SHARED_BUFFERS, true);
+	}
+	return unit_done("blkio_writer");
 }
