@@ -8,7 +8,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_session skx_relation_file);
+use SkipidxTest qw(skx_node skx_session skx_relation_file skx_reload);
 use Test::More;
 use Time::HiRes qw(sleep);
 
@@ -143,8 +143,7 @@ SQL
 	my $back = 0;
 
 	$node->append_conf('postgresql.conf', 'skipidx.cache_size = 300MB');
-	$node->reload;
-	sleep 0.2;
+	skx_reload($node);
 	kill 'KILL', $session->backend;
 	for (1 .. 600)
 	{

@@ -9,7 +9,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_seed skx_session);
+use SkipidxTest qw(skx_node skx_seed skx_session skx_reload);
 use Test::More;
 use Time::HiRes qw(time sleep);
 
@@ -90,12 +90,7 @@ for my $case ([ 'SkipidxFrameLoad', 'docs', 64 ], [ 'SkipidxReadQueue', 'others'
 	my @ms;
 
 	$node->adjust_conf('postgresql.conf', 'skipidx.io_depth_total', $most);
-	$node->reload;
-	for (1 .. 100)
-	{
-		last if $reader->value('SHOW skipidx.io_depth_total') eq $most && $waiter->value('SHOW skipidx.io_depth_total') eq $most;
-		sleep 0.05;
-	}
+	skx_reload($node, $reader, $waiter);
 	my $count = $watch->value("SELECT count(*) FROM $table WHERE v @@ 'all <-> b0'");
 
 	# Whoever is quicker waits for the other once, a few milliseconds: it takes

@@ -8,7 +8,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
-use SkipidxTest qw(skx_node skx_database skx_session);
+use SkipidxTest qw(skx_node skx_database skx_session skx_reload skx_workers_done);
 use Test::More;
 
 my $node = skx_node('merge_limits', conf => "skipidx.max_workers = 0\n");
@@ -139,15 +139,13 @@ is(stats('segments'), 1, 'max_merged_segment 5GB: they become one');
 
 # Workers go by them, too.
 $s->value('ALTER SYSTEM SET skipidx.max_workers = 2');
-$s->value('SELECT pg_reload_conf()');
-$node->poll_query_until('d', "SELECT current_setting('skipidx.max_workers') = '2'");
+skx_reload($node, $s);
 set_up();
 limits("SET (segments_per_tier = 2, pending_limit = '64kB')");
 for (1 .. 4)
 {
 	insert(1500);
-	$node->poll_query_until('d',
-		"SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'skipidx worker'");
+	skx_workers_done($node);
 }
 cmp_ok($s->value("SELECT count(*) FROM skipidx_merges WHERE index = 'docs_v'::regclass AND operation = 'merge'"
 		  . " AND asked_by = 'worker' AND state = 'done'"),

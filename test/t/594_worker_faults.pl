@@ -12,9 +12,9 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_database skx_session skx_fault_lock skx_until);
+use SkipidxTest qw(skx_node skx_database skx_session skx_fault_lock skx_until skx_logged skx_reload skx_workers_done);
 use Test::More;
-use Time::HiRes qw(time sleep);
+use Time::HiRes qw(sleep);
 
 my $all = $ENV{SKX_FAULTS_ALL};
 my $node = skx_node('worker_faults', streaming => 'logical',
@@ -32,11 +32,7 @@ sub settings
 	my (%new) = @_;
 
 	$s->value("ALTER SYSTEM SET $_ = '$new{$_}'") for sort keys %new;
-	$s->value('SELECT pg_reload_conf()');
-	for my $name (sort keys %new)
-	{
-		skx_until("$name to be $new{$name}", sub { $s->value("SHOW $name") eq $new{$name} });
-	}
+	skx_reload($node, $s);
 	return;
 }
 
@@ -119,7 +115,7 @@ sub goes_on
 
 	insert($table, 2000);
 	poll(operations($table, "state = 'done'"), "$what: a worker does its work again");
-	poll($idle, "$what: workers end");
+	skx_workers_done($node);
 	$s->value('VACUUM (INDEX_CLEANUP ON) ' . $table);
 	is($s->value("SELECT count(*) FROM skipidx_segments('${table}_v') WHERE kind IN ('flush', 'merge')"),
 		0, "$what: nothing is left behind");
@@ -132,11 +128,7 @@ sub wait_for_crash
 {
 	my ($what, $log) = @_;
 
-	for (1 .. 300)
-	{
-		last if slurp_file($node->logfile, $log) =~ /fault point $what: kill.*ready to accept connections/s;
-		sleep 0.1;
-	}
+	skx_logged($node, $log, qr/fault point $what: kill.*ready to accept connections/s);
 	$s->close;
 	fault('');
 	$s = skx_session($node, 'd');
@@ -152,12 +144,7 @@ sub kill_postmaster
 
 	push @pids, split(/\n/, slurp_file($killed->data_dir . '/postmaster.pid') =~ s/\n.*//sr);
 	$killed->kill9;
-	for (1 .. 300)
-	{
-		last if !grep { kill 0, $_ } @pids;
-		sleep 0.1;
-	}
-	is(join(' ', grep { kill 0, $_ } @pids), '', "$what: all its processes end");
+	skx_until("$what: its processes to end", sub { !grep { kill 0, $_ } @pids });
 	return;
 }
 
@@ -176,12 +163,7 @@ sub held
 	$s = skx_session($node, 'd');
 	$s->value("SET skipidx.fault = ''");
 	insert($table, 2000);
-	for (1 .. 300)
-	{
-		last if slurp_file($node->logfile, $log) =~ /fault point $point: $action/;
-		sleep 0.1;
-	}
-	like(slurp_file($node->logfile, $log), qr/fault point $point: $action/, "a worker is at $point");
+	skx_logged($node, $log, qr/fault point $point: $action/);
 	return $holder;
 }
 
@@ -213,8 +195,6 @@ for my $point (@points)
 	my $said = insert($t, 2000, 1);
 
 	wait_for_crash($point, $log);
-	like(slurp_file($node->logfile, $log), qr/fault point $point: kill/, "killed at $point");
-
 	# a commit whose answer was lost with the connection has taken place, or not
 	my $rows = $s->value("SELECT count(*) FROM $t") - $before;
 

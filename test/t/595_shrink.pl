@@ -10,9 +10,9 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_database skx_session skx_recovered skx_workers_done);
+use SkipidxTest qw(skx_node skx_database skx_session skx_recovered skx_logged skx_reload skx_workers_done);
 use Test::More;
-use Time::HiRes qw(time sleep);
+use Time::HiRes qw(sleep);
 
 my $node = skx_node('shrink', streaming => 1, faults => 1,
 	conf => "skipidx.max_workers = 0\nmax_standby_streaming_delay = 100ms\n"
@@ -227,9 +227,9 @@ load(1, 12000, 12000);
 $others->value('SET enable_seqscan = off; SET enable_bitmapscan = off; BEGIN;'
 	  . " DECLARE c CURSOR FOR SELECT id FROM docs WHERE v @@ 'all'; FETCH 10 FROM c");
 my $held = pages();
-my $start = time;
+my $watch = $s->watch;
 vacuum();
-cmp_ok(time - $start, '<', 5, 'a reader: VACUUM does not wait for it');
+cmp_ok($watch->(), '<', 5, 'a reader: VACUUM does not wait for it');
 cmp_ok(vacuum(), '>=', $held, 'a reader: the file stays as long');
 is(scalar(split /\n/, $others->value('FETCH ALL FROM c')), 11990, 'a reader: has its rows');
 $others->value('COMMIT');
@@ -269,7 +269,7 @@ is($standby->safe_psql('d', "SELECT skipidx_check('docs_v', true)"), '', 'standb
 # Where the table's file must not become shorter, nor does the index, and an
 # open cursor of a standby stays.
 $standby->append_conf('postgresql.conf', "hot_standby_feedback = on\n");
-$standby->reload;
+skx_reload($standby);
 set_up();
 $s->value('ALTER TABLE docs SET (vacuum_truncate = off)');
 load(1, 12000, 12000);
@@ -298,7 +298,8 @@ $reader->close;
 # So it is where a segment is put aside and comes back, to pages that the cursor
 # reads.
 $standby->append_conf('postgresql.conf', "hot_standby_feedback = off\n");
-$standby->reload;
+skx_reload($standby);
+$node->poll_query_until('postgres', 'SELECT count(backend_xmin) = 0 FROM pg_stat_replication');
 set_up_aside();
 $primary = pages();
 $node->wait_for_catchup($standby);
@@ -351,12 +352,13 @@ SKIP:
 	$s->value('RESET vacuum_truncate');
 }
 
+# Of the server, as both sessions and all workers from now on have it.
 sub setting
 {
 	my ($name, $value) = @_;
 
 	$node->append_conf('postgresql.conf', "$name = $value\n");
-	$node->reload;
+	skx_reload($node, $s, $others);
 	return;
 }
 
@@ -392,7 +394,6 @@ sub set_up_aside
 	setting('skipidx.max_workers', '0');
 	set_up_behind($first, 40000 - $first);
 	setting('skipidx.max_workers', '2');
-	$s->value("SELECT pg_sleep(0.1)");
 	return;
 }
 
@@ -492,17 +493,12 @@ for my $case ([ 'merge_built', 1 ], [ 'merge_built', 2 ], [ 'shrink_flipped', 1 
 	my $from = -s $node->logfile;
 	$s->value("ALTER DATABASE d SET skipidx.fault = '$point:kill:$times'");
 	$s->raw('VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) docs');
-	for (1 .. 100)
-	{
-		last if slurp_file($node->logfile, $from) =~ /fault point $point: kill.*all server processes terminated/s;
-		sleep 0.1;
-	}
+	skx_logged($node, $from, qr/fault point $point: kill.*all server processes terminated/s);
 	$_->close for $s, $others;
 	skx_recovered($node);
 	$node->safe_psql('postgres', 'ALTER DATABASE d RESET skipidx.fault');
 	$s = skx_session($node, 'd');
 	$others = skx_session($node, 'd');
-	like(slurp_file($node->logfile, $from), qr/fault point $point: kill/, "$what: so it was");
 	same($what, '>=');
 	for (1 .. 2)
 	{

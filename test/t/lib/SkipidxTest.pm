@@ -21,7 +21,7 @@ use Test::More ();
 use Time::HiRes ();
 
 our @EXPORT_OK = qw(skx_node skx_database skx_session skx_seed skx_setseed
-  skx_install_try skx_recovered skx_until skx_workers_done skx_fault_lock skx_module skx_relation_file skx_refuse_io_uring skx_start_apart);
+  skx_install_try skx_recovered skx_until skx_logged skx_reload skx_workers_done skx_fault_lock skx_module skx_relation_file skx_refuse_io_uring skx_start_apart);
 
 # A file that takes longer than it may says where it waits, and ends; so does a
 # session whose answer does not come.  Seconds; 0: no such end.
@@ -223,16 +223,63 @@ sub skx_until
 	return;
 }
 
-# Until no background worker is left, nor one that the last has asked for.
+# Until the log of a node has, from this place on, what the pattern says.
+sub skx_logged
+{
+	my ($node, $from, $pattern) = @_;
+
+	skx_until("the log to have $pattern", sub { slurp_file($node->logfile, $from) =~ $pattern });
+	return;
+}
+
+# Lets the server read its configuration again, until it and these sessions have
+# done so; sessions that begin later have it, too.  A placeholder tells.
+my $reloads = 0;
+
+sub skx_reload
+{
+	my ($node, @sessions) = @_;
+	my $read = "SELECT current_setting('skx_test.reloads', true)";
+
+	$node->append_conf('postgresql.conf', 'skx_test.reloads = ' . ++$reloads);
+	$node->reload;
+	skx_until('a reload', sub { $node->safe_psql('postgres', $read) eq $reloads }) unless @sessions;
+	for my $s (@sessions)
+	{
+		skx_until('a reload', sub { $s->value($read) eq $reloads });
+	}
+	return;
+}
+
+# Processes of a node that are workers, or have just been forked and do not say
+# yet what they are.  pg_stat_activity has a worker only once it is in a database.
+sub workers
+{
+	my ($node) = @_;
+	my ($postmaster) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
+	my $n = 0;
+
+	for my $dir (glob '/proc/[0-9]*')
+	{
+		# gone since, or a zombie
+		my ($parent) = (eval { slurp_file("$dir/stat") } // '') =~ /^.*\) [^Z] (\d+)/s;
+		next unless defined $parent && $parent == $postmaster;
+		$n++ if (eval { slurp_file("$dir/cmdline") } // '') =~ /^(?!\S+: )|^\S+: .*skipidx worker/;
+	}
+	return $n;
+}
+
+# Until no background worker is left, nor one that was asked for: the postmaster
+# has begun that before it takes another connection.
 sub skx_workers_done
 {
 	my ($node) = @_;
 
-	for (1 .. 3)
+	do
 	{
-		$node->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'skipidx worker'")
-		  or die 'a worker does not end';
-	}
+		skx_until('workers to end', sub { workers($node) == 0 });
+		$node->safe_psql('postgres', 'SELECT 1');
+	} until workers($node) == 0;
 	return;
 }
 
@@ -329,6 +376,24 @@ sub queued
 		CORE::close($stat);
 	}
 	return $ns / 1e6;
+}
+
+# Milliseconds of a processor that the server's side has had.
+sub busy
+{
+	my ($self) = @_;
+
+	return (split ' ', PostgreSQL::Test::Utils::slurp_file("/proc/$self->{backend}/schedstat"))[0] / 1e6;
+}
+
+# Returns a function that tells the seconds from now on, but for those in which
+# server, psql and this process wait for a processor.
+sub watch
+{
+	my ($self) = @_;
+	my $from = Time::HiRes::time() - $self->queued / 1000;
+
+	return sub { return Time::HiRes::time() - $from - $self->queued / 1000; };
 }
 
 # Sends statements and returns all output lines as one string, errors too.
