@@ -15,7 +15,8 @@
  * The key is added while the planner runs, since this library may not be
  * loaded when it begins.  It is added before the query's output is built, so
  * that all steps above the table's paths find ctid among their columns and
- * sort keys.
+ * sort keys.  The planner reads these from PlannerInfo by then.  The Query
+ * stays as it is, since other modules may read it after planning.
  */
 #include "postgres.h"
 
@@ -109,8 +110,6 @@ skx_plan_sort_ties(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	clause->eqop = TIDEqualOperator;
 	clause->sortop = TIDLessOperator;
 	clause->hashable = true;
-	root->parse->sortClause = lappend(list_copy(root->parse->sortClause),
-									  clause);
 	pathkeys = make_pathkeys_for_sortclauses(root, list_make1(clause),
 											 root->processed_tlist);
 	root->sort_pathkeys = list_concat_copy(root->sort_pathkeys, pathkeys);
