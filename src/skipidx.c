@@ -25,6 +25,7 @@ _PG_init(void)
 	skx_fault_transfer_init();
 	skx_blkio_anchor_init();
 	skx_am_options_init();
+	skx_am_policy_init();
 	skx_manifest_open_init();
 	skx_plan_init();
 }

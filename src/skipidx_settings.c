@@ -9,6 +9,7 @@
 
 #include "answer/topk/topk.h"
 #include "index/manifest/manifest.h"
+#include "sql/am/am.h"
 #include "sql/cost/cost.h"
 #include "sql/plan/plan.h"
 #include "storage/blkio/blkio.h"
@@ -112,12 +113,29 @@ skx_settings_plans(void)
 							 GUC_EXPLAIN, NULL, NULL, NULL);
 }
 
+/* Defines the settings of tables with row security. */
+static void
+skx_settings_policies(void)
+{
+	DefineCustomBoolVariable("skipidx.allow_policies",
+							 "Allows skipidx indexes to be created on tables with row security.",
+							 "Scores and times depend on hidden rows. Indexes that exist are not affected.",
+							 &skx_am_allow_policies, true, PGC_SUSET, 0,
+							 NULL, NULL, NULL);
+	DefineCustomBoolVariable("skipidx.index_under_policy",
+							 "Lets the planner ask a skipidx index for @@ although row security has other conditions tested first.",
+							 "All other conditions wait for the policies as before. Times and plans then depend on hidden rows.",
+							 &skx_plan_under_policy, false, PGC_SUSET, 0,
+							 NULL, skx_plan_under_policy_assign, NULL);
+}
+
 void
 skx_settings_init(void)
 {
 	skx_settings_reads();
 	skx_settings_writes();
 	skx_settings_plans();
+	skx_settings_policies();
 	DefineCustomIntVariable("skipidx.search_budget",
 							"Time after which a ranked search ends with the best rows found so far.",
 							"A NOTICE tells how much was left out. 0 turns this off.",

@@ -99,6 +99,13 @@ extern void skx_am_rank_options(Relation index, SkxRankOptions *options);
 extern void skx_am_maint_options(Relation index, SkxWorkerAsker asker,
 								 SkxMaintOptions *options);
 
+/* am_policy.c : new indexes of tables with row security */
+
+extern bool skx_am_allow_policies;	/* skipidx.allow_policies */
+
+/* Installs the hook that refuses them; called once, when the module is loaded. */
+extern void skx_am_policy_init(void);
+
 /* am_columns.c */
 
 /*

@@ -8,6 +8,13 @@
 
 extern bool skx_plan_custom;	/* skipidx.enable_custom_scan */
 
+/* plan_policy.c */
+
+extern bool skx_plan_under_policy;	/* skipidx.index_under_policy */
+
+/* Called when the setting gets a value: another one needs other plans. */
+extern void skx_plan_under_policy_assign(bool value, void *extra);
+
 /*
  * plan_paths.c : registers planner hooks and custom scans; _PG_init() calls
  * it once

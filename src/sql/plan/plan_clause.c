@@ -46,7 +46,7 @@ skx_plan_matching_clause(PlannerInfo *root, IndexOptInfo *index,
 	bool		lossy = false;
 
 	if (rinfo->pseudoconstant ||
-		!restriction_is_securely_promotable(rinfo, index->rel))
+		!skx_plan_is_promotable(rinfo, index->rel))
 		return NULL;
 	quals = skx_plan_all_quals(&key, rinfo, &lossy);
 	if (quals == NIL)

@@ -217,6 +217,21 @@ extern List *skx_plan_index_clauses(PlannerInfo *root,
  */
 extern bool skx_plan_takes_more(IndexOptInfo *index, List *clauses);
 
+/* plan_policy.c : conditions that need not wait for a policy */
+
+/*
+ * Returns true if evaluating the expression may tell of the values in a row
+ * more than its result, as the server's contain_leaked_vars() does.  With
+ * skipidx.index_under_policy `@@` itself does not.
+ */
+extern bool skx_plan_leaks(Node *expr);
+
+/*
+ * Returns true if an index may be asked for the condition before others of
+ * the table are tested, as under a policy.
+ */
+extern bool skx_plan_is_promotable(RestrictInfo *rinfo, RelOptInfo *rel);
+
 /* plan_arrays.c : conditions on columns of arrays */
 
 /*

@@ -227,7 +227,7 @@ skx_plan_filters(PlannerInfo *root, RelOptInfo *rel, List *clauses)
 		SkxFilterClause *filter;
 
 		if (clause->pseudoconstant ||
-			!restriction_is_securely_promotable(clause, rel))
+			!skx_plan_is_promotable(clause, rel))
 			continue;
 		(void) skx_plan_filter_walker((Node *) clause->clause, &filters);
 		if (filters.cost <= 0)

@@ -34,6 +34,17 @@ extern void skx_plan_add_plain(PlannerInfo *root, RelOptInfo *rel,
 extern void skx_plan_add_light(PlannerInfo *root, RelOptInfo *rel,
 							   IndexOptInfo *index);
 
+/* plan_policy.c : paths by conditions `@@` under a policy */
+
+/*
+ * Adds the paths that the server makes of the table's indexes, also for
+ * conditions that are promotable here only.
+ */
+extern void skx_plan_add_index_paths(PlannerInfo *root, RelOptInfo *rel);
+
+/* Does so if the table has such conditions. */
+extern void skx_plan_add_promoted(PlannerInfo *root, RelOptInfo *rel);
+
 /* plan_joined.c : scans by conditions that join tables */
 
 /*

@@ -153,7 +153,7 @@ skx_plan_add_unordered(PlannerInfo *root, RelOptInfo *rel)
 		!rel->has_eclass_joins)
 		return;
 	root->query_pathkeys = NIL;
-	create_index_paths(root, rel);
+	skx_plan_add_index_paths(root, rel);
 	root->query_pathkeys = pathkeys;
 }
 
@@ -468,6 +468,7 @@ skx_plan_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 	 * The server makes ranked partial paths without asking whether workers
 	 * may compute the distance.  They have no frozen statistics.
 	 */
+	skx_plan_add_promoted(root, rel);
 	rel->partial_pathlist = skx_plan_without(rel->partial_pathlist, 1);
 	skx_plan_add_each(root, rel, skx_plan_add_plain);
 	skx_plan_add_each(root, rel, skx_plan_add_light);

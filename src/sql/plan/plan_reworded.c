@@ -1067,7 +1067,7 @@ skx_plan_reworded(PlannerInfo *root, IndexOptInfo *index,
 		linitial(exprs) : make_orclause(exprs);
 	if (equal(expr, rinfo->clause) ||
 		(rinfo->security_level > index->rel->baserestrict_min_security &&
-		 contain_leaked_vars((Node *) expr)))
+		 skx_plan_leaks((Node *) expr)))
 		return NULL;
 	return make_simple_restrictinfo(root, expr);
 }
