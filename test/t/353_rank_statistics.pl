@@ -77,6 +77,8 @@ is(pins($ask), 0, 'which does not make those before forgotten');
 $reader->value("CREATE TABLE other AS SELECT 'w0'::tsvector AS v; CREATE INDEX other_v ON other USING skipidx (v)");
 my ($cold, $other) = map { $reader->value($ask); pins("SELECT score_of('w0', 'other_v')") } 1 .. 2;
 
+cmp_ok($cold, '>', 0, 'another index is read');
+is($other, 0, 'and once, if both are used by turns');
 $reader->value($ask);
 is(pins("BEGIN; SELECT score_of('w0', 'other_v'); $ask; COMMIT"), $other, 'nor when another index is used before it');
 cmp_ok(pins("BEGIN; $ask; ROLLBACK; $ask"), '>', 0, 'a transaction that is undone leaves nothing');

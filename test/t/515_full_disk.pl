@@ -215,8 +215,9 @@ for my $state ('segments', 'segments, and pending')
 # ---- the flush of an insert ----
 
 # The session stays: its stripe of the list has pages for more rows.
-prepare(pending => 400, block_size => '1MB');
-$s->value("ALTER INDEX docs_v SET (pending_limit = '64kB')");
+# What a session notes of one index is not lost by another.
+prepare(pending => 400, block_size => '1MB', two => 1);
+$s->value("ALTER INDEX $_ SET (pending_limit = '64kB')") for qw(docs_v docs_w);
 $disk->fill(300);
 # a worker would find space on a disk that is not real, or flush a portion
 $s->value("SET skipidx.fault_grow = 'enospc:1:2000000000'") unless $disk->real;

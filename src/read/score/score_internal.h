@@ -8,6 +8,7 @@
 #include "lib/ilist.h"
 #include "read/score/score.h"
 #include "support/compat/compat.h"
+#include "support/sessioncache/sessioncache.h"
 #include "utils/hsearch.h"
 
 /*
@@ -74,6 +75,7 @@ typedef struct SkxScoreLeaf
 /* Statistics for one snapshot. */
 struct SkxStats
 {
+	SkxSessionEntry entry;		/* between transactions */
 	dlist_node	node;			/* in the list of kept statistics, last used
 								 * first */
 	bool		listed;			/* is in that list */

@@ -23,6 +23,7 @@
 #include "read/score/score_internal.h"
 #include "storage/lmgr.h"
 #include "support/compat/compat.h"
+#include "support/sessioncache/sessioncache.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
@@ -44,16 +45,20 @@ static bool skx_score_watching = false; /* true once the callbacks are
 										 * registered */
 
 /*
- * The statistics that the last transaction used last, or NULL.  Most sessions
- * search one index again and again, and it often has not changed.
+ * Statistics between transactions.  Most sessions search the same indexes
+ * again and again, and these often have not changed.
  */
-static SkxStats *skx_score_carried = NULL;
+static void
+skx_score_forget_carried(SkxSessionEntry *entry)
+{
+	MemoryContextDelete(((SkxStats *) entry)->context);
+}
 
-/*
- * The most memory that their words may take.  If they take more, all words are
- * dropped.
- */
-#define SKX_SCORE_CARRIED_BYTES	(1024 * 1024)
+static SkxSessionKind skx_score_carried = {
+	.most_entries = 64,
+	.most_bytes = 1024 * 1024,
+	.forget = skx_score_forget_carried
+};
 
 /* ---- the list of kept statistics ---- */
 
@@ -69,24 +74,34 @@ skx_score_forget(SkxStats *stats)
 
 /*
  * Keeps the statistics that were used last beyond the end of the transaction.
+ * The caller is past the point where an error could be raised.
  */
 static void
 skx_score_carry(void)
 {
 	SkxStats   *stats;
+	SkxStats   *old;
+	SkxSessionKey key = {0};
+	Size		bytes;
 
 	if (dlist_is_empty(&skx_score_pins))
 		return;
 	stats = dlist_head_element(SkxStats, node, &skx_score_pins);
 	if (!stats->plain)
 		return;
-	if (skx_score_carried != NULL)
-		MemoryContextDelete(skx_score_carried->context);
+	bytes = MemoryContextMemAllocated(stats->context, true);
+	if (bytes > skx_score_carried.most_bytes)
+		return;
+	key.locator = stats->locator;
+	key.index = stats->index;
+	old = skx_sessioncache_find(&skx_score_carried, &key);
+	if (old != NULL)
+		skx_sessioncache_drop(&old->entry);
 	dlist_delete(&stats->node);
-	MemoryContextSetParent(stats->context, TopMemoryContext);
+	MemoryContextSetParent(stats->context, skx_sessioncache_context());
 	stats->listed = false;
 	stats->users = 0;
-	skx_score_carried = stats;
+	skx_sessioncache_put(&skx_score_carried, &key, &stats->entry, bytes);
 }
 
 /*
@@ -181,6 +196,7 @@ skx_score_pin(SkxStats *stats)
 {
 	if (!skx_score_watching)
 	{
+		(void) skx_sessioncache_context();
 		RegisterXactCallback(skx_score_xact, NULL);
 		RegisterSubXactCallback(skx_score_subxact, NULL);
 		skx_score_watching = true;
@@ -369,34 +385,29 @@ skx_score_set_content(SkxStats *stats, const SkxScoreContent *content)
 }
 
 /*
- * Returns the statistics of the last transaction, for another snapshot.
- * Returns NULL if they are of another index.  Frees them and returns NULL if
- * the index has changed.
+ * Returns statistics of an earlier transaction, for another snapshot.  Returns
+ * NULL if there are none, or if the index has changed.
  */
 static SkxStats *
 skx_score_take_carried(Relation index, const SkxScoreContent *content)
 {
-	SkxStats   *stats = skx_score_carried;
+	SkxSessionKey key = skx_sessioncache_key(index, 0, 0);
+	SkxStats   *stats = skx_sessioncache_find(&skx_score_carried, &key);
 
-	if (stats == NULL || stats->index != RelationGetRelid(index))
+	if (stats == NULL)
 		return NULL;
+	skx_sessioncache_take(&stats->entry);
+	MemoryContextSetParent(stats->context, CurrentMemoryContext);
 	if (!skx_score_is_plain(index) ||
-		!SKX_LOCATOR_EQUALS(stats->locator, SKX_REL_LOCATOR(index)) ||
 		!skx_manifest_view_kept(index, stats->leaves[0].view) ||
 		!skx_score_is_unchanged(stats, index))
 	{
-		skx_score_carried = NULL;
 		MemoryContextDelete(stats->context);
 		return NULL;
 	}
-	skx_score_carried = NULL;
-	MemoryContextSetParent(stats->context, CurrentMemoryContext);
 	pfree(stats->content.xip);
 	pfree(stats->content.subxip);
 	skx_score_set_content(stats, content);
-	if (MemoryContextMemAllocated(stats->lookups, true) >
-		SKX_SCORE_CARRIED_BYTES)
-		skx_score_words_make(stats);
 	return stats;
 }
 

@@ -21,6 +21,7 @@
 #include "index/document/document.h"
 #include "index/pending/pending.h"
 #include "sql/am/am_scan.h"
+#include "support/sessioncache/sessioncache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
@@ -61,13 +62,25 @@ typedef struct SkxInsert
 	uint64		nrows;
 } SkxInsert;
 
-/*
- * The last index for which a flush of this session found no space, the time,
- * and the generation of its root.
- */
-static Oid	skx_am_insert_full = InvalidOid;
-static TimestampTz skx_am_insert_full_at;
-static uint64 skx_am_insert_full_generation;
+/* When a flush of this session found no space in an index. */
+typedef struct SkxInsertFull
+{
+	SkxSessionEntry entry;
+	TimestampTz at;
+	uint64		generation;		/* of the root */
+} SkxInsertFull;
+
+static void
+skx_am_insert_forget_full(SkxSessionEntry *entry)
+{
+	pfree(entry);
+}
+
+static SkxSessionKind skx_am_insert_fulls = {
+	.most_entries = 64,
+	.most_bytes = 64 * sizeof(SkxInsertFull),
+	.forget = skx_am_insert_forget_full
+};
 
 /* A flush that an insert does itself. */
 typedef struct SkxInsertFlush
@@ -101,24 +114,41 @@ skx_am_insert_tidy(Relation index, void *arg)
  * count.  A new root may have given back pages, so then it is false, too.
  */
 static bool
-skx_am_insert_rests(Relation index, uint64 generation)
+skx_am_insert_rests(Relation index)
 {
 	TimestampTz now = GetCurrentTimestamp();
-
-	return skx_am_insert_full == RelationGetRelid(index) &&
-		skx_am_insert_full_generation == generation &&
-		skx_am_insert_full_at <= now &&
-		!TimestampDifferenceExceeds(skx_am_insert_full_at, now,
-									SKX_INSERT_RETRY);
-}
-
-static uint64
-skx_am_insert_generation(Relation index)
-{
+	const SkxInsertFull *full;
+	SkxSessionKey key;
 	SkxDiskMeta meta;
 
 	skx_manifest_meta(index, &meta);
-	return meta.generation;
+	key = skx_sessioncache_key(index, meta.incarnation, 0);
+	full = skx_sessioncache_find(&skx_am_insert_fulls, &key);
+	return full != NULL && full->generation == meta.generation &&
+		full->at <= now &&
+		!TimestampDifferenceExceeds(full->at, now, SKX_INSERT_RETRY);
+}
+
+/* Notes that a flush has found no space. */
+static void
+skx_am_insert_note_full(Relation index, TimestampTz at)
+{
+	SkxInsertFull *full;
+	SkxSessionKey key;
+	SkxDiskMeta meta;
+
+	skx_manifest_meta(index, &meta);
+	key = skx_sessioncache_key(index, meta.incarnation, 0);
+	full = skx_sessioncache_find(&skx_am_insert_fulls, &key);
+	if (full == NULL)
+	{
+		full = MemoryContextAllocZero(skx_sessioncache_context(),
+									  sizeof(SkxInsertFull));
+		skx_sessioncache_put(&skx_am_insert_fulls, &key, &full->entry,
+							 sizeof(SkxInsertFull));
+	}
+	full->at = at;
+	full->generation = meta.generation;
 }
 
 static void
@@ -126,15 +156,15 @@ skx_am_insert_flush_share(Relation index, SkxInsertFlush *f, uint64 nbytes)
 {
 	uint64		limit = f->options.pending_limit;
 
-	if (skx_am_insert_rests(index, skx_am_insert_generation(index)))
+	if (skx_am_insert_rests(index))
 		return;
 	if (!skx_maint_optional(index, skx_am_insert_flush_one, f,
 							SKX_SPARE_SPACE))
 	{
-		skx_am_insert_full = RelationGetRelid(index);
-		skx_am_insert_full_at = GetCurrentTimestamp();
+		TimestampTz at = GetCurrentTimestamp();
+
 		skx_maint_optional(index, skx_am_insert_tidy, NULL, SKX_SPARE_SPACE);
-		skx_am_insert_full_generation = skx_am_insert_generation(index);
+		skx_am_insert_note_full(index, at);
 	}
 	else if (!f->flushed && nbytes / SKX_INSERT_SHARE > limit)
 		pg_usleep(nbytes / SKX_INSERT_SHARE / SKX_INSERT_SHARE > limit ?

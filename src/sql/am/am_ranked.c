@@ -77,19 +77,26 @@ skx_am_ranked_scorer(IndexScanDesc scan, const ScanKeyData *key)
  * use: dead rows, and all beyond the number of rows that the scan wanted.  The
  * first search looks for as many more rows, since a second search for the rows
  * that are missing costs more.  After many updates since the last VACUUM, the
- * best rows have old versions with nearly the same scores.  The session keeps
- * SKX_RANKED_PLACES entries, which suffice for most partitioned tables.  Of
- * the indexes that have the same entry by their OIDs, the last one has it.
+ * best rows have old versions with nearly the same scores.  There is no entry
+ * until a row was of no use.
  */
 typedef struct SkxRankedDead
 {
-	Oid			index;
+	SkxSessionEntry entry;
 	double		share;
 } SkxRankedDead;
 
-#define SKX_RANKED_PLACES	64
+static void
+skx_am_ranked_forget_dead(SkxSessionEntry *entry)
+{
+	pfree(entry);
+}
 
-static SkxRankedDead skx_ranked_dead[SKX_RANKED_PLACES];
+static SkxSessionKind skx_ranked_dead_kind = {
+	.most_entries = 64,
+	.most_bytes = 64 * sizeof(SkxRankedDead),
+	.forget = skx_am_ranked_forget_dead
+};
 
 /*
  * RECENT is the weight of one scan in that share, and MOST the largest share
@@ -101,23 +108,11 @@ static SkxRankedDead skx_ranked_dead[SKX_RANKED_PLACES];
 #define SKX_RANKED_MOST		0.75
 #define SKX_RANKED_LEAST	0.05
 
-static SkxRankedDead *
-skx_am_ranked_dead(Oid index)
-{
-	SkxRankedDead *dead = &skx_ranked_dead[index % SKX_RANKED_PLACES];
-
-	if (dead->index != index)
-	{
-		dead->index = index;
-		dead->share = 0;
-	}
-	return dead;
-}
-
 static void
 skx_am_ranked_learn(const SkxScan *so)
 {
 	const SkxScanDesc *desc = &so->desc;
+	const SkxSessionKey *key = &so->key;
 	uint64		unseen = so->ndead;
 	SkxRankedDead *dead;
 
@@ -125,7 +120,16 @@ skx_am_ranked_learn(const SkxScan *so)
 		unseen = Max(unseen, desc->given - desc->wanted);
 	if (desc->given == 0)
 		return;
-	dead = skx_am_ranked_dead(so->index);
+	dead = skx_sessioncache_find(&skx_ranked_dead_kind, key);
+	if (dead == NULL && unseen == 0)
+		return;
+	if (dead == NULL)
+	{
+		dead = MemoryContextAllocZero(skx_sessioncache_context(),
+									  sizeof(SkxRankedDead));
+		skx_sessioncache_put(&skx_ranked_dead_kind, key, &dead->entry,
+							 sizeof(SkxRankedDead));
+	}
 	dead->share += SKX_RANKED_RECENT *
 		((double) unseen / desc->given - dead->share);
 }
@@ -138,12 +142,15 @@ skx_am_ranked_learn(const SkxScan *so)
 static uint64
 skx_am_ranked_spare(Relation index, uint64 wanted)
 {
-	double		dead = skx_am_ranked_dead(RelationGetRelid(index))->share;
+	SkxSessionKey key = skx_sessioncache_key(index, 0, 0);
+	const SkxRankedDead *kept = skx_sessioncache_find(&skx_ranked_dead_kind,
+													  &key);
+	double		dead;
 	double		more;
 
-	if (wanted == 0 || wanted > PG_UINT32_MAX)
+	if (kept == NULL || wanted == 0 || wanted > PG_UINT32_MAX)
 		return 0;
-	dead = Min(dead, SKX_RANKED_MOST);
+	dead = Min(kept->share, SKX_RANKED_MOST);
 	more = wanted * dead / (1 - dead);
 	if (more < SKX_RANKED_LEAST)
 		return 0;
@@ -203,7 +210,7 @@ skx_am_ranked_start(IndexScanDesc scan)
 	desc->scorer = skx_am_ranked_scorer(scan, &scan->orderByData[0]);
 	if (desc->scorer == NULL)
 		return false;			/* all distances are NULL */
-	so->index = RelationGetRelid(scan->indexRelation);
+	so->key = skx_sessioncache_key(scan->indexRelation, 0, 0);
 	if (!desc->wants_all)
 		desc->rows = desc->wanted == 0 ? SKX_TOPK_ROWS : desc->wanted +
 			skx_am_ranked_spare(scan->indexRelation, desc->wanted);

@@ -9,6 +9,7 @@
 #include "answer/rows/rows.h"
 #include "sql/am/am.h"
 #include "sql/am/am_desc.h"
+#include "support/sessioncache/sessioncache.h"
 
 /* The state of an index scan, which is its `opaque`. */
 typedef struct SkxScan
@@ -40,7 +41,7 @@ typedef struct SkxScan
 								 * scan by several */
 	SkxOrdered *ordered;		/* NULL: not begun, or it has ended */
 	SkxHeapAhead heap;			/* prefetch of blocks of the table */
-	Oid			index;			/* of the ranked scan */
+	SkxSessionKey key;			/* of the index, in a ranked scan */
 	uint64		ndead;			/* of the rows handed out by a ranked scan,
 								 * those that were dead */
 } SkxScan;
