@@ -81,9 +81,9 @@ sub kept
 {
 	my ($session) = @_;
 
-	return $session->value("WITH RECURSIVE c AS (SELECT name, used_bytes FROM pg_backend_memory_contexts WHERE name = 'skipidx session'"
-		  . " UNION ALL SELECT m.name, m.used_bytes FROM pg_backend_memory_contexts m JOIN c ON m.parent = c.name)"
-		  . ' SELECT coalesce(sum(used_bytes), 0) FROM c');
+	return $session->value("WITH RECURSIVE n AS (SELECT 'skipidx session' AS name"
+		  . " UNION SELECT m.name FROM pg_backend_memory_contexts m JOIN n ON m.parent = n.name)"
+		  . ' SELECT coalesce(sum(used_bytes), 0) FROM pg_backend_memory_contexts WHERE name IN (SELECT name FROM n)');
 }
 
 # ---- whatever happens to an index ----

@@ -543,22 +543,6 @@ skx_topk_batch_hit(SkxTopkRun *run, uint32 doc, int32 sum)
 	skx_topk_batch_need(run);
 }
 
-/* topk_memory.c : reuses the memory contexts of an earlier search */
-
-/*
- * Sets *search and *pass to the contexts of a search and of its passes.
- * *search is a child of the current memory context, and *pass is one of
- * *search.
- */
-extern void skx_topk_memory_take(MemoryContext *search, MemoryContext *pass);
-
-/*
- * Takes back the contexts of skx_topk_memory_take().  Resets them and keeps
- * them for the next search of the backend, or deletes them if others are
- * kept.
- */
-extern void skx_topk_memory_give(MemoryContext search, MemoryContext pass);
-
 /* topk_collect.c : the collector of a search */
 
 /* Sets the methods of topk->collector, and its number of parts. */

@@ -16,6 +16,13 @@
 #include "utils/timestamp.h"
 
 /*
+ * Sizes of the first blocks of the memory of a search, and of a pass over one
+ * segment, which are enough for most searches.
+ */
+#define SKX_TOPK_SEARCH_BYTES	(64 * 1024)
+#define SKX_TOPK_PASS_BYTES		(64 * 1024)
+
+/*
  * Postings are few if there are at most this many for each row that is looked
  * for.
  */
@@ -106,16 +113,19 @@ skx_topk_go_on(SkxTopk *topk, const SkxTopkAfter *after)
 SkxTopk *
 skx_topk_begin(const SkxTopkRequest *request)
 {
-	MemoryContext context;
-	MemoryContext pass;
-	MemoryContext old;
-	SkxTopk    *topk;
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "skipidx search",
+												  SKX_TOPK_SEARCH_BYTES,
+												  SKX_TOPK_SEARCH_BYTES,
+												  ALLOCSET_DEFAULT_MAXSIZE);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	SkxTopk    *topk = palloc0(sizeof(SkxTopk));
 
-	skx_topk_memory_take(&context, &pass);
-	old = MemoryContextSwitchTo(context);
-	topk = palloc0(sizeof(SkxTopk));
 	topk->context = context;
-	topk->pass = pass;
+	topk->pass = AllocSetContextCreate(context, "skipidx segment search",
+									   SKX_TOPK_PASS_BYTES,
+									   SKX_TOPK_PASS_BYTES,
+									   ALLOCSET_DEFAULT_MAXSIZE);
 	topk->request = *request;
 	topk->scorer = request->scorer;
 	topk->share = request->share;
@@ -336,5 +346,5 @@ skx_topk_end(SkxTopk *topk)
 	for (i = 0; i < topk->nsegments; i++)
 		skx_segment_searched(topk->segments[i].seg);
 	skx_exec_end(topk->exec);
-	skx_topk_memory_give(topk->context, topk->pass);
+	MemoryContextDelete(topk->context);
 }

@@ -72,6 +72,16 @@ typedef struct SkxScoreLeaf
 	uint64		nmarks;			/* pending documents of all stripes */
 } SkxScoreLeaf;
 
+/* A table of skx_rank_inverse(), and what it was made for. */
+typedef struct SkxScoreInverse
+{
+	bool		made;
+	double		k1;
+	double		b;
+	double		average;
+	float		table[256];
+} SkxScoreInverse;
+
 /* Statistics for one snapshot. */
 struct SkxStats
 {
@@ -92,6 +102,7 @@ struct SkxStats
 	MemoryContext context;		/* has all of it */
 	uint64		ndocs;
 	uint64		length;			/* sum of the documents' lengths */
+	SkxScoreInverse inverse;	/* of the last query */
 	bool		plain;			/* the only leaf is the index itself */
 	int			nleaves;
 	SkxScoreLeaf *leaves;

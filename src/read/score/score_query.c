@@ -267,26 +267,24 @@ skx_score_round_labels(SkxScorer *scorer)
 }
 
 /*
- * Sets scorer->inverse.  The last table is kept, since statistics hardly
- * change from one query to the next.
+ * Sets scorer->inverse.  The last table is kept with the statistics, which
+ * many queries use.
  */
 static void
 skx_score_inverse(SkxScorer *scorer)
 {
-	static double k1 = -1;
-	static double b;
-	static double average;
-	static float inverse[256];
+	SkxScoreInverse *kept = &scorer->stats->inverse;
 
-	if (k1 != scorer->options.k1 || b != scorer->options.b ||
-		average != scorer->average)
+	if (!kept->made || kept->k1 != scorer->options.k1 ||
+		kept->b != scorer->options.b || kept->average != scorer->average)
 	{
-		k1 = scorer->options.k1;
-		b = scorer->options.b;
-		average = scorer->average;
-		skx_rank_inverse(&scorer->options, average, inverse);
+		kept->made = true;
+		kept->k1 = scorer->options.k1;
+		kept->b = scorer->options.b;
+		kept->average = scorer->average;
+		skx_rank_inverse(&scorer->options, kept->average, kept->table);
 	}
-	memcpy(scorer->inverse, inverse, sizeof(inverse));
+	memcpy(scorer->inverse, kept->table, sizeof(scorer->inverse));
 }
 
 /*
