@@ -508,6 +508,52 @@ test_growth_and_pairs(void)
 	CHECK(best(&ranked, 10, 10, &pages) > rare + 10 * 20);
 }
 
+/* The largest set of NDOCS documents that leads a search for the best k. */
+static double
+leading(double k, double scored)
+{
+	double		docs = 1;
+
+	while (skx_estimate_set_leads(docs * 1.01, docs * 1.01, scored, k, NDOCS))
+		docs *= 1.01;
+	return docs;
+}
+
+/* A set leads while it is small: one in 25 documents for k = 10, or so. */
+static void
+test_leads(void)
+{
+	CHECK(leading(10, NDOCS) > NDOCS / 40 && leading(10, NDOCS) < NDOCS / 20);
+	CHECK(leading(100, NDOCS) > NDOCS / 25);
+	CHECK(leading(100, NDOCS) < NDOCS / 12);
+	/* Never if the words have fewer postings. */
+	CHECK(leading(10, 2000) <= 2000 && leading(10, 2000) > 1950);
+	CHECK(!skx_estimate_set_leads(100, 1e6, 1e6, 10, NDOCS));
+	CHECK(isfinite(leading(0, 10)));
+}
+
+/* Values of few rows are in their keys, those of many in the lists. */
+static void
+test_values(void)
+{
+	double		memory = 4e6;
+	double		lists = skx_estimate_values_listed(1000, NDOCS);
+
+	CHECK(skx_estimate_values_keyed(100, 1000, memory) < lists);
+	CHECK(skx_estimate_values_keyed(NDOCS, 1000, memory) > lists);
+	CHECK(skx_estimate_values_keyed(1000, 1000, memory) * 10 <
+		  skx_estimate_values_fetched(1000));
+	/* Rows have no more values than there are. */
+	CHECK(skx_estimate_values_keyed(1000, 1e9, memory) ==
+		  skx_estimate_values_keyed(1000, 1000, memory));
+	/* Twice the time for a row if its value does not fit into memory. */
+	CHECK(skx_estimate_values_keyed(1e5, 1e5, memory) >
+		  2 * skx_estimate_values_keyed(1e5, 1e5, 1e9));
+	CHECK(skx_estimate_values_listed(0, 0) == 0);
+	CHECK(skx_estimate_values_keyed(0, 0, 0) == 0);
+	CHECK(skx_estimate_values_fetched(0) == 0);
+}
+
 int
 main(void)
 {
@@ -522,5 +568,7 @@ main(void)
 	test_pruning();
 	test_above();
 	test_growth_and_pairs();
+	test_leads();
+	test_values();
 	return unit_done("test_cost_model");
 }

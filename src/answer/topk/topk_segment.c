@@ -5,11 +5,10 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "answer/topk/topk_words.h"
 #include "format/disk/disk_dict.h"
 #include "miscadmin.h"
+#include "read/estimate/estimate.h"
 #include "utils/memutils.h"
 
 /*
@@ -17,15 +16,6 @@
  * SKX_TOPK_FILTER_SHARE of those that would be searched otherwise.
  */
 #define SKX_TOPK_FILTER_SHARE	4
-
-/*
- * SKX_TOPK_LOOKED_UP times k to the power SKX_TOPK_LOOKED_POWER documents of a
- * filter can be looked up in the time in which words alone find one of the
- * best k.  This was measured on a million passages.  Both methods take as long
- * if one in 25 documents passes for k = 10, and about one in 15 for k = 100.
- */
-#define SKX_TOPK_LOOKED_UP		400
-#define SKX_TOPK_LOOKED_POWER	(-0.6)
 
 /*
  * A prefix is gathered only in documents with all required words if at most
@@ -445,25 +435,21 @@ skx_topk_by_filter(SkxTopkRun *run, double others)
 
 /*
  * Returns true if the documents of a filter should be looked up in the lists
- * of the words.  Otherwise the best documents by words are tested until enough
- * of them pass.  docs is an estimate of the documents of the filter, and steps
- * of the work of finding them.  Words and filter are assumed to be
- * independent: one in ndocs / docs of `passing` documents is a hit.  Most
- * documents of a filter are dropped by bounds, with little work.
+ * of the words.  docs is an estimate of the documents of the filter, and steps
+ * of the work of finding them.
  */
 static bool
 skx_topk_filter_leads(const SkxTopkRun *run, double docs, double steps)
 {
 	double		best = (double) run->topk->rows + run->topk->given +
 		run->topk->before;
-	double		passing = best * run->seg->header.ndocs / Max(docs, 1);
 	double		scored = 0;
 	int			i;
 
 	for (i = 0; i < run->noptional; i++)
 		scored += run->optional[i]->cursor->df;
-	return steps < Min(scored, passing * SKX_TOPK_LOOKED_UP *
-					   pow(Max(best, 1), SKX_TOPK_LOOKED_POWER));
+	return skx_estimate_set_leads(docs, steps, scored, best,
+								  run->seg->header.ndocs);
 }
 
 /*

@@ -110,4 +110,37 @@ extern double skx_estimate_together(double a, double b, double ndocs);
  */
 extern double skx_estimate_following(double together, bool longer);
 
+/* estimate_leads.c : what leads a search for the best documents */
+
+/*
+ * Returns true if a search for the `best` documents by words among ndocs, which
+ * must also be in a set, takes less time if the documents of the set are looked
+ * up in the lists of the words.  Otherwise the best documents by words are
+ * tested, until enough of them are in the set.  The set has `docs` documents
+ * and goes through `steps` postings to find them; the words have `scored`
+ * postings.
+ */
+extern bool skx_estimate_set_leads(double docs, double steps, double scored,
+								   double best, double ndocs);
+
+/*
+ * estimate_values.c : times to count some rows by their values in a column
+ */
+
+/*
+ * Returns the time to go through the lists of that many values, which have so
+ * many postings together.
+ */
+extern double skx_estimate_values_listed(double values, double postings);
+
+/*
+ * Returns the time to read the keys of the rows, and to count their values in
+ * so many bytes of memory.  `values` are those of all rows of the table.
+ */
+extern double skx_estimate_values_keyed(double rows, double values,
+										double memory);
+
+/* Returns the time to fetch the rows from the table. */
+extern double skx_estimate_values_fetched(double rows);
+
 #endif							/* SKX_ESTIMATE_H */

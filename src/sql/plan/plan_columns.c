@@ -26,12 +26,11 @@
 #include "utils/lsyscache.h"
 
 /*
- * Costs of a row, and of a key with the value made of it, in units of
- * cpu_operator_cost where that is 25 ns.  A page has about
- * SKX_COLUMNS_PER_PAGE keys.
+ * Times in ns of a row, and of a key with the value made of it.  A page has
+ * about SKX_COLUMNS_PER_PAGE keys.
  */
-#define SKX_COLUMNS_PER_ROW		1.0
-#define SKX_COLUMNS_PER_KEY		0.8
+#define SKX_COLUMNS_PER_ROW		25.0
+#define SKX_COLUMNS_PER_KEY		20.0
 #define SKX_COLUMNS_PER_PAGE	5000.0
 
 static Plan *skx_plan_plan_columns(PlannerInfo *root, RelOptInfo *rel,
@@ -121,9 +120,9 @@ skx_plan_cost_columns(PlannerInfo *root, RelOptInfo *rel, IndexPath *path,
 
 	fetched.reading = skx_plan_reading(rel, fetch, path->indexselectivity);
 	counted.cost = skx_plan_cost_count(root, rel, path) +
-		ncolumns * Min(rows, npages) * seq_page_cost + rows *
-		(SKX_COLUMNS_PER_ROW + ncolumns * SKX_COLUMNS_PER_KEY) *
-		cpu_operator_cost;
+		ncolumns * Min(rows, npages) * seq_page_cost +
+		skx_plan_time(rows * (SKX_COLUMNS_PER_ROW +
+							  ncolumns * SKX_COLUMNS_PER_KEY));
 	return counted.cost + skx_plan_unsaved(rel, &counted, &fetched);
 }
 

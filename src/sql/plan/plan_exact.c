@@ -103,6 +103,15 @@ skx_plan_cost_count(PlannerInfo *root, RelOptInfo *rel, IndexPath *index)
 	return find + fetch;
 }
 
+/* Time in ns that a cpu_operator_cost stands for, of an aggregation. */
+#define SKX_PLANNER_OPERATOR	25.0
+
+Cost
+skx_plan_time(double ns)
+{
+	return ns / SKX_PLANNER_OPERATOR * cpu_operator_cost;
+}
+
 /*
  * Returns true if the path is a scan of the index by all of the conditions,
  * and by nothing else.

@@ -24,6 +24,7 @@
 #include "optimizer/prep.h"
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
+#include "read/estimate/estimate.h"
 #include "sql/am/am.h"
 #include "sql/cost/cost.h"
 #include "sql/plan/plan_custom.h"
@@ -35,14 +36,7 @@
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 
-/*
- * Costs of a posting, of a list and of a key, in units of cpu_operator_cost.
- * They are 3 ns, 300 ns (also for a value that keys tell) and 100 ns where
- * that is 25 ns.  A page has about SKX_FACETS_PER_PAGE postings or keys.
- */
-#define SKX_FACETS_PER_POSTING	0.12
-#define SKX_FACETS_PER_LIST		12.0
-#define SKX_FACETS_PER_KEY		4.0
+/* Postings or keys on a page, approximately. */
 #define SKX_FACETS_PER_PAGE		5000.0
 
 static Plan *skx_plan_plan_facets(PlannerInfo *root, RelOptInfo *rel,
@@ -193,10 +187,11 @@ skx_plan_cost_facets(PlannerInfo *root, RelOptInfo *rel, IndexPath *path,
 {
 	double		rows = path->path.rows;
 	double		npages = rel->tuples / SKX_FACETS_PER_PAGE;
-	Cost		lists = npages * seq_page_cost + cpu_operator_cost *
-		(rel->tuples * SKX_FACETS_PER_POSTING + values * SKX_FACETS_PER_LIST);
-	Cost		keys = Min(rows, npages) * seq_page_cost + cpu_operator_cost *
-		(rows * SKX_FACETS_PER_KEY + Min(rows, values) * SKX_FACETS_PER_LIST);
+	Cost		lists = npages * seq_page_cost +
+		skx_plan_time(skx_estimate_values_listed(values, rel->tuples));
+	Cost		keys = Min(rows, npages) * seq_page_cost +
+		skx_plan_time(skx_estimate_values_keyed(rows, values,
+												work_mem * 1024.0));
 	Cost		values_cost = Max(path->path.total_cost - path->indextotalcost, 0);
 	SkxReading	counted = {0, 0};
 	SkxReading	fetched = {path->path.total_cost, 0};

@@ -355,6 +355,12 @@ extern Cost skx_plan_cost_count(PlannerInfo *root, RelOptInfo *rel,
 								IndexPath *index);
 
 /*
+ * Returns the cost of work of so many ns that the server's aggregation would
+ * do otherwise.
+ */
+extern Cost skx_plan_time(double ns);
+
+/*
  * plan_facets.c : counts by the values of a column beside the text, or the
  * values alone (SELECT DISTINCT), as a custom scan (plan_facets_scan.c) in
  * place of the aggregation
