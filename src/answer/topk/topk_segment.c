@@ -549,14 +549,17 @@ skx_topk_list_of(const SkxTopkRun *run, const SkxTerm *term)
 
 /*
  * Opens the rest of the filter, for documents that have all required words.  A
- * phrase needs only their positions, which the traversed lists lead to.
+ * phrase needs only their positions, which the traversed lists lead to.  These
+ * are not noted if no required word is scored: most documents are dropped by
+ * their scores before the phrase is tested.
  */
 static void
 skx_topk_open_rest(SkxTopkRun *run, const SkxTopkSegment *s)
 {
 	SkxTopk    *topk = run->topk;
 	const SkxQuery *rest = topk->split.rest;
-	int			nlinks = skx_query_phrase_links(rest);
+	int			nlinks = skx_topk_requires_no_word(run) ? 0 :
+		skx_query_phrase_links(rest);
 	SkxCursor **lists = palloc(sizeof(SkxCursor *) * (nlinks + 1));
 	int			i;
 
