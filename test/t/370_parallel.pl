@@ -146,6 +146,15 @@ $s->value("$mode{together}; SET enable_bitmapscan = on");
 
 	is($kind{count}{'Heap Fetches'}, 0, 'a count: no row is fetched');
 	is($kind{count}{'Rows by Whole Map'} + $kind{count}{'Rows by Page Map'}, $rows, 'a count: each row is counted once');
+
+	# So it is if workers do all the work; values are told, too.
+	$s->value('SET parallel_leader_participation = off');
+	%kind = kinds_of($m->plan_nodes("SELECT count(*) FROM docs WHERE v \@\@ 'half & !tenth'"));
+	is($kind{count}{'Rows by Whole Map'} + $kind{count}{'Rows by Page Map'}, $rows, 'a count by workers: each row is told once');
+	%kind = kinds_of($m->plan_nodes("SELECT n, count(*) FROM docs WHERE v \@\@ 'half & !tenth' GROUP BY n"));
+	is($kind{groups}{'Rows by Whole Map'} + $kind{groups}{'Rows by Page Map'}, $rows, 'groups by workers: each row is told once');
+	cmp_ok($kind{groups}{'Values by List'} + $kind{groups}{'Values by Key'}, '>', 0, 'groups by workers: values are told');
+	$s->value('RESET parallel_leader_participation');
 }
 
 # What one process has reached spares the others, and parts cost little.

@@ -402,7 +402,7 @@ skx_count_settle(SkxCount *c)
 	skx_count_map_end(c);
 	pgstat_count_index_tuples(c->request->index, c->rows);
 	if (c->share != NULL)
-		skx_count_share_add(c->share, c->rows, &c->work);
+		skx_count_share_add(c->share, c->rows);
 	c->sum->fetched += c->work.fetched;
 	c->sum->mapped += c->work.mapped;
 	c->sum->whole += c->work.whole;

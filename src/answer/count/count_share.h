@@ -8,9 +8,6 @@
 #include "answer/count/count.h"
 #include "answer/exec/exec_share.h"
 
-/* Number of counters in SkxCountWork. */
-#define SKX_COUNT_COUNTERS	4
-
 /*
  * The state that the processes of a count share.  It lies in dynamic shared
  * memory, aligned to 8 bytes.
@@ -19,24 +16,19 @@ struct SkxCountShare
 {
 	SkxShare	parts;
 	pg_atomic_uint64 rows;		/* counted by processes that have ended */
-	pg_atomic_uint64 work[SKX_COUNT_COUNTERS];	/* SkxCountWork of workers */
 };
 
 /* Initializes the shared memory. */
 extern void skx_count_share_init(SkxCountShare *share);
 
 /*
- * Resets the shared memory to repeat the same count, except for the counters
- * of work.  No process may be using it.
+ * Resets the shared memory to repeat the same count.  No process may be using
+ * it.
  */
 extern void skx_count_share_restart(SkxCountShare *share);
 
-/*
- * Adds the number of rows that this process has counted.  Adds its work, too,
- * if the process is a worker.
- */
-extern void skx_count_share_add(SkxCountShare *share, uint64 rows,
-								const SkxCountWork *work);
+/* Adds the number of rows that this process has counted. */
+extern void skx_count_share_add(SkxCountShare *share, uint64 rows);
 
 /*
  * Replaces skx_count_rows() for a query that no row matches.  Returns true in
@@ -46,8 +38,5 @@ extern bool skx_count_share_none(SkxCountShare *share);
 
 /* Returns the sum over all processes, provided that all of them are done. */
 extern uint64 skx_count_share_total(SkxCountShare *share);
-
-/* Adds the work of the workers to *work. */
-extern void skx_count_share_work(SkxCountShare *share, SkxCountWork *work);
 
 #endif							/* SKX_COUNT_SHARE_H */

@@ -22,9 +22,6 @@
  */
 #define SKX_TOPK_NEWS		256
 
-/* Number of counters in SkxTopkWork that processes add to. */
-#define SKX_TOPK_COUNTERS	4
-
 /*
  * Which process returns the rows.  It is the leader, if that takes part, after
  * it has waited for the others.  Rows of another process go through a queue
@@ -53,7 +50,6 @@ struct SkxTopkShare
 	pg_atomic_uint32 least;		/* largest hits.least of the processes */
 	pg_atomic_uint32 nhits;
 	pg_atomic_uint32 owner;		/* which process returns the rows: SKX_OWNER_* */
-	pg_atomic_uint64 work[SKX_TOPK_COUNTERS];
 	Size		hits;			/* offset of the hits of all processes */
 	uint64		numbers[FLEXIBLE_ARRAY_MEMBER];
 };
@@ -123,8 +119,6 @@ void
 skx_topk_share_init(SkxTopkShare *share, const SkxScorer *scorer,
 					const SkxQuery *filter, uint64 rows, int nprocesses)
 {
-	int			i;
-
 	skx_exec_share_init(&share->parts);
 	share->ranked = scorer != NULL;
 	share->rows = (int) Min(rows, SKX_TOPK_SHARE_ROWS);
@@ -142,8 +136,6 @@ skx_topk_share_init(SkxTopkShare *share, const SkxScorer *scorer,
 		memcpy(share->numbers, share->pins.dfs,
 			   sizeof(uint64) * share->pins.n);
 	}
-	for (i = 0; i < SKX_TOPK_COUNTERS; i++)
-		pg_atomic_init_u64(&share->work[i], 0);
 	skx_topk_share_reset(share);
 }
 
@@ -184,16 +176,6 @@ const SkxView *
 skx_topk_share_view(SkxTopkShare *share, Relation index, const SkxView *own)
 {
 	return skx_exec_share_view(&share->parts, index, own);
-}
-
-void
-skx_topk_share_work(SkxTopkShare *share, SkxTopkWork *work)
-{
-	memset(work, 0, sizeof(*work));
-	work->windows = pg_atomic_read_u64(&share->work[0]);
-	work->scored = pg_atomic_read_u64(&share->work[1]);
-	work->candidates = pg_atomic_read_u64(&share->work[2]);
-	work->proximity = pg_atomic_read_u64(&share->work[3]);
 }
 
 /* ---- the search ---- */
@@ -269,7 +251,6 @@ skx_topk_share_leave(SkxTopk *topk)
 {
 	SkxTopkShare *share = topk->share;
 	uint32		at = pg_atomic_fetch_add_u32(&share->nhits, topk->hits.n);
-	const SkxTopkWork *work = topk->work;
 
 	if (at > share->max_hits || topk->hits.n > share->max_hits - at)
 		elog(ERROR, "a search by several processes has too many hits");
@@ -277,12 +258,6 @@ skx_topk_share_leave(SkxTopk *topk)
 		memcpy(skx_topk_share_hits(share) + at, topk->hits.heap,
 			   sizeof(SkxHit) * topk->hits.n);
 	skx_topk_share_raise(&share->least, topk->hits.least);
-	if (!IsParallelWorker())
-		return;
-	pg_atomic_fetch_add_u64(&share->work[0], work->windows);
-	pg_atomic_fetch_add_u64(&share->work[1], work->scored);
-	pg_atomic_fetch_add_u64(&share->work[2], work->candidates);
-	pg_atomic_fetch_add_u64(&share->work[3], work->proximity);
 }
 
 /*

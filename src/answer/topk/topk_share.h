@@ -40,10 +40,7 @@ extern void skx_topk_share_init(SkxTopkShare *share, const SkxScorer *scorer,
 								const SkxQuery *filter, uint64 rows,
 								int nprocesses);
 
-/*
- * Allows the same search to be repeated.  No process may be in it.  The
- * counters of work are kept.
- */
+/* Allows the same search to be repeated.  No process may be in it. */
 extern void skx_topk_share_restart(SkxTopkShare *share);
 
 /*
@@ -65,12 +62,6 @@ extern const SkxRankOptions *skx_topk_share_options(const SkxTopkShare *share);
  * be called once by each process.
  */
 extern bool skx_topk_share_joins(SkxTopkShare *share);
-
-/*
- * Sets *work to the sums over all workers: windows, scored, candidates and
- * proximity.  Its other counters become 0.
- */
-extern void skx_topk_share_work(SkxTopkShare *share, SkxTopkWork *work);
 
 /*
  * Returns the one view of all processes.  `own` is a view of this process, or

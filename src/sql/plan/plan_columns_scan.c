@@ -192,26 +192,14 @@ skx_plan_columns_share_restart(SkxPlanNode *node)
 	skx_count_share_restart(node->share);
 }
 
-/* The scan is ended first, since it refers to the shared memory. */
-static void
-skx_plan_columns_share_leave(SkxPlanNode *node)
-{
-	skx_plan_reset_columns(node);
-	skx_count_share_work(node->share, &((SkxColumnsState *) node)->work);
-}
-
 /* ---- explain ---- */
 
-static bool
-skx_plan_explain_columns_work(SkxPlanNode *node, ExplainState *es)
-{
-	const SkxCountWork *work = &((const SkxColumnsState *) node)->work;
-
-	ExplainPropertyUInteger("Heap Fetches", NULL, work->fetched, es);
-	ExplainPropertyUInteger("Rows by Page Map", NULL, work->mapped, es);
-	ExplainPropertyUInteger("Rows by Whole Map", NULL, work->whole, es);
-	return true;
-}
+static const SkxPlanCount skx_plan_columns_counts[] = {
+	{"Heap Fetches", offsetof(SkxColumnsState, work.fetched)},
+	{"Rows by Page Map", offsetof(SkxColumnsState, work.mapped)},
+	{"Rows by Whole Map", offsetof(SkxColumnsState, work.whole)},
+	{NULL}
+};
 
 const SkxPlanKind skx_plan_columned = {
 	.scan = {"Skipidx Columns", skx_plan_node_create},
@@ -220,9 +208,9 @@ const SkxPlanKind skx_plan_columned = {
 	.fetch = skx_plan_fetch_columns,
 	.rescan = skx_plan_reset_columns,
 	.end = skx_plan_reset_columns,
-	.explain_work = skx_plan_explain_columns_work,
+	.counts = skx_plan_columns_counts,
 	.share_size = skx_plan_columns_share_size,
 	.share_init = skx_plan_columns_share_init,
 	.share_restart = skx_plan_columns_share_restart,
-	.share_leave = skx_plan_columns_share_leave
+	.share_leave = skx_plan_reset_columns
 };

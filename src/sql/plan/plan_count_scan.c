@@ -13,7 +13,6 @@
 #include "postgres.h"
 
 #include "access/genam.h"
-#include "access/parallel.h"
 #include "answer/count/count_share.h"
 #include "executor/executor.h"
 #include "executor/instrument.h"
@@ -167,37 +166,22 @@ skx_plan_count_share_restart(SkxPlanNode *node)
 		skx_count_share_restart(&share->tables[i]);
 }
 
-static void
-skx_plan_count_share_leave(SkxPlanNode *node)
-{
-	SkxCountScanShare *share = node->share;
-	int			i;
-
-	for (i = 0; i < list_length(node->css.custom_ps); i++)
-		skx_count_share_work(&share->tables[i], &((SkxCountScan *) node)->work);
-}
-
 /* ---- explain ---- */
 
-static bool
-skx_plan_explain_count_work(SkxPlanNode *node, ExplainState *es)
-{
-	const SkxCountWork *work = &((const SkxCountScan *) node)->work;
-
-	ExplainPropertyUInteger("Heap Fetches", NULL, work->fetched, es);
-	ExplainPropertyUInteger("Rows by Page Map", NULL, work->mapped, es);
-	ExplainPropertyUInteger("Rows by Whole Map", NULL, work->whole, es);
-	ExplainPropertyUInteger("Rows by Frequency", NULL, work->totals, es);
-	return true;
-}
+static const SkxPlanCount skx_plan_count_counts[] = {
+	{"Heap Fetches", offsetof(SkxCountScan, work.fetched)},
+	{"Rows by Page Map", offsetof(SkxCountScan, work.mapped)},
+	{"Rows by Whole Map", offsetof(SkxCountScan, work.whole)},
+	{"Rows by Frequency", offsetof(SkxCountScan, work.totals)},
+	{NULL}
+};
 
 const SkxPlanKind skx_plan_counted = {
 	.scan = {"Skipidx Count", skx_plan_node_create},
 	.size = sizeof(SkxCountScan),
 	.fetch = skx_plan_fetch_count,
-	.explain_work = skx_plan_explain_count_work,
+	.counts = skx_plan_count_counts,
 	.share_size = skx_plan_count_share_size,
 	.share_init = skx_plan_count_share_init,
-	.share_restart = skx_plan_count_share_restart,
-	.share_leave = skx_plan_count_share_leave
+	.share_restart = skx_plan_count_share_restart
 };

@@ -1,9 +1,6 @@
 /*
  * plan_explain.c
  *	  What EXPLAIN (VERBOSE) shows of scans of skipidx indexes.
- *
- * A custom scan shows what the Index Scans below it have read, in all
- * processes.
  */
 #include "postgres.h"
 
@@ -79,25 +76,4 @@ skx_plan_is_told_limit(const List *exprs, int limit, const ExplainState *es)
 
 	return !es->analyze && count != NULL && IsA(count, Const) &&
 		(offset == NULL || IsA(offset, Const));
-}
-
-void
-skx_plan_explain_reads(List *children, const SkxScanReads *others,
-					   ExplainState *es)
-{
-	SkxScanReads sum = *others;
-	ListCell   *lc;
-	int			i;
-
-	if (!es->verbose)
-		return;
-	foreach(lc, children)
-	{
-		IndexScanDesc scan = lfirst_node(IndexScanState, lc)->iss_ScanDesc;
-
-		for (i = 0; scan != NULL && i < SKX_SCAN_READS; i++)
-			((uint64 *) &sum)[i] +=
-				((uint64 *) &skx_am_scan_desc(scan)->work.reads)[i];
-	}
-	skx_plan_explain_counts(&sum, es);
 }

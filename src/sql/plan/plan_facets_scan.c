@@ -9,7 +9,6 @@
 #include "postgres.h"
 
 #include "access/genam.h"
-#include "access/parallel.h"
 #include "answer/count/count_share.h"
 #include "answer/facets/facets.h"
 #include "executor/executor.h"
@@ -37,6 +36,7 @@ typedef struct SkxFacetsScan
 	SkxFacetValues *values;
 	SkxCountWork rows;			/* of all rescans */
 	SkxFacetsWork work;			/* of all rescans */
+	uint64		fetches;		/* rows fetched, by `rows` and by `work` */
 } SkxFacetsScan;
 
 static void
@@ -231,16 +231,6 @@ skx_plan_facets_share_restart(SkxPlanNode *node)
 		skx_count_share_restart(skx_plan_facets_share(state, i));
 }
 
-static void
-skx_plan_facets_share_leave(SkxPlanNode *node)
-{
-	SkxFacetsScan *state = (SkxFacetsScan *) node;
-	int			i;
-
-	for (i = 0; i < state->ntables; i++)
-		skx_count_share_work(skx_plan_facets_share(state, i), &state->rows);
-}
-
 /* ---- rescan, end, explain ---- */
 
 static void
@@ -256,23 +246,26 @@ skx_plan_end_facets(SkxPlanNode *node)
 	skx_plan_close_facets((SkxFacetsScan *) node);
 }
 
-static bool
-skx_plan_explain_facets_work(SkxPlanNode *node, ExplainState *es)
+static const void *
+skx_plan_facets_work(SkxPlanNode *node)
 {
-	const SkxFacetsScan *state = (const SkxFacetsScan *) node;
+	SkxFacetsScan *state = (SkxFacetsScan *) node;
 
-	ExplainPropertyUInteger("Heap Fetches", NULL, state->rows.fetched +
-							state->work.fetched, es);
-	ExplainPropertyUInteger("Rows by Page Map", NULL, state->rows.mapped, es);
-	ExplainPropertyUInteger("Rows by Whole Map", NULL, state->rows.whole, es);
-	ExplainPropertyUInteger("Values by Frequency", NULL, state->work.totals,
-							es);
-	ExplainPropertyUInteger("Values by List", NULL, state->work.lists, es);
-	ExplainPropertyUInteger("Values by Key", NULL, state->work.keyed, es);
-	ExplainPropertyUInteger("Values by Row", NULL, state->work.fetched, es);
-	ExplainPropertyUInteger("Passes", NULL, state->work.passes, es);
-	return true;
+	state->fetches = state->rows.fetched + state->work.fetched;
+	return state;
 }
+
+static const SkxPlanCount skx_plan_facets_counts[] = {
+	{"Heap Fetches", offsetof(SkxFacetsScan, fetches)},
+	{"Rows by Page Map", offsetof(SkxFacetsScan, rows.mapped)},
+	{"Rows by Whole Map", offsetof(SkxFacetsScan, rows.whole)},
+	{"Values by Frequency", offsetof(SkxFacetsScan, work.totals)},
+	{"Values by List", offsetof(SkxFacetsScan, work.lists)},
+	{"Values by Key", offsetof(SkxFacetsScan, work.keyed)},
+	{"Values by Row", offsetof(SkxFacetsScan, work.fetched)},
+	{"Passes", offsetof(SkxFacetsScan, work.passes)},
+	{NULL}
+};
 
 const SkxPlanKind skx_plan_faceted = {
 	.scan = {"Skipidx Facets", skx_plan_node_create},
@@ -281,9 +274,9 @@ const SkxPlanKind skx_plan_faceted = {
 	.fetch = skx_plan_fetch_facet,
 	.rescan = skx_plan_rescan_facets,
 	.end = skx_plan_end_facets,
-	.explain_work = skx_plan_explain_facets_work,
+	.counts = skx_plan_facets_counts,
+	.work = skx_plan_facets_work,
 	.share_size = skx_plan_facets_share_size,
 	.share_init = skx_plan_facets_share_init,
-	.share_restart = skx_plan_facets_share_restart,
-	.share_leave = skx_plan_facets_share_leave
+	.share_restart = skx_plan_facets_share_restart
 };

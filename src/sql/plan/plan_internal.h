@@ -11,7 +11,6 @@
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 #include "nodes/supportnodes.h"
-#include "port/atomics.h"
 #include "read/score/score.h"
 #include "sql/am/am.h"
 #include "sql/am/am_desc.h"
@@ -488,14 +487,6 @@ extern void skx_plan_explain_asked(uint64 rows, ExplainState *es);
  */
 extern bool skx_plan_is_told_limit(const List *exprs, int limit,
 								   const ExplainState *es);
-
-/*
- * Shows in EXPLAIN (ANALYZE, VERBOSE) what the Index Scans `children` below a
- * custom scan have read, plus `others`.
- */
-extern void skx_plan_explain_reads(List *children,
-								   const SkxScanReads *others,
-								   ExplainState *es);
 
 /*
  * plan_explain_server.c : installs a hook that shows the reads of the server's

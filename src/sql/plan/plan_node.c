@@ -17,21 +17,6 @@
 #include "sql/plan/plan_node.h"
 #include "support/compat/compat_planner.h"
 
-/*
- * Number of counts in SkxScanWork but for those of ranked searches, which are
- * in the kind's part as soon as a process has ended its search.
- */
-#define SKX_PLAN_COUNTS	(offsetof(SkxScanWork, ranked) / sizeof(uint64))
-
-/* The shared memory of all processes; the kind's part follows. */
-struct SkxPlanShare
-{
-	pg_atomic_uint64 counts[SKX_PLAN_COUNTS];	/* of workers: the first ones
-												 * of SkxScanWork */
-};
-
-#define SKX_PLAN_SHARE	MAXALIGN(sizeof(struct SkxPlanShare))
-
 /* ---- what a kind needs ---- */
 
 IndexScanState *
@@ -262,17 +247,17 @@ skx_plan_node_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 	if (skx_plan_node_plan(node)->custom_private != NIL)
 		skx_plan_explain_blocks(skx_plan_node_private(node,
 													  SKX_PRIVATE_BLOCKS), es);
-	if (es->analyze && node->kind->explain_work(node, es))
-		skx_plan_explain_reads(css->custom_ps, &node->others.reads, es);
+	skx_plan_work_explain(node, es);
 }
 
 /* ---- with other processes ---- */
 
+/* The kind's part of the shared memory follows the counts of work. */
 static void
 skx_plan_node_shares(SkxPlanNode *node, void *at)
 {
 	node->shared = at;
-	node->share = (char *) at + SKX_PLAN_SHARE;
+	node->share = (char *) at + MAXALIGN(skx_plan_work_size());
 }
 
 static Size
@@ -280,7 +265,7 @@ skx_plan_node_share_size(CustomScanState *css, ParallelContext *context)
 {
 	SkxPlanNode *node = (SkxPlanNode *) css;
 
-	return add_size(SKX_PLAN_SHARE,
+	return add_size(MAXALIGN(skx_plan_work_size()),
 					node->kind->share_size(node, context->nworkers + 1));
 }
 
@@ -289,11 +274,9 @@ skx_plan_node_share_begin(CustomScanState *css, ParallelContext *context,
 						  void *at)
 {
 	SkxPlanNode *node = (SkxPlanNode *) css;
-	int			i;
 
 	skx_plan_node_shares(node, at);
-	for (i = 0; i < SKX_PLAN_COUNTS; i++)
-		pg_atomic_init_u64(&node->shared->counts[i], 0);
+	skx_plan_work_init(node->shared);
 	node->kind->share_init(node, context->nworkers + 1);
 }
 
@@ -335,17 +318,12 @@ static void
 skx_plan_node_share_end(CustomScanState *css)
 {
 	SkxPlanNode *node = (SkxPlanNode *) css;
-	int			i;
 
 	if (node->shared == NULL)
 		return;
 	if (node->kind->share_leave != NULL)
 		node->kind->share_leave(node);
-	if (IsParallelWorker())
-		skx_plan_node_leave(node);
-	for (i = 0; i < SKX_PLAN_COUNTS; i++)
-		((uint64 *) &node->others)[i] +=
-			pg_atomic_read_u64(&node->shared->counts[i]);
+	skx_plan_work_leave(node, node->shared);
 	node->shared = NULL;
 	node->share = NULL;
 	if (node->kind->share_gone != NULL)
@@ -384,7 +362,7 @@ bool
 skx_plan_node_reads(const CustomScanMethods *methods)
 {
 	return methods->CreateCustomScanState == skx_plan_node_create &&
-		((const SkxPlanKind *) methods)->share_size != NULL;
+		skx_plan_kind_reads((const SkxPlanKind *) methods);
 }
 
 SkxPlanNode *

@@ -14,9 +14,30 @@ struct ExplainState;
 
 typedef struct SkxPlanNode SkxPlanNode;
 
+/* How a count of work is shown: a set of these. */
+enum
+{
+	SKX_COUNT_OWN = 1,			/* of the leader alone, without other
+								 * processes */
+	SKX_COUNT_ANY = 2,			/* in text only if it is above 0 */
+	SKX_COUNT_NO_TEXT = 4		/* in formats other than text */
+};
+
+/* A count of work that EXPLAIN ANALYZE shows. */
+typedef struct SkxPlanCount
+{
+	const char *label;
+	Size		at;				/* offset of the count, a uint64, in what the
+								 * kind's `work` returns */
+	int			shown;			/* set of SKX_COUNT_...; 0: always */
+} SkxPlanCount;
+
+/* The largest number of counts of a kind. */
+#define SKX_PLAN_COUNTS		8
+
 /*
- * A kind of custom scan and its methods.  A method may be NULL, but not
- * `explain_work`; and `fetch` and `next` may not both be.
+ * A kind of custom scan and its methods.  A method may be NULL, but `fetch`
+ * and `next` may not both be.
  */
 typedef struct SkxPlanKind
 {
@@ -45,13 +66,17 @@ typedef struct SkxPlanKind
 	/* Frees what the kind holds, before the children are ended. */
 	void		(*end) (SkxPlanNode *node);
 
-	/*
-	 * `explain` adds properties to every EXPLAIN, `explain_work` those of the
-	 * work done to EXPLAIN ANALYZE.  The latter returns false if the reads of
-	 * the children are not to be shown, as where there were none.
-	 */
+	/* Adds properties to every EXPLAIN. */
 	void		(*explain) (SkxPlanNode *node, struct ExplainState *es);
-	bool		(*explain_work) (SkxPlanNode *node, struct ExplainState *es);
+
+	/*
+	 * The counts of work, in the order in which they are shown; the one
+	 * behind the last has no label.  They lie in what `work` returns, for
+	 * this process and all rescans; NULL: nothing was done yet.  If `work` is
+	 * NULL, they lie in the kind's state.
+	 */
+	const SkxPlanCount *counts;
+	const void *(*work) (SkxPlanNode *node);
 
 	/*
 	 * Shared memory of a parallel scan, at node->share in each process.
@@ -64,8 +89,8 @@ typedef struct SkxPlanKind
 	void		(*share_restart) (SkxPlanNode *node);
 
 	/*
-	 * Ends the part of this process, before the shared memory goes away.
-	 * Reads the workers' counts of work that the kind's part has.
+	 * Ends the part of this process, before its work is counted and the
+	 * shared memory goes away.
 	 */
 	void		(*share_leave) (SkxPlanNode *node);
 
@@ -75,6 +100,15 @@ typedef struct SkxPlanKind
 	 */
 	void		(*share_gone) (SkxPlanNode *node);
 } SkxPlanKind;
+
+/*
+ * Returns true if the kind reads indexes itself: any kind but skx_plan_best.
+ */
+static inline bool
+skx_plan_kind_reads(const SkxPlanKind *kind)
+{
+	return kind->share_size != NULL;
+}
 
 /*
  * The number of rows that a scan is asked for: (count + offset + extra) *
@@ -111,6 +145,13 @@ enum
 	SKX_PRIVATE_FIRST			/* first member that belongs to the kind */
 };
 
+/* The work of a custom scan. */
+typedef struct SkxPlanWork
+{
+	SkxScanReads reads;			/* of the children */
+	uint64		counts[SKX_PLAN_COUNTS];	/* those of the kind */
+} SkxPlanWork;
+
 /* The run-time state of a custom scan; a kind's own state begins with it. */
 struct SkxPlanNode
 {
@@ -121,11 +162,13 @@ struct SkxPlanNode
 	SkxPlanLimit limit;
 	bool		ready;			/* the kind has prepared its first row; false
 								 * after a rescan */
-	struct SkxPlanShare *shared;	/* shared memory while a parallel scan
-									 * runs; else NULL */
+	struct SkxPlanSharedWork *shared;	/* shared memory while a parallel scan
+										 * runs; else NULL */
 	void	   *share;			/* the kind's part of it */
-	SkxScanWork others;			/* work of other processes */
+	SkxPlanWork others;			/* work of other processes */
 };
+
+/* plan_node.c */
 
 /*
  * Creates the state of a custom scan, for CreateCustomScanState of every
@@ -197,6 +240,31 @@ extern void skx_plan_open_child(IndexScanState *child);
  * so does not scan the index.
  */
 extern bool skx_plan_is_rechecked(const IndexScanState *child);
+
+/*
+ * plan_work.c : the work of all processes of a custom scan
+ *
+ * The shared memory has the sums over all workers.
+ */
+typedef struct SkxPlanSharedWork SkxPlanSharedWork;
+
+/* Returns the size of the shared memory in bytes. */
+extern Size skx_plan_work_size(void);
+
+/* Initializes the shared memory. */
+extern void skx_plan_work_init(SkxPlanSharedWork *shared);
+
+/*
+ * Adds the work of this process to the shared memory if it is a worker.  Then
+ * adds the sums over all workers to node->others.
+ */
+extern void skx_plan_work_leave(SkxPlanNode *node, SkxPlanSharedWork *shared);
+
+/*
+ * Shows in EXPLAIN (ANALYZE) the kind's counts of work, and if it is VERBOSE,
+ * what the children have read.
+ */
+extern void skx_plan_work_explain(SkxPlanNode *node, struct ExplainState *es);
 
 /*
  * plan_scan.c : rows in the order of their distance.  The quals of the child

@@ -180,26 +180,21 @@ skx_plan_explain_ordered(SkxPlanNode *node, ExplainState *es)
 	skx_plan_node_explain_asked(node, ((SkxOrderedScan *) node)->asked, es);
 }
 
-static bool
-skx_plan_explain_ordered_work(SkxPlanNode *node, ExplainState *es)
+static const void *
+skx_plan_ordered_work(SkxPlanNode *node)
 {
-	const SkxOrderedScan *state = (const SkxOrderedScan *) node;
-	const SkxOrderedWork *others = &node->others.ordered;
-	const SkxOrderedWork *work;
+	IndexScanDesc scan = ((const SkxOrderedScan *) node)->child->iss_ScanDesc;
 
-	if (state->child->iss_ScanDesc == NULL)
-		return false;
-	work = &skx_am_scan_desc(state->child->iss_ScanDesc)->work.ordered;
-	ExplainPropertyUInteger("Passes", NULL,
-							work->passes + others->passes, es);
-	ExplainPropertyUInteger("Stretches", NULL,
-							work->leaves + others->leaves, es);
-	ExplainPropertyUInteger("Values", NULL,
-							work->values + others->values, es);
-	ExplainPropertyUInteger("Compared Documents", NULL,
-							work->documents + others->documents, es);
-	return true;
+	return scan == NULL ? NULL : &skx_am_scan_desc(scan)->work.ordered;
 }
+
+static const SkxPlanCount skx_plan_ordered_counts[] = {
+	{"Passes", offsetof(SkxOrderedWork, passes)},
+	{"Stretches", offsetof(SkxOrderedWork, leaves)},
+	{"Values", offsetof(SkxOrderedWork, values)},
+	{"Compared Documents", offsetof(SkxOrderedWork, documents)},
+	{NULL}
+};
 
 const SkxPlanKind skx_plan_ordered = {
 	.scan = {"Skipidx Ordered Scan", skx_plan_node_create},
@@ -209,7 +204,8 @@ const SkxPlanKind skx_plan_ordered = {
 	.rescan = skx_plan_reset_ordered,
 	.end = skx_plan_reset_ordered,
 	.explain = skx_plan_explain_ordered,
-	.explain_work = skx_plan_explain_ordered_work,
+	.counts = skx_plan_ordered_counts,
+	.work = skx_plan_ordered_work,
 	.share_size = skx_plan_ordered_share_size,
 	.share_init = skx_plan_ordered_share_init,
 	.share_restart = skx_plan_ordered_share_restart,

@@ -178,18 +178,15 @@ skx_plan_next_rival(SkxPlanNode *node)
 	return ExecProcNode(skx_plan_merge_of(node));
 }
 
-static bool
-skx_plan_explain_rivals(SkxPlanNode *node, ExplainState *es)
-{
-	ExplainPropertyUInteger("Tables Not Searched", NULL,
-							((SkxRivalsScan *) node)->rivals.barred, es);
-	return false;
-}
+static const SkxPlanCount skx_plan_rivals_counts[] = {
+	{"Tables Not Searched", offsetof(SkxRivalsScan, rivals.barred)},
+	{NULL}
+};
 
 const SkxPlanKind skx_plan_best = {
 	.scan = {"Skipidx Best", skx_plan_node_create},
 	.size = sizeof(SkxRivalsScan),
 	.begin = skx_plan_begin_rivals,
 	.next = skx_plan_next_rival,
-	.explain_work = skx_plan_explain_rivals
+	.counts = skx_plan_rivals_counts
 };

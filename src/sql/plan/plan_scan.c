@@ -18,7 +18,6 @@
 #include "postgres.h"
 
 #include "access/genam.h"
-#include "access/parallel.h"
 #include "answer/topk/topk_share.h"
 #include "executor/executor.h"
 #include "nodes/value.h"
@@ -410,12 +409,6 @@ skx_plan_ranked_share_restart(SkxPlanNode *node)
 }
 
 static void
-skx_plan_ranked_share_leave(SkxPlanNode *node)
-{
-	skx_topk_share_work(node->share, &node->others.ranked);
-}
-
-static void
 skx_plan_ranked_share_gone(SkxPlanNode *node)
 {
 	IndexScanDesc scan = skx_plan_node_child(node, 0)->iss_ScanDesc;
@@ -445,29 +438,23 @@ skx_plan_explain_ranked(SkxPlanNode *node, ExplainState *es)
 	skx_plan_node_explain_asked(node, ((SkxRankedScan *) node)->asked, es);
 }
 
-static bool
-skx_plan_explain_ranked_work(SkxPlanNode *node, ExplainState *es)
+static const void *
+skx_plan_ranked_work(SkxPlanNode *node)
 {
 	const SkxRankedScan *state = (const SkxRankedScan *) node;
-	const SkxTopkWork *work = skx_plan_work(state);
-	const SkxTopkWork *others = &node->others.ranked;
 
-	if (state->child->iss_ScanDesc == NULL)
-		return false;
-	ExplainPropertyUInteger("Passes", NULL, work->passes, es);
-	ExplainPropertyUInteger("Scored Postings", NULL,
-							work->scored + others->scored, es);
-	ExplainPropertyUInteger("Candidates", NULL,
-							work->candidates + others->candidates, es);
-	ExplainPropertyUInteger("Proximity Documents", NULL,
-							work->proximity + others->proximity, es);
-	if (es->format != EXPLAIN_FORMAT_TEXT)
-		ExplainPropertyUInteger("Windows", NULL,
-								work->windows + others->windows, es);
-	if (work->rounds > 0 || es->format != EXPLAIN_FORMAT_TEXT)
-		ExplainPropertyUInteger("Rounds", NULL, work->rounds, es);
-	return true;
+	return state->child->iss_ScanDesc == NULL ? NULL : skx_plan_work(state);
 }
+
+static const SkxPlanCount skx_plan_ranked_counts[] = {
+	{"Passes", offsetof(SkxTopkWork, passes), SKX_COUNT_OWN},
+	{"Scored Postings", offsetof(SkxTopkWork, scored)},
+	{"Candidates", offsetof(SkxTopkWork, candidates)},
+	{"Proximity Documents", offsetof(SkxTopkWork, proximity)},
+	{"Windows", offsetof(SkxTopkWork, windows), SKX_COUNT_NO_TEXT},
+	{"Rounds", offsetof(SkxTopkWork, rounds), SKX_COUNT_OWN | SKX_COUNT_ANY},
+	{NULL}
+};
 
 const SkxPlanKind skx_plan_ranked = {
 	.scan = {"Skipidx Scan", skx_plan_node_create},
@@ -478,11 +465,11 @@ const SkxPlanKind skx_plan_ranked = {
 	.rescan = skx_plan_rescan_ranked,
 	.end = skx_plan_end_ranked,
 	.explain = skx_plan_explain_ranked,
-	.explain_work = skx_plan_explain_ranked_work,
+	.counts = skx_plan_ranked_counts,
+	.work = skx_plan_ranked_work,
 	.share_size = skx_plan_ranked_share_size,
 	.share_init = skx_plan_ranked_share_init,
 	.share_restart = skx_plan_ranked_share_restart,
-	.share_leave = skx_plan_ranked_share_leave,
 	.share_gone = skx_plan_ranked_share_gone
 };
 
