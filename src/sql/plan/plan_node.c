@@ -296,23 +296,6 @@ skx_plan_node_share_join(CustomScanState *css, shm_toc *toc, void *at)
 	skx_plan_node_shares((SkxPlanNode *) css, at);
 }
 
-/* A worker leaves its counts of work. */
-static void
-skx_plan_node_leave(const SkxPlanNode *node)
-{
-	ListCell   *lc;
-	int			i;
-
-	foreach(lc, node->css.custom_ps)
-	{
-		IndexScanDesc scan = lfirst_node(IndexScanState, lc)->iss_ScanDesc;
-
-		for (i = 0; scan != NULL && i < SKX_PLAN_COUNTS; i++)
-			pg_atomic_fetch_add_u64(&node->shared->counts[i],
-									((uint64 *) &skx_am_scan_desc(scan)->work)[i]);
-	}
-}
-
 /* Called before the shared memory goes away. */
 static void
 skx_plan_node_share_end(CustomScanState *css)
