@@ -16,13 +16,6 @@
 #include "utils/timestamp.h"
 
 /*
- * Sizes of the first blocks of the memory of a search, and of a pass over one
- * segment, which are enough for most searches.
- */
-#define SKX_TOPK_SEARCH_BYTES	(64 * 1024)
-#define SKX_TOPK_PASS_BYTES		(64 * 1024)
-
-/*
  * Postings are few if there are at most this many for each row that is looked
  * for.
  */
@@ -115,17 +108,13 @@ skx_topk_begin(const SkxTopkRequest *request)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "skipidx search",
-												  SKX_TOPK_SEARCH_BYTES,
-												  SKX_TOPK_SEARCH_BYTES,
-												  ALLOCSET_DEFAULT_MAXSIZE);
+												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	SkxTopk    *topk = palloc0(sizeof(SkxTopk));
 
 	topk->context = context;
 	topk->pass = AllocSetContextCreate(context, "skipidx segment search",
-									   SKX_TOPK_PASS_BYTES,
-									   SKX_TOPK_PASS_BYTES,
-									   ALLOCSET_DEFAULT_MAXSIZE);
+									   ALLOCSET_DEFAULT_SIZES);
 	topk->request = *request;
 	topk->scorer = request->scorer;
 	topk->share = request->share;
