@@ -19,7 +19,7 @@ use constant ROWS => 20000;
 
 my $create = "CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '8kB')";
 my $node = skx_node('writes', faults => 1, streaming => 1, extra => [ '--data-checksums', '--wal-segsize=1' ],
-	conf => "maintenance_work_mem = 16MB\nwork_mem = 16MB\nskipidx.cache_size = 4MB\nmax_wal_senders = 4");
+	conf => "fsync = on\nmaintenance_work_mem = 16MB\nwork_mem = 16MB\nskipidx.cache_size = 4MB\nmax_wal_senders = 4");
 my ($f, $s, $found);
 
 # In a database of each node that a part of this test has.

@@ -195,7 +195,7 @@ sub half_written
 for my $method (qw(auto buffered shared_buffers))
 {
 	my $name = "$method, new";
-	my ($at, $block, $torn) = (8, 0, 0);
+	my ($at, $block, $torn) = (2, 0, 0);
 
 	for (1 .. 3 * TRIES)
 	{

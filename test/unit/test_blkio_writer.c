@@ -596,7 +596,7 @@ test_new(int step, int method, bool direct)
 	fresh = true;
 	skx_blkio_io_method = method;
 	method_direct = direct;
-	begin(0);
+	begin(40);
 	CHECK(write_all(0, step));
 	check_file();
 	CHECK(served == BLOCKS && directly == 0 && syncs == 1);
@@ -606,7 +606,7 @@ test_new(int step, int method, bool direct)
 	CHECK((dropped > 0) == (direct && method != SKX_BLK_SHARED_BUFFERS));
 	CHECK(dropped == 0 || dropped == FIRST / RELSEG_SIZE + 2);
 	full = true;
-	begin(0);
+	begin(40);
 	CHECK(!write_all(0, step) && syncs == 0);
 	full = fresh = false;
 	skx_blkio_io_method = before;
