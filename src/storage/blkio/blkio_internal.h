@@ -452,8 +452,9 @@ extern void skx_blkio_write_failed(Relation rel,
  */
 
 /*
- * Returns the error that was caught and holds off interrupts.  `context` is
- * the memory context that was current before the error; it becomes current.
+ * Returns the error that was caught, with a hint if the disk is full, and holds
+ * off interrupts.  `context` is the memory context that was current before the
+ * error; it becomes current.
  */
 extern ErrorData *skx_blkio_mend_begin(MemoryContext context);
 

@@ -105,6 +105,9 @@ skx_blkio_mend_begin(MemoryContext context)
 	MemoryContextSwitchTo(context);
 	error = CopyErrorData();
 	FlushErrorState();
+	/* the storage manager gives none */
+	if (error->sqlerrcode == ERRCODE_DISK_FULL && error->hint == NULL)
+		error->hint = pstrdup("Check free disk space.");
 	HOLD_INTERRUPTS();
 	return error;
 }
