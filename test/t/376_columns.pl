@@ -12,7 +12,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_database skx_session skx_seed);
+use SkipidxTest qw(skx_node skx_database skx_session skx_seed skx_fault_lock);
 use Test::More;
 
 my $seed = skx_seed(376);
@@ -248,6 +248,23 @@ $_->value(q{INSERT INTO pair VALUES ('a', 1)}) for $s, $older;
 $s->value('COMMIT');
 like($older->raw('COMMIT'), qr/40001/, 'SERIALIZABLE: one of two fails');
 $older->raw('ROLLBACK');
+
+# a segment is replaced between the view and the map: deleted bits are in the new one
+$s->value(q{CREATE TABLE replaced (id int, v tsvector, n int) WITH (autovacuum_enabled = off); INSERT INTO replaced SELECT i, 'a', 1 FROM generate_series(1, 20000) i;
+	CREATE INDEX replaced_v ON replaced USING skipidx (v, n) WITH (pending_limit = '1GB')});
+$s->value("INSERT INTO replaced VALUES (0, 'b', 1); SELECT skipidx_flush('replaced_v')");
+$s->value('VACUUM ANALYZE replaced');
+$s->value('DELETE FROM replaced WHERE id % 10 = 3');
+$s->value('SELECT pg_advisory_lock(7564152, ' . skx_fault_lock('count_whole') . ')');
+$older->value("SELECT mode('columns'); SET skipidx.fault = 'count_whole:wait'");
+like($older->value(q{EXPLAIN SELECT sum(n) FROM replaced WHERE v @@ 'a'}), qr/Skipidx Columns/, 'a segment that is replaced: by columns alone');
+$older->start(q{SELECT sum(n) FROM replaced WHERE v @@ 'a'});
+$node->poll_query_until('d', q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted});
+$s->value("SELECT skipidx_merge('replaced_v', 1)");
+$s->value('VACUUM replaced');
+$s->value('SELECT pg_advisory_unlock_all()');
+is($older->finish, 18000, 'a segment that is replaced: its dead rows are not passed');
+$older->value("SET skipidx.fault = ''");
 
 # by several processes
 $s->value(q{CREATE TABLE many (id int, v tsvector, n int, amount numeric(10, 2)) WITH (autovacuum_enabled = off);
