@@ -9,7 +9,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_relation_file skx_session skx_seed);
+use SkipidxTest qw(skx_node skx_relation_file skx_session skx_seed skx_reload);
 use Test::More;
 
 my $node = skx_node('primary', streaming => 1, extra => ['--data-checksums'],
@@ -269,11 +269,9 @@ $minimal->safe_psql('postgres', 'CREATE EXTENSION skipidx');
 for my $threshold ('0', '1GB')
 {
 	# Below the threshold the pages are logged at commit, above they are synced.
-	$minimal->safe_psql('postgres', <<"SQL");
-ALTER SYSTEM SET wal_skip_threshold = '$threshold';
-SELECT pg_reload_conf();
-CHECKPOINT;
-SQL
+	$minimal->safe_psql('postgres', "ALTER SYSTEM SET wal_skip_threshold = '$threshold'");
+	skx_reload($minimal);
+	$minimal->safe_psql('postgres', 'CHECKPOINT');
 	$minimal->safe_psql('postgres', <<'SQL');
 DROP TABLE IF EXISTS docs, still;
 BEGIN;

@@ -11,7 +11,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_session);
+use SkipidxTest qw(skx_node skx_session skx_reload);
 use Test::More;
 
 my $node = skx_node('rights', conf => "max_parallel_workers = 4\nmin_parallel_table_scan_size = 0");
@@ -189,7 +189,8 @@ INSERT INTO s.docs SELECT i, 'all ' || repeat('word ', 150) FROM generate_series
 ALTER FUNCTION s.document(text) PARALLEL SAFE;
 ALTER FUNCTION s.chosen(text) PARALLEL SAFE;
 SQL
-$node->safe_psql('d', q{ALTER SYSTEM SET log_line_prefix = '%b '; SELECT pg_reload_conf()});
+$node->safe_psql('d', q{ALTER SYSTEM SET log_line_prefix = '%b '});
+skx_reload($node);
 gains_nothing('REINDEX by several processes', 1,
 	q{SET max_parallel_maintenance_workers = 2; REINDEX INDEX s.docs_i});
 like(slurp_file($node->logfile, $log), qr/^parallel worker WARNING:  evaluated as mallory/m,
