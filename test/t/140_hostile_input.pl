@@ -16,7 +16,6 @@ use SkipidxTest qw(skx_node skx_database skx_session skx_seed skx_install_try);
 use SkipidxWire qw(wire_vector wire_merge wire_length wire_query wire_copy wire_random_vector
   wire_random_query);
 use Test::More;
-use Time::HiRes qw(time);
 
 my $seed = skx_seed(140);
 my $node = skx_node('hostile', conf => "max_parallel_workers = 4\nmin_parallel_table_scan_size = 0");
@@ -330,10 +329,10 @@ fine('changed vectors, rebuilt', 'made_v');
 sub bounded
 {
 	my ($what, $limit, $sql) = @_;
-	my $began = time;
+	my $watch = $s->watch;
 	my $answer = $s->raw("SET statement_timeout = '$limit'; $sql; RESET statement_timeout");
 
-	cmp_ok(time - $began, '<', 30, "$what: bounded");
+	cmp_ok($watch->(), '<', 30, "$what: bounded");
 	return $answer;
 }
 

@@ -13,7 +13,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_database skx_session skx_seed);
+use SkipidxTest qw(skx_node skx_database skx_session skx_seed skx_logged);
 use SkipidxGen;
 use SkipidxDiff;
 use Test::More;
@@ -392,11 +392,7 @@ $s->finish;
 $s->close;
 
 # The postmaster lets sessions in until it is told of the dead one.
-for (1 .. 300)
-{
-	last if slurp_file($node->logfile) =~ /all server processes terminated/;
-	select undef, undef, undef, 0.1;
-}
+skx_logged($node, 0, qr/all server processes terminated/);
 for (1 .. 300)
 {
 	my ($rc) = $node->psql('d', 'SELECT 1', stdout => \my $out, stderr => \my $err);

@@ -119,11 +119,11 @@ sub same
 	return;
 }
 
-# Up to 20 s.
+# Up to 60 s.
 sub wait_for
 {
 	my ($what) = @_;
-	my $turns = 2000;
+	my $turns = 6000;
 
 	sleep 0.01 while !$what->() && --$turns;
 	return;

@@ -15,7 +15,7 @@ use lib "$FindBin::RealBin/lib";
 use SkipidxChurn qw(skx_churn_answers);
 use SkipidxDisk megabytes => 64;
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_session skx_seed skx_relation_file);
+use SkipidxTest qw(skx_node skx_session skx_seed skx_relation_file skx_reload);
 use Test::More;
 use Time::HiRes qw(sleep time);
 
@@ -243,7 +243,7 @@ $s->value('SET skipidx.max_workers = 0');
 # for them after it.
 prepare();
 $s->value('ALTER SYSTEM SET skipidx.max_workers = 0');
-$s->value('SELECT pg_reload_conf()');
+skx_reload($node, $s);
 $s->value('SELECT add(1500)') for 1 .. 5;
 my $open = skx_session($node, 'postgres');
 $open->value("BEGIN; SET enable_seqscan = off; SELECT count(*) FROM docs WHERE v @@ 'one'");
@@ -264,7 +264,7 @@ $s->value("SELECT pg_current_xact_id(); VACUUM docs; SELECT pg_current_xact_id()
 	is(stat_of('file_pages'), $size, 'the file has not grown');
 	recovers('free pages', 'SELECT add(5) \g /dev/null' . "\n");
 	$s->value('ALTER SYSTEM RESET skipidx.max_workers');
-	$s->value('SELECT pg_reload_conf()');
+	skx_reload($node, $s);
 }
 
 # ---- flush and merge that are asked for ----

@@ -12,7 +12,7 @@ use lib "$FindBin::RealBin/lib";
 use SkipidxChurn qw(skx_churn_answers);
 use SkipidxDisk megabytes => 24;
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_recovered skx_session skx_seed skx_workers_done);
+use SkipidxTest qw(skx_node skx_recovered skx_session skx_seed skx_workers_done skx_reload);
 use Test::More;
 
 my $disk = SkipidxDisk->new;
@@ -103,7 +103,7 @@ for my $case ([ 'workers', '1MB', 2 ], [ 'no workers', '1MB', 0 ], [ 'never flus
 
 	$s->value('DROP INDEX IF EXISTS docs_v; TRUNCATE docs');
 	$s->value("ALTER SYSTEM SET skipidx.max_workers = $workers");
-	$s->value('SELECT pg_reload_conf()');
+	skx_reload($node, $s);
 	$s->value("CREATE INDEX docs_v ON docs USING skipidx (v) WITH (pending_limit = '$limit') TABLESPACE $where");
 
 	# or recovery makes the file of the last one again, beside this one

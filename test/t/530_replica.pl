@@ -17,7 +17,7 @@ use File::Copy;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use SkipidxFault;
-use SkipidxTest qw(skx_node skx_session skx_seed);
+use SkipidxTest qw(skx_node skx_session skx_seed skx_until);
 use Test::More;
 use Time::HiRes qw(sleep time);
 
@@ -271,12 +271,7 @@ sub nothing_waits
 	$f->mark;
 	$f->arm($victim, 'root_written', 'pause', 2);
 	$victim->start("SELECT skipidx_merge('grown_v', 1) \\g /dev/null\n");
-	for (1 .. 600)
-	{
-		last if $f->reached('root_written', 'pause');
-		sleep 0.05;
-	}
-	is($f->reached('root_written', 'pause'), 1, 'a merge pauses in the middle of its flip');
+	skx_until('a merge to pause in the middle of its flip', sub { $f->reached('root_written', 'pause') == 1 });
 	$s->value('INSERT INTO other VALUES (1)') for 1 .. 3;
 	$node->wait_for_catchup($bare, 'replay', $node->lsn('flush'));
 	my $between = standby_cursor($bare, 'shared_buffers');

@@ -9,7 +9,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_session skx_seed);
+use SkipidxTest qw(skx_node skx_session skx_seed skx_reload);
 use Test::More;
 
 my $seed = skx_seed(550);
@@ -252,7 +252,7 @@ $minimal->safe_psql('postgres', $functions);
 for my $threshold ('0', '1GB')
 {
 	$minimal->safe_psql('postgres', "ALTER SYSTEM SET wal_skip_threshold = '$threshold'");
-	$minimal->safe_psql('postgres', 'SELECT pg_reload_conf()');
+	skx_reload($minimal);
 	$minimal->safe_psql('postgres', 'CHECKPOINT');
 	$s = skx_session($minimal, 'postgres');
 	$s->value('DROP TABLE IF EXISTS docs');

@@ -119,7 +119,7 @@ sub set
 	my ($self, $value) = @_;
 
 	$self->{node}->safe_psql('postgres', "LOAD 'skipidx'; ALTER SYSTEM SET skipidx.fault_grow = $value");
-	$self->{node}->reload;
+	SkipidxTest::skx_reload($self->{node});
 	return;
 }
 
