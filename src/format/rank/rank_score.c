@@ -4,14 +4,15 @@
  *
  * The factors of contributions are computed here in double precision, once per
  * query. rank_score.h turns them into units, once per posting.
+ *
+ * Logarithm and exponential function are computed here, by + - * / alone.
+ * Those of C libraries differ in their last bit.
  */
 #ifndef FRONTEND
 #include "postgres.h"
 #else
 #include "postgres_fe.h"
 #endif
-
-#include <math.h>
 
 #include "format/rank/rank_score.h"
 #include "support/bitset/bitset.h"
@@ -33,29 +34,108 @@
 /* The tf that tf code 255 stands for in bounds, above any possible one. */
 #define SKX_RANK_TF_UNBOUNDED		65535.0f
 
+/*
+ * ln 2 in two parts.  The first has 21 trailing zero bits, so that its product
+ * with an exponent is exact.
+ */
+#define SKX_RANK_LN2_HIGH	6.93147180369123816490e-01
+#define SKX_RANK_LN2_LOW	1.90821492927058770002e-10
+
+#define SKX_RANK_SQRT2		1.41421356237309504880
+
+/*
+ * Returns the natural logarithm of x, which is at least 1 and finite.  x is 2^e
+ * (1 + f), where 1 + f is between the roots of 1/2 and 2.  With s = f / (2 +
+ * f), ln(1 + f) is 2 (s + s^3 / 3 + s^5 / 5 + ...).  The part f - f^2 / 2 of
+ * it is taken out, since f is exact.
+ */
+static double
+skx_rank_log(double x)
+{
+	uint64		bits;
+	double		f;
+	double		s;
+	double		z;
+	double		rest = 0;
+	double		square;
+	double		e;
+	int			i;
+
+	memcpy(&bits, &x, sizeof(bits));
+	e = (double) (int) (bits >> 52) - 1023;
+	bits = (bits & ((UINT64CONST(1) << 52) - 1)) | (UINT64CONST(1023) << 52);
+	memcpy(&f, &bits, sizeof(f));
+	if (f > SKX_RANK_SQRT2)
+	{
+		f /= 2;
+		e += 1;
+	}
+	f -= 1;
+	s = f / (2 + f);
+	z = s * s;
+	for (i = 21; i >= 3; i -= 2)
+		rest = z * (2.0 / i + rest);
+	square = f * f / 2;
+	return e * SKX_RANK_LN2_HIGH -
+		((square - (s * (square + rest) + e * SKX_RANK_LN2_LOW)) - f);
+}
+
 double
 skx_rank_idf(uint64 df, uint64 ndocs)
 {
 	double		with = (double) Min(df, ndocs) + 0.5;
 
-	return log(1.0 + ((double) ndocs - (double) Min(df, ndocs) + 0.5) / with);
+	return skx_rank_log(1.0 + ((double) ndocs - (double) Min(df, ndocs) +
+							   0.5) / with);
+}
+
+/* Doublings of the exponent in skx_rank_growth(). */
+#define SKX_RANK_DOUBLINGS	6
+
+/*
+ * Returns e^x - 1 for x from 0 to 64.  The series is that for x / 64, without
+ * the 1, so that nothing cancels out where x is small.  If g is its value for
+ * some x, g (g + 2) is that for 2 x.  No step subtracts, and each is correctly
+ * rounded, so that the result never falls when x grows.
+ */
+static double
+skx_rank_growth(double x)
+{
+	double		growth = 0;
+	int			i;
+
+	x /= 1 << SKX_RANK_DOUBLINGS;
+	for (i = 20; i > 0; i--)
+		growth = (1 + growth) * x / i;
+	for (i = 0; i < SKX_RANK_DOUBLINGS; i++)
+		growth = growth * (growth + 2);
+	return growth;
 }
 
 /*
  * Let `rest` be the number of documents without the lexeme that is counted
  * exactly.  If the other lexemes are spread over these at random, one of them
- * has none with a probability of exp(-(sum - whole) / rest).
+ * has none with a probability of exp(-x), x = (sum - whole) / rest.  1 -
+ * exp(-x) is 1 / (1 + 1 / growth), whose steps never fall either.
  */
 uint64
 skx_rank_union(uint64 whole, uint64 sum, uint64 ndocs)
 {
+	uint64		most;
 	double		rest;
+	double		x;
 
 	if (whole >= ndocs)
 		return ndocs;
+	if (sum <= whole)
+		return whole;
+	most = Min(sum - whole, ndocs - whole);
 	rest = (double) (ndocs - whole);
-	return whole +
-		(uint64) rint(-expm1(-(double) (sum - whole) / rest) * rest);
+	x = (double) (sum - whole) / rest;
+	if (x >= 1 << SKX_RANK_DOUBLINGS)
+		return ndocs;
+	rest = rest / (1 + 1 / skx_rank_growth(x)) + 0.5;
+	return whole + Min((uint64) rest, most);
 }
 
 void
