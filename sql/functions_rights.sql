@@ -19,6 +19,7 @@ INSERT INTO rights VALUES
 	('skx_bind(tsquery,skipidx_ref)', 'none', 'skx_bind(''a'', ref) FROM kept'),
 	('skx_bind_values(skipidx_disjunction,"any")', 'plan', NULL),
 	('skipidx_bm25(regclass,tsvector,tsquery)', 'read', 'skipidx_bm25(''rights_body'', ''a:1'', ''a'')'),
+	('skipidx_bm25(tsvector,skipidx_ranking)', 'none', 'skipidx_bm25(''a:1''::tsvector, ranking) FROM kept'),
 	('skipidx_cache()', 'none', 'skipidx_cache()'),
 	('skipidx_cache_indexes()', 'own', 'skipidx_cache_indexes()'),
 	('skipidx_cache_reset()', 'execute', 'skipidx_cache_reset()'),
@@ -30,10 +31,12 @@ INSERT INTO rights VALUES
 	('skx_disjunction_out(skipidx_disjunction)', 'plan', NULL),
 	('skx_disjunction_recv(internal)', 'internal', NULL),
 	('skx_distance(tsvector,skipidx_ref)', 'read', 'skx_distance(''a:1''::tsvector, ref) FROM kept'),
+	('skx_distance(tsvector,skipidx_ranking)', 'none', 'skx_distance(''a:1''::tsvector, ranking) FROM kept'),
 	('skx_distance(tsvector,text)', 'plan', 'skx_distance(''a:1''::tsvector, ''a''::text)'),
 	('skx_distance(tsvector,tsquery)', 'plan', 'skx_distance(''a:1''::tsvector, ''a''::tsquery)'),
 	('skx_distance_support(internal)', 'internal', NULL),
 	('skipidx_explain_score(regclass,tid,tsquery)', 'read', 'skipidx_explain_score(''rights_body'', ''(0,1)'', ''a'')'),
+	('skipidx_explain_score(tsvector,skipidx_ranking)', 'none', 'skipidx_explain_score(''a:1''::tsvector, ranking) FROM kept'),
 	('skipidx_facets(regclass,tsquery,text,integer)', 'read', 'skipidx_facets(''rights_body'', ''a'', ''n'')'),
 	('skipidx_facets(regclass,tsquery,text[],integer)', 'read', 'skipidx_facets(''rights_body'', ''a'', ''{n}''::text[])'),
 	('skipidx_flush(regclass)', 'owner', 'skipidx_flush(''rights_body'')'),
@@ -52,17 +55,25 @@ INSERT INTO rights VALUES
 	('skx_place_timestamptz(timestamp without time zone,internal)', 'internal', NULL),
 	('skipidx_prewarm(regclass)', 'table', 'skipidx_prewarm(''rights_body'')'),
 	('skipidx_proximity(regclass,tsvector,tsquery)', 'read', 'skipidx_proximity(''rights_body'', ''a:1'', ''a'')'),
+	('skipidx_proximity(tsvector,skipidx_ranking)', 'none', 'skipidx_proximity(''a:1''::tsvector, ranking) FROM kept'),
 	('skipidx_query(tsquery,text)', 'read', 'skipidx_query(''a'', ''rights_body'')'),
+	('skipidx_ranking(regclass,tsquery)', 'read', 'skipidx_ranking(''rights_body'', ''a'')'),
+	('skx_ranking_add(skipidx_ranking,skipidx_ranking)', 'none', 'skx_ranking_add(ranking, ranking) FROM kept'),
+	('skx_ranking_in(cstring)', 'none', 'skx_ranking_in(''documents=1 length=1'')'),
+	('skx_ranking_out(skipidx_ranking)', 'none', 'skx_ranking_out(ranking) FROM kept'),
+	('skx_ranking_recv(internal)', 'internal', NULL),
+	('skx_ranking_send(skipidx_ranking)', 'none', 'skx_ranking_send(ranking) FROM kept'),
 	('skx_ref_in(cstring)', 'refused', 'skx_ref_in(''x'')'),
 	('skx_ref_out(skipidx_ref)', 'none', 'skx_ref_out(ref) FROM kept'),
 	('skx_ref_recv(internal)', 'internal', NULL),
 	('skipidx_scroll(regclass,tsquery,integer,integer,bytea,integer)', 'read', 'skipidx_scroll(''rights_body'', ''a'', after => scroll) FROM kept'),
-	('skipidx_search(regclass,tsquery,integer,tsquery,bytea)', 'read', 'skipidx_search(''rights_body'', ''a'', after => search) FROM kept'),
+	('skipidx_search(regclass,tsquery,integer,tsquery,bytea,skipidx_ranking)', 'read', 'skipidx_search(''rights_body'', ''a'', after => search) FROM kept'),
 	('skipidx_segments(regclass)', 'stats', 'skipidx_segments(''rights_body'')'),
 	('skipidx_settings()', 'none', 'skipidx_settings()'),
 	('skipidx_slices(regclass,text,integer)', 'read', 'skipidx_slices(''rights_body'', ''n'', 2)'),
 	('skipidx_stats(regclass)', 'stats', 'skipidx_stats(''rights_body'')'),
 	('skipidx_terms(regclass,text,integer)', 'read', 'skipidx_terms(''rights_body'')'),
+	('sum(skipidx_ranking)', 'none', 'sum(ranking) FROM kept'),
 	('skx_tsquery(text)', 'none', 'skx_tsquery(''a'')'),
 	('skipidx_work()', 'none', 'skipidx_work()'),
 	('view skipidx_io', 'none', 'x FROM skipidx_io x'),
@@ -94,8 +105,8 @@ CREATE POLICY few ON rights_docs USING (n < 10);
 ALTER TABLE rights_docs OWNER TO regress_owner;
 GRANT SELECT (body, n) ON rights_docs TO regress_reader;
 GRANT SELECT ON rights_docs TO regress_barred;
--- what was made with the right: a reference, and tokens
-CREATE TABLE kept AS SELECT skipidx_query('a', 'rights_body') AS ref,
+-- what was made with the right: a reference, a ranking, and tokens
+CREATE TABLE kept AS SELECT skipidx_query('a', 'rights_body') AS ref, skipidx_ranking('rights_body', 'a') AS ranking,
 	(SELECT token FROM skipidx_search('rights_body', 'a', 1)) AS search,
 	(SELECT token FROM skipidx_scroll('rights_body', 'a', max_rows => 1)) AS scroll;
 GRANT SELECT ON kept TO PUBLIC;

@@ -863,6 +863,81 @@ COMMENT ON VIEW skipidx_merges IS
 GRANT SELECT ON skipidx_merges TO PUBLIC;
 
 --
+-- A ranking: the words of a query, their statistics and the parameters, which are
+-- all that a score depends on.
+--
+
+CREATE TYPE skipidx_ranking;
+
+CREATE FUNCTION skx_ranking_in(pg_catalog.cstring)
+RETURNS skipidx_ranking
+AS 'MODULE_PATHNAME', 'skipidx_ranking_in'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skx_ranking_out(skipidx_ranking)
+RETURNS pg_catalog.cstring
+AS 'MODULE_PATHNAME', 'skipidx_ranking_out'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skx_ranking_recv(pg_catalog.internal)
+RETURNS skipidx_ranking
+AS 'MODULE_PATHNAME', 'skipidx_ranking_recv'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skx_ranking_send(skipidx_ranking)
+RETURNS pg_catalog.bytea
+AS 'MODULE_PATHNAME', 'skipidx_ranking_send'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE TYPE skipidx_ranking (
+	INPUT = skx_ranking_in,
+	OUTPUT = skx_ranking_out,
+	RECEIVE = skx_ranking_recv,
+	SEND = skx_ranking_send,
+	INTERNALLENGTH = VARIABLE,
+	ALIGNMENT = pg_catalog.int4,
+	STORAGE = extended);
+
+COMMENT ON TYPE skipidx_ranking IS
+	'all that a score depends on: words, their statistics, parameters';
+
+CREATE FUNCTION skipidx_ranking(
+	index pg_catalog.regclass,
+	query pg_catalog.tsquery)
+RETURNS skipidx_ranking
+AS 'MODULE_PATHNAME'
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION skipidx_ranking(pg_catalog.regclass, pg_catalog.tsquery) IS
+	'a query to rank by, with the statistics and parameters of a skipidx index';
+
+CREATE FUNCTION skx_ranking_add(skipidx_ranking, skipidx_ranking)
+RETURNS skipidx_ranking
+AS 'MODULE_PATHNAME', 'skipidx_ranking_add'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION skx_ranking_add(skipidx_ranking, skipidx_ranking) IS
+	'implementation of + operator';
+
+CREATE OPERATOR + (
+	LEFTARG = skipidx_ranking,
+	RIGHTARG = skipidx_ranking,
+	FUNCTION = skx_ranking_add,
+	COMMUTATOR = +);
+
+COMMENT ON OPERATOR + (skipidx_ranking, skipidx_ranking) IS
+	'the ranking of two tables as one';
+
+CREATE AGGREGATE sum(skipidx_ranking) (
+	SFUNC = skx_ranking_add,
+	STYPE = skipidx_ranking,
+	COMBINEFUNC = skx_ranking_add,
+	PARALLEL = SAFE);
+
+COMMENT ON AGGREGATE sum(skipidx_ranking) IS
+	'the ranking of several tables as one';
+
+--
 -- Scores
 --
 
@@ -888,6 +963,26 @@ LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION skipidx_proximity(pg_catalog.regclass, pg_catalog.tsvector, pg_catalog.tsquery) IS
 	'what neighbouring words of a query add to the score of a document, by the statistics of a skipidx index';
 
+CREATE FUNCTION skipidx_bm25(
+	document pg_catalog.tsvector,
+	ranking skipidx_ranking)
+RETURNS pg_catalog.float4
+AS 'MODULE_PATHNAME', 'skipidx_bm25_ranking'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION skipidx_bm25(pg_catalog.tsvector, skipidx_ranking) IS
+	'what the words of a ranking add to the score of a document';
+
+CREATE FUNCTION skipidx_proximity(
+	document pg_catalog.tsvector,
+	ranking skipidx_ranking)
+RETURNS pg_catalog.float4
+AS 'MODULE_PATHNAME', 'skipidx_proximity_ranking'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION skipidx_proximity(pg_catalog.tsvector, skipidx_ranking) IS
+	'what neighbouring words of a ranking add to the score of a document';
+
 CREATE FUNCTION skipidx_explain_score(
 	index pg_catalog.regclass,
 	ctid pg_catalog.tid,
@@ -907,12 +1002,31 @@ ROWS 10;
 COMMENT ON FUNCTION skipidx_explain_score(pg_catalog.regclass, pg_catalog.tid, pg_catalog.tsquery) IS
 	'the parts of the score of a row of a table with a skipidx index';
 
+CREATE FUNCTION skipidx_explain_score(
+	document pg_catalog.tsvector,
+	ranking skipidx_ranking,
+	OUT part pg_catalog.text,
+	OUT word pg_catalog.text,
+	OUT df pg_catalog.int8,
+	OUT idf pg_catalog.float8,
+	OUT tf pg_catalog.float4,
+	OUT length pg_catalog.int4,
+	OUT score pg_catalog.float4)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME', 'skipidx_explain_ranking'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+ROWS 10;
+
+COMMENT ON FUNCTION skipidx_explain_score(pg_catalog.tsvector, skipidx_ranking) IS
+	'the parts of the score of a document by a ranking';
+
 CREATE FUNCTION skipidx_search(
 	index pg_catalog.regclass,
 	query pg_catalog.tsquery,
 	max_rows pg_catalog.int4 DEFAULT 10,
 	rank_by pg_catalog.tsquery DEFAULT NULL,
 	after pg_catalog.bytea DEFAULT NULL,
+	ranking skipidx_ranking DEFAULT NULL,
 	OUT ctid pg_catalog.tid,
 	OUT score pg_catalog.float4,
 	OUT token pg_catalog.bytea)
@@ -921,7 +1035,7 @@ AS 'MODULE_PATHNAME'
 LANGUAGE C STABLE PARALLEL RESTRICTED
 ROWS 10;
 
-COMMENT ON FUNCTION skipidx_search(pg_catalog.regclass, pg_catalog.tsquery, pg_catalog.int4, pg_catalog.tsquery, pg_catalog.bytea) IS
+COMMENT ON FUNCTION skipidx_search(pg_catalog.regclass, pg_catalog.tsquery, pg_catalog.int4, pg_catalog.tsquery, pg_catalog.bytea, skipidx_ranking) IS
 	'the rows that match a query with the best scores, best first: all, or those behind the row of a token';
 
 CREATE FUNCTION skipidx_terms(
@@ -1166,6 +1280,24 @@ CREATE OPERATOR <@> (
 COMMENT ON OPERATOR <@> (pg_catalog.tsvector, skipidx_ref) IS
 	'minus the score of a document by a query and an index: best ones first';
 
+-- By a ranking it depends on nothing else, and needs no index.
+CREATE FUNCTION skx_distance(pg_catalog.tsvector, skipidx_ranking)
+RETURNS pg_catalog.float4
+AS 'MODULE_PATHNAME', 'skipidx_distance_ranking'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100
+SUPPORT skx_distance_support;
+
+COMMENT ON FUNCTION skx_distance(pg_catalog.tsvector, skipidx_ranking) IS
+	'implementation of <@> operator';
+
+CREATE OPERATOR <@> (
+	LEFTARG = pg_catalog.tsvector,
+	RIGHTARG = skipidx_ranking,
+	FUNCTION = skx_distance);
+
+COMMENT ON OPERATOR <@> (pg_catalog.tsvector, skipidx_ranking) IS
+	'minus the score of a document by a ranking: best ones first';
+
 CREATE FUNCTION skx_tsquery(pg_catalog.text)
 RETURNS pg_catalog.tsquery
 AS 'MODULE_PATHNAME', 'skipidx_tsquery'
@@ -1174,8 +1306,8 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION skx_tsquery(pg_catalog.text) IS
 	'a query as tsquery itself reads it, with a hint where it is none';
 
--- A literal without a type could be a query or a reference; as a string it is
--- a query.
+-- A literal without a type could be a query, a reference or a ranking; as a
+-- string it is a query.
 CREATE FUNCTION skx_distance(pg_catalog.tsvector, pg_catalog.text)
 RETURNS pg_catalog.float4
 LANGUAGE sql STABLE STRICT PARALLEL RESTRICTED
@@ -1194,6 +1326,8 @@ COMMENT ON OPERATOR <@> (pg_catalog.tsvector, pg_catalog.text) IS
 
 ALTER OPERATOR FAMILY tsvector_ops USING skipidx ADD
 	OPERATOR 3 <@> (pg_catalog.tsvector, skipidx_ref)
+		FOR ORDER BY pg_catalog.float_ops,
+	OPERATOR 5 <@> (pg_catalog.tsvector, skipidx_ranking)
 		FOR ORDER BY pg_catalog.float_ops;
 
 --

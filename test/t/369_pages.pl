@@ -12,7 +12,7 @@ use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use SkipidxTest qw(skx_node skx_session skx_seed);
-use SkipidxWire qw(wire_sign_page);
+use SkipidxWire qw(wire_sign_page wire_ranking wire_read_ranking);
 use Test::More;
 
 my $seed = skx_seed();
@@ -202,7 +202,7 @@ $s->value('CREATE INDEX other_v ON docs USING skipidx (v)');
 like($s->raw("SELECT * FROM skipidx_search('other_v', 'w1 | w2', 3, 'w1 | w2 | w6:*', '$token')"), qr/22023.*another index/s, 'of another index');
 $s->value('DROP INDEX other_v');
 $s->value('ALTER INDEX docs_v SET (k1 = 2)');
-like($go->($token), qr/22023.*Storage parameters/s, 'of other parameters');
+is($go->($token), 3, 'of other parameters: its own are in its ranking');
 $s->value('ALTER INDEX docs_v RESET (k1); REINDEX INDEX docs_v');
 is($go->($token), 3, 'after REINDEX');
 my $words = join(' | ', map { "x$_" } 1 .. 8200);
@@ -211,7 +211,7 @@ cmp_ok(length($many), '<', 400, 'of very many words there is a short one');
 like($go->($many, 'w1', "w1 | $words"), qr/54000.*so many words.*Rank by fewer/s, 'which is refused');
 my $wide = $s->value("SELECT token FROM skipidx_search('docs_v', 'w1', 20, 'w1 | " . join(' | ', map { "x$_" } 1 .. 2000) . "') ORDER BY token DESC LIMIT 1");
 is($go->($wide, 'w1', 'w1 | ' . join(' | ', map { "x$_" } 1 .. 2000)), 3, 'that of 2,001 words is not');
-cmp_ok(length($wide) / 2 - 1, '<=', 8192, 'a token has 8 kB at most');
+cmp_ok(length($wide) / 2 - 1, '<=', 16384 + 80, 'a token has 16 kB at most, and its place');
 
 # ---- made up: damaged, and with the checksum right ----
 
@@ -231,12 +231,32 @@ for my $i (1 .. 300)
 }
 cmp_ok($refused, '>=', 297, "$refused damaged tokens refused");
 
+my $ranking = wire_read_ranking(substr($whole, 80));
+is(unpack('H*', wire_ranking($ranking)), unpack('H*', substr($whole, 80)), 'the ranking is known');
+my $made = sub { return substr($whole, 0, 80) . wire_ranking({ %$ranking, @_ }); };
+my @terms = @{ $ranking->{terms} };
+my $term = sub { my ($i, @change) = @_; return terms => [ map { $_ == $i ? { %{ $terms[$_] }, @change } : $terms[$_] } 0 .. $#terms ]; };
 my %no = (
-	'fewer documents than with a word' => sub { substr($_[0], 80, 8) = pack('Q<', 1) },
-	'more documents than there can be' => sub { substr($_[0], 80, 8) = pack('Q<', 2**60) },
-	'one word less' => sub { substr($_[0], 96, 4) = pack('V', 2); $_[0] = substr($_[0], 0, 104) . "\x01\x01" },
-	'no words' => sub { substr($_[0], 96, 4) = pack('V', 0); $_[0] = substr($_[0], 0, 104) },
-	'one word more' => sub { substr($_[0], 96, 4) = pack('V', 4); $_[0] .= "\x01" },
+	'fewer documents than with a word' => sub { $_[0] = $made->(ndocs => 1) },
+	'more documents than there can be' => sub { $_[0] = $made->(ndocs => 2**48) },
+	'longer ones than there can be' => sub { $_[0] = $made->(length => 2**48) },
+	'k1 below zero' => sub { $_[0] = $made->(options => [ -1, (undef) x 6 ]) },
+	'b above one' => sub { $_[0] = $made->(options => [ undef, 1.5, (undef) x 5 ]) },
+	'a weight that is none' => sub { $_[0] = $made->(options => [ (undef) x 6, 'nan' ]) },
+	'another version' => sub { $_[0] = $made->(version => 2) },
+	'one word less' => sub { $_[0] = $made->(nterms => 2) },
+	'one word more' => sub { $_[0] = $made->(nterms => 4) },
+	'very many words' => sub { $_[0] = $made->(nterms => 2**31) },
+	'a word that comes twice' => sub { $_[0] = $made->(terms => [ @terms[ 0, 0, 2 ] ]) },
+	'words in another order' => sub { $_[0] = $made->(terms => [ @terms[ 1, 0, 2 ] ]) },
+	'a word with a zero' => sub { $_[0] = $made->($term->(0, lexeme => "w\0")) },
+	'a word that is too long' => sub { $_[0] = $made->($term->(0, lexeme => 'a' x 2048)) },
+	'no occurrence' => sub { $_[0] = $made->($term->(0, flags => 0x20, times => 0)) },
+	'a factor that is none' => sub { $_[0] = $made->($term->(0, flags => 0x40, factor => 'inf')) },
+	'a pair of one word' => sub { $_[0] = $made->(pairs => [ [ 1, 1 ] ]) },
+	'a pair of none' => sub { $_[0] = $made->(pairs => [ [ 0, 3 ] ]) },
+	'a pair with a prefix' => sub { $_[0] = $made->(pairs => [ [ 0, 2 ] ]) },
+	'too many pairs' => sub { $_[0] = $made->(pairs => [ map { [ 0, 1 ] } 1 .. 17 ]) },
 	'more than its words' => sub { $_[0] .= "\x01" },
 	'less than its words' => sub { chop $_[0] },
 	'a sum below zero' => sub { substr($_[0], 48, 4) = "\x00" x 4 });
@@ -261,8 +281,19 @@ BEGIN
 END $$;
 SQL
 my ($sound, $none, $with) = (0, 0, 0);
-my %field = (sum => [ 48, 4 ], place => [ 52, 8 ], given => [ 64, 8 ], ndocs => [ 80, 8 ], length => [ 88, 8 ], dfs => [ 104, length($whole) - 104 ]);
+my %field = (sum => [ 48, 4 ], place => [ 52, 8 ], given => [ 64, 8 ], ranking => [ 80, length($whole) - 80 ]);
 my @odd = map { pack 'H*', $_ } qw(0000000000000000 ffffffffffffffff 0100000000000000 ffffffff00000000 0000000000002000 0000000000000080);
+# Numbers of a ranking, more of them accepted than not.
+my $number = sub { my ($most) = @_; return (0, 1, $most, $most + 1, int(rand($most + 1)), int(rand($most + 1)), int(exp(rand(log($most + 1)))))[ rand 7 ]; };
+my $real = sub { my ($most) = @_; return (undef, undef, undef, 0, $most, rand($most), rand($most) / 1000, $most * 1.01)[ rand 8 ]; };
+my $draw = sub {
+	my $ndocs = $number->(2**48 - 1);
+	my @drawn = map { { %$_, sum => $number->($_->{flags} & 1 ? 2**61 : $ndocs), whole => 0,
+			flags => ($_->{flags} & 1) | 0x60 | 2 * (0, 0, 0, int rand 16)[ rand 4 ], times => 1 + int rand 255, factor => $real->(100) // 1 } } map { { %$_ } } @terms;
+
+	delete $_->{only} for @drawn;
+	return wire_ranking({ options => [ map { $real->($_ == 1 ? 1 : 100) } 0 .. 6 ], ndocs => $ndocs, length => $number->(2**48 - 1), terms => \@drawn, pairs => rand() < .5 ? [ [ 0, 1 ] ] : [] });
+};
 for my $i (1 .. 400)
 {
 	my $bytes = $whole;
@@ -271,12 +302,12 @@ for my $i (1 .. 400)
 	{
 		my ($at, $size) = @{ $field{$name} };
 
-		if ($name eq 'dfs' || $i % 4 == 0) { substr($bytes, $at + int(rand($size)), 1) ^= chr(1 << int(rand(8))); }
+		if ($name eq 'ranking' || $i % 4 == 0) { substr($bytes, $at + int(rand($size)), 1) ^= chr(1 << int(rand(8))); }
 		else { substr($bytes, $at, $size) = substr($odd[ rand @odd ], 0, $size); }
 	}
-	substr($bytes, 60, 4) = pack('V', int rand 3) if $i % 50 == 0;
-	substr($bytes, 96, 4) = pack('V', 2**32 * rand) if $i % 50 == 1;
-	$bytes = substr($bytes, 0, 104 + rand(length($bytes) - 104)) . 'x' x int(rand(4)) if $i % 50 == 2;
+	substr($bytes, 80) = $draw->() if $i % 3 == 0;
+	substr($bytes, 60, 4) = pack('V', int rand 20000) if $i % 50 == 0;
+	$bytes = substr($bytes, 0, 80 + rand(length($bytes) - 80)) . 'x' x int(rand(4)) if $i % 50 == 2;
 	my $got = $s->raw("SELECT * FROM sound('w1 | w2', 'w1 | w2 | w6:*', '\\x" . unpack('H*', wire_sign_page($bytes)) . "')");
 
 	if ($got =~ /ERROR:  (22023|54000)/) { $none++; }

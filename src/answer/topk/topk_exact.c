@@ -36,8 +36,8 @@ typedef struct SkxTopkExact
 	bool		summed;			/* candidates have the sums of their words */
 	int			nwords;
 	SkxExactWord *words;		/* all words, or only those of pairs */
-	SkxExactWord *firsts[SKX_SCORE_PAIRS_MAX];
-	SkxExactWord *seconds[SKX_SCORE_PAIRS_MAX];
+	SkxExactWord *firsts[SKX_RANKING_PAIRS_MAX];
+	SkxExactWord *seconds[SKX_RANKING_PAIRS_MAX];
 	uint64		reads;			/* state of skx_segment_cold() */
 	uint32		docs[SKX_EXACT_BATCH];
 	int32		sums[SKX_EXACT_BATCH];	/* without pairs */
@@ -345,8 +345,8 @@ skx_exact_pairs(SkxTopkRun *run, int i)
 static void
 skx_exact_ask(SkxTopkExact *exact, int n)
 {
-	SkxCursor  *cursors[2 * SKX_SCORE_PAIRS_MAX];
-	SkxPositionPlace *places[2 * SKX_SCORE_PAIRS_MAX];
+	SkxCursor  *cursors[2 * SKX_RANKING_PAIRS_MAX];
+	SkxPositionPlace *places[2 * SKX_RANKING_PAIRS_MAX];
 	int			ncursors = 0;
 	int			k;
 

@@ -41,8 +41,7 @@ struct SkxTopkShare
 	bool		ranked;
 	int			rows;			/* number of rows looked for */
 	uint32		max_hits;
-	SkxRankOptions options;		/* options of the leader: settings may change */
-	SkxScorePins pins;			/* its dfs are in `numbers` */
+	Size		nbytes;			/* of `ranking`, that of the leader */
 	pg_atomic_flag claimed;		/* a process does the whole search */
 	pg_atomic_uint32 reached;	/* sum that `rows` documents reach */
 	int			shift;			/* a sum shifted right by this is its class */
@@ -51,7 +50,7 @@ struct SkxTopkShare
 	pg_atomic_uint32 nhits;
 	pg_atomic_uint32 owner;		/* which process returns the rows: SKX_OWNER_* */
 	Size		hits;			/* offset of the hits of all processes */
-	uint64		numbers[FLEXIBLE_ARRAY_MEMBER];
+	char		ranking[FLEXIBLE_ARRAY_MEMBER]; /* packed */
 };
 
 static SkxHit *
@@ -63,9 +62,15 @@ skx_topk_share_hits(SkxTopkShare *share)
 static Size
 skx_topk_share_hits_offset(const SkxScorer *scorer)
 {
-	return add_size(offsetof(SkxTopkShare, numbers),
-					mul_size(sizeof(uint64),
-							 scorer == NULL ? 0 : scorer->nterms));
+	SkxRanking	ranking;
+	Size		size = 0;
+
+	if (scorer != NULL)
+	{
+		skx_score_ranking(scorer, &ranking);
+		size = skx_ranking_packed_size(&ranking);
+	}
+	return MAXALIGN(add_size(offsetof(SkxTopkShare, ranking), size));
 }
 
 static bool
@@ -119,6 +124,8 @@ void
 skx_topk_share_init(SkxTopkShare *share, const SkxScorer *scorer,
 					const SkxQuery *filter, uint64 rows, int nprocesses)
 {
+	SkxRanking	ranking;
+
 	skx_exec_share_init(&share->parts);
 	share->ranked = scorer != NULL;
 	share->rows = (int) Min(rows, SKX_TOPK_SHARE_ROWS);
@@ -131,10 +138,10 @@ skx_topk_share_init(SkxTopkShare *share, const SkxScorer *scorer,
 	if (scorer != NULL)
 	{
 		share->shift = skx_topk_share_shift(scorer);
-		share->options = scorer->options;
-		skx_score_pinned(scorer, &share->pins);
-		memcpy(share->numbers, share->pins.dfs,
-			   sizeof(uint64) * share->pins.n);
+		skx_score_ranking(scorer, &ranking);
+		share->nbytes = (char *)
+			skx_ranking_pack(&ranking, (uint8 *) share->ranking) -
+			share->ranking;
 	}
 	skx_topk_share_reset(share);
 }
@@ -146,24 +153,21 @@ skx_topk_share_restart(SkxTopkShare *share)
 	skx_topk_share_reset(share);
 }
 
-/* The pointer to the dfs is valid in this process only. */
-const SkxScorePins *
-skx_topk_share_pins(const SkxTopkShare *share)
+/* The bytes are copied, since the shared memory may go before the scorer. */
+const SkxRanking *
+skx_topk_share_ranking(const SkxTopkShare *share)
 {
-	SkxScorePins *pins;
+	char	   *bytes;
+	SkxRanking *ranking;
 
 	if (!share->ranked)
 		return NULL;
-	pins = palloc(sizeof(SkxScorePins));
-	*pins = share->pins;
-	pins->dfs = unconstify(SkxTopkShare *, share)->numbers;
-	return pins;
-}
-
-const SkxRankOptions *
-skx_topk_share_options(const SkxTopkShare *share)
-{
-	return share->ranked ? &share->options : NULL;
+	bytes = palloc_extended(share->nbytes, MCXT_ALLOC_HUGE);
+	memcpy(bytes, share->ranking, share->nbytes);
+	ranking = skx_score_unpack(bytes, share->nbytes);
+	if (ranking == NULL)
+		elog(ERROR, "a search by several processes has no ranking");
+	return ranking;
 }
 
 bool

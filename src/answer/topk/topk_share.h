@@ -34,7 +34,7 @@ extern Size skx_topk_share_size(const SkxScorer *scorer, uint64 rows,
 
 /*
  * Initializes shared memory of skx_topk_share_size() bytes, for the same
- * arguments.  Copies the options and the frozen statistics of the scorer.
+ * arguments.  Copies the ranking of the scorer.
  */
 extern void skx_topk_share_init(SkxTopkShare *share, const SkxScorer *scorer,
 								const SkxQuery *filter, uint64 rows,
@@ -44,17 +44,10 @@ extern void skx_topk_share_init(SkxTopkShare *share, const SkxScorer *scorer,
 extern void skx_topk_share_restart(SkxTopkShare *share);
 
 /*
- * Returns the frozen statistics by which all processes score, or NULL if no
- * row is ranked.  The result is allocated in the current memory context; its
- * dfs lie in the shared memory.
+ * Returns the ranking by which all processes score, palloc'd, or NULL if no
+ * row is ranked.
  */
-extern const SkxScorePins *skx_topk_share_pins(const SkxTopkShare *share);
-
-/*
- * Returns the options by which all processes score, in the shared memory, or
- * NULL if no row is ranked.
- */
-extern const SkxRankOptions *skx_topk_share_options(const SkxTopkShare *share);
+extern const SkxRanking *skx_topk_share_ranking(const SkxTopkShare *share);
 
 /*
  * Returns true if this process has to take part in the search.  If one

@@ -12,7 +12,7 @@
 typedef struct SkxTopkPage
 {
 	SkxTopkAfter after;			/* the row to continue after */
-	SkxScorePins pins;			/* frozen statistics of the first page */
+	SkxRanking *ranking;		/* of the first page */
 } SkxTopkPage;
 
 /* topk_token.c : makes tokens and reads them */
@@ -21,15 +21,17 @@ typedef struct SkxTopkPage
 typedef struct SkxTopkToken SkxTopkToken;
 
 /*
- * Prepares the tokens of a search by its table, its index, its condition and
- * the query that it ranks by.  Allocates in the current memory context.
+ * Prepares the tokens of a search by its table, its index, its condition, and
+ * the query or packed ranking that it ranks by; the other one is NULL.
+ * Allocates in the current memory context.
  */
 extern SkxTopkToken *skx_topk_token_begin(Relation heap, Relation index,
-										  TSQuery query, TSQuery rank_by);
+										  TSQuery query, TSQuery rank_by,
+										  const bytea *ranking);
 
 /*
  * Returns the token of a row, valid until the next call.  All calls must have
- * the same scorer.  If the query has too many words for a token,
+ * the same scorer.  If its ranking has too many bytes for a token,
  * skx_topk_token_read() will refuse it.
  */
 extern bytea *skx_topk_token_make(SkxTopkToken *token,
@@ -39,10 +41,9 @@ extern bytea *skx_topk_token_make(SkxTopkToken *token,
 /*
  * Reads a token that came from the user, which may have any content.  Errors
  * out (skx_continuation_refuse(), skx_continuation_check()) unless it is
- * intact and of the same search as `token`.  Errors out
- * (ERRCODE_PROGRAM_LIMIT_EXCEEDED) if the query has too many words.
- * skx_score_open_pinned() checks the pins.  Allocates the result in the
- * current memory context.
+ * intact and of the same search as `token`, and has an accepted ranking.
+ * Errors out (skx_score_check_size()) if the ranking has too many bytes.
+ * Allocates the result in the current memory context; it points into `given`.
  */
 extern SkxTopkPage *skx_topk_token_read(const SkxTopkToken *token,
 										const bytea *given);

@@ -6,7 +6,7 @@
 #ifndef SKX_SCORE_H
 #define SKX_SCORE_H
 
-#include "format/rank/rank_score.h"
+#include "format/ranking/ranking.h"
 #include "index/cursor/cursor.h"
 #include "index/pending/pending.h"
 #include "tsearch/ts_type.h"
@@ -46,41 +46,9 @@ extern uint64 skx_score_stats_ndocs(const SkxStats *stats);
 /* Returns the sum of the lengths of these documents. */
 extern uint64 skx_score_stats_length(const SkxStats *stats);
 
-/* One word of a ranking query. */
-typedef struct SkxScoreTerm
-{
-	const char *lexeme;
-	int			len;
-	bool		prefix;			/* stands for all lexemes that begin with
-								 * `lexeme` */
-	uint8		labels;			/* set of labels that count; 0: any */
-	uint16		count;			/* occurrences in the query, at most
-								 * SKX_SCORE_COUNT_MAX */
-	uint64		df;				/* at most the number of documents; that of a
-								 * prefix is an estimate, see README.md */
-	double		idf;
-	float		weight;			/* count * idf, in units */
-	float		ceiling;		/* weight that also bounds the contributions
-								 * of the pairs of which this is the rarer
-								 * word */
-} SkxScoreTerm;
-
-/*
- * Most occurrences of a word in a query that count: as many as a tsvector
- * keeps.
- */
-#define SKX_SCORE_COUNT_MAX	255
-
-/* Two neighbouring words of a ranking query; neither is a prefix. */
-typedef struct SkxScorePair
-{
-	int			first;			/* term, before `second` in the query */
-	int			second;			/* term */
-	float		weight;			/* in units */
-} SkxScorePair;
-
-/* Most pairs of a query: the first ones count. */
-#define SKX_SCORE_PAIRS_MAX	16
+/* One word of a ranking query, and two of them that are neighbours. */
+typedef SkxRankingTerm SkxScoreTerm;
+typedef SkxRankingPair SkxScorePair;
 
 /*
  * score_query.c : a ranking query, ready to score documents
@@ -90,8 +58,7 @@ typedef struct SkxScorePair
  */
 typedef struct SkxScorer
 {
-	TSQuery		query;
-	SkxStats   *stats;
+	SkxStats   *stats;			/* NULL: there is no index */
 	SkxRankOptions options;
 	int			nterms;
 	int			nplain;			/* terms that are no prefixes */
@@ -111,46 +78,65 @@ typedef struct SkxScorer
 } SkxScorer;
 
 /*
- * Opens a scorer of the query with the statistics of `index`, in the current
- * memory context.  `query` must stay valid as long as the scorer.
+ * Opens a scorer of the query with the statistics of `index` and of the other
+ * indexes of `ref` (NULL: none), in the current memory context.  `query` must
+ * stay valid as long as the scorer.
  */
-extern SkxScorer *skx_score_open(Relation index, Snapshot snapshot,
+extern SkxScorer *skx_score_open(Relation index, const struct SkxRef *ref,
+								 Snapshot snapshot,
 								 const SkxRankOptions *options,
 								 TSQuery query);
 
 /*
- * score_pins.c : frozen statistics
- *
- * Frozen statistics are the numbers from which a scorer computes scores.  A
- * later scorer with the same numbers gives every document the same score.
+ * Opens a scorer by an accepted ranking, in the current memory context.  All
+ * its numbers are those of the ranking.  `index` is one that is searched by
+ * it, whose entries of the words the scorer knows then; NULL if there is none.
+ * What the ranking points to must stay valid as long as the scorer.
  */
-
-/* Frozen statistics. */
-typedef struct SkxScorePins
-{
-	uint64		options;		/* hash of the ranking parameters */
-	uint64		ndocs;
-	uint64		length;			/* sum of the documents' lengths */
-	int			n;				/* terms */
-	uint64	   *dfs;			/* df of each term */
-} SkxScorePins;
-
-/* Sets *pins to the frozen statistics of a scorer; pins->dfs is palloc'd. */
-extern void skx_score_pinned(const SkxScorer *scorer, SkxScorePins *pins);
+extern SkxScorer *skx_score_open_ranking(Relation index, Snapshot snapshot,
+										 const SkxRanking *ranking);
 
 /*
- * Does the same as skx_score_open(), with the statistics of `index` and of the
- * other indexes of `ref` (NULL: none).  If `pins` is not NULL, the scorer uses
- * these frozen statistics instead of the present numbers.  They may come from
- * a user: raises an error if no index can have them, or if the ranking
- * parameters have changed.
+ * score_ranking.c : rankings, by which every document has the score that it
+ * has by the scorer, whatever becomes of the index
  */
-extern SkxScorer *skx_score_open_pinned(Relation index,
-										const struct SkxRef *ref,
-										Snapshot snapshot,
-										const SkxRankOptions *options,
-										TSQuery query,
-										const SkxScorePins *pins);
+
+/* Fills in the ranking of a scorer, which has its terms and pairs. */
+extern void skx_score_ranking(const SkxScorer *scorer, SkxRanking *ranking);
+
+/* Returns a ranking as a varlena of packed bytes, palloc'd. */
+extern bytea *skx_score_pack(const SkxRanking *ranking);
+
+/*
+ * Reads n packed bytes, which may come from a user.  Returns NULL unless they
+ * are an accepted ranking.  The result is palloc'd; its lexemes point into the
+ * bytes.
+ */
+extern SkxRanking *skx_score_unpack(const char *bytes, Size n);
+
+/*
+ * Does the same for a value of type skipidx_ranking.  Raises an error if it is
+ * damaged.
+ */
+extern SkxRanking *skx_score_ranking_of(Datum value);
+
+/* Returns a query for any of the words of a ranking, palloc'd. */
+extern TSQuery skx_score_any(const SkxRanking *ranking);
+
+/* Strategy of the operator class for tsvector: `<@>` with a ranking. */
+#define SKX_STRATEGY_RANKING	5
+
+/*
+ * Returns true if the operator is the one of the family with a ranking on its
+ * right.
+ */
+extern bool skx_score_is_by_value(Oid operator, Oid family);
+
+/*
+ * Raises ERRCODE_PROGRAM_LIMIT_EXCEEDED if a packed ranking has too many bytes
+ * for a value or token.
+ */
+extern void skx_score_check_size(Size n);
 
 /*
  * Returns true if the scorer was opened in this transaction, its statistics

@@ -33,7 +33,10 @@ typedef struct SkxScoreWord
 	const char *bytes;			/* the first three are the key */
 	int			len;
 	bool		prefix;
-	uint64		df;
+	uint64		sum;			/* this and the next three: SkxRankingTerm */
+	uint64		whole;
+	const char *only;
+	int			only_len;
 	const SkxTerm **found;		/* by segment of a plain index: its entry,
 								 * NULL if it has none; `found` is NULL for a
 								 * prefix, without segments, or if not kept */
@@ -180,13 +183,6 @@ extern bool skx_score_is_plain(Relation index);
  */
 extern List *skx_score_leaves(Relation index, const Oid *others, int nothers);
 
-/*
- * score_pins.c : replaces the scorer's numbers of documents, lengths and df by
- * frozen statistics.  Raises an error if these cannot be of this query and
- * these ranking parameters.
- */
-extern void skx_score_use_pins(SkxScorer *scorer, const SkxScorePins *pins);
-
 /* score_stats.c : statistics, and the indexes that they are read from */
 
 /*
@@ -218,9 +214,9 @@ extern void skx_score_words_make(SkxStats *stats);
 
 /*
  * Looks up n terms, whose lexeme, len and prefix are set.  Terms that are no
- * prefixes come first; both kinds are in dictionary order.  Sets the df of
- * each term, and words[i] to its word in the table.  Sets all words[i] to NULL
- * if the words are too many to be kept.  `index` is the index of the
+ * prefixes come first; both kinds are in dictionary order.  Sets what is known
+ * of each term: sum, whole, only.  Sets words[i] to its word in the table, but
+ * leaves `words` as it is if the words are too many to be kept.  `index` is the index of the
  * statistics.  The words stay valid as long as a scorer holds the statistics.
  */
 extern void skx_score_words_find(SkxStats *stats, Relation index,

@@ -53,20 +53,11 @@ skx_score_negated(TSQuery query)
 	return negated;
 }
 
-/*
- * Compares terms.  Terms that are no prefixes come first; both kinds are in
- * dictionary order.
- */
 static int
 skx_score_compare_terms(const void *a, const void *b)
 {
-	const SkxScoreTerm *x = a;
-	const SkxScoreTerm *y = b;
-
 	CHECK_FOR_INTERRUPTS();
-	if (x->prefix != y->prefix)
-		return x->prefix ? 1 : -1;
-	return skx_score_compare(x->lexeme, x->len, y->lexeme, y->len);
+	return skx_ranking_compare(a, b);
 }
 
 static void
@@ -79,12 +70,12 @@ skx_score_term_of(TSQuery query, const QueryOperand *operand,
 	term->prefix = operand->prefix;
 	term->labels = operand->weight;
 	term->count = 1;
+	term->factor = 1;
 }
 
 static void
-skx_score_gather_terms(SkxScorer *scorer, const bool *negated)
+skx_score_gather_terms(SkxScorer *scorer, TSQuery query, const bool *negated)
 {
-	TSQuery		query = scorer->query;
 	const QueryItem *items = GETQUERY(query);
 	int			n = 0;
 	int			kept = 0;
@@ -111,25 +102,24 @@ skx_score_gather_terms(SkxScorer *scorer, const bool *negated)
 			scorer->terms[kept++] = scorer->terms[i];
 			continue;
 		}
-		last->count = Min(last->count + 1, SKX_SCORE_COUNT_MAX);
+		last->count = Min(last->count + 1, SKX_RANKING_COUNT_MAX);
 		if (last->labels == 0 || scorer->terms[i].labels == 0)
 			last->labels = 0;
 		else
 			last->labels |= scorer->terms[i].labels;
 	}
 	scorer->nterms = kept;
-	while (scorer->nplain < kept && !scorer->terms[scorer->nplain].prefix)
-		scorer->nplain++;
 }
 
 /* Returns the number of a word that the query does not negate. */
 static int
-skx_score_term_number(const SkxScorer *scorer, const QueryOperand *operand)
+skx_score_term_number(const SkxScorer *scorer, TSQuery query,
+					  const QueryOperand *operand)
 {
 	SkxScoreTerm key;
 	const SkxScoreTerm *found;
 
-	skx_score_term_of(scorer->query, operand, &key);
+	skx_score_term_of(query, operand, &key);
 	found = bsearch(&key, scorer->terms, scorer->nterms, sizeof(SkxScoreTerm),
 					skx_score_compare_terms);
 	Assert(found != NULL);
@@ -154,91 +144,27 @@ skx_score_add_pair(SkxScorer *scorer, int first, int second)
 }
 
 static void
-skx_score_gather_pairs(SkxScorer *scorer, const bool *negated)
+skx_score_gather_pairs(SkxScorer *scorer, TSQuery query, const bool *negated)
 {
-	const QueryItem *items = GETQUERY(scorer->query);
+	const QueryItem *items = GETQUERY(query);
 	int			last = -1;
 	int			i;
 
-	scorer->pairs = palloc0(sizeof(SkxScorePair) * SKX_SCORE_PAIRS_MAX);
+	scorer->pairs = palloc0(sizeof(SkxScorePair) * SKX_RANKING_PAIRS_MAX);
 	if (scorer->options.proximity <= 0)
 		return;
-	for (i = scorer->query->size - 1;
-		 i >= 0 && scorer->npairs < SKX_SCORE_PAIRS_MAX; i--)
+	for (i = query->size - 1;
+		 i >= 0 && scorer->npairs < SKX_RANKING_PAIRS_MAX; i--)
 	{
 		int			term = -1;
 
 		if (items[i].type != QI_VAL)
 			continue;
 		if (!negated[i] && !items[i].qoperand.prefix)
-			term = skx_score_term_number(scorer, &items[i].qoperand);
+			term = skx_score_term_number(scorer, query, &items[i].qoperand);
 		if (last >= 0 && term >= 0 && last != term)
 			skx_score_add_pair(scorer, last, term);
 		last = term;
-	}
-}
-
-/*
- * Returns the word of a pair whose ceiling bounds the pair's contribution,
- * too: the rarer one, or the later of two that are equally rare.  Most
- * documents with the other word do not have the pair.  Compared with the
- * weight of the rarer word, the pair adds little.
- */
-static int
-skx_score_rarer(const SkxScorer *scorer, const SkxScorePair *pair)
-{
-	double		first = scorer->terms[pair->first].idf;
-	double		second = scorer->terms[pair->second].idf;
-
-	if (first != second)
-		return first > second ? pair->first : pair->second;
-	return Max(pair->first, pair->second);
-}
-
-static double
-skx_score_pair_weight(const SkxScorer *scorer, const SkxScorePair *pair)
-{
-	return scorer->options.proximity *
-		Min(scorer->terms[pair->first].idf, scorer->terms[pair->second].idf);
-}
-
-static void
-skx_score_weigh(SkxScorer *scorer)
-{
-	double		total = 0;
-	int			i;
-
-	for (i = 0; i < scorer->nterms; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		total += scorer->terms[i].count * scorer->terms[i].idf;
-	}
-	for (i = 0; i < scorer->npairs; i++)
-		total += skx_score_pair_weight(scorer, &scorer->pairs[i]) *
-			(1 + SKX_RANK_NEAR_SHARE);
-	scorer->unit = skx_rank_unit(total);
-	for (i = 0; i < scorer->nterms; i++)
-	{
-		SkxScoreTerm *term = &scorer->terms[i];
-
-		CHECK_FOR_INTERRUPTS();
-		term->weight = (float) (term->count * term->idf * scorer->unit);
-		term->ceiling = 0;
-	}
-	for (i = 0; i < scorer->npairs; i++)
-	{
-		SkxScorePair *pair = &scorer->pairs[i];
-
-		pair->weight = (float) (skx_score_pair_weight(scorer, pair) *
-								scorer->unit);
-		scorer->terms[skx_score_rarer(scorer, pair)].ceiling += pair->weight;
-	}
-	for (i = 0; i < scorer->nterms; i++)
-	{
-		SkxScoreTerm *term = &scorer->terms[i];
-
-		CHECK_FOR_INTERRUPTS();
-		term->ceiling = skx_rank_ceiling(term->weight, term->ceiling);
 	}
 }
 
@@ -288,62 +214,101 @@ skx_score_inverse(SkxScorer *scorer)
 }
 
 /*
- * Computes what follows from the numbers of documents, their lengths and df.
+ * Computes what follows from the numbers of documents, their lengths, what is
+ * known of each word, and the parameters.
  */
 static void
 skx_score_settle_scorer(SkxScorer *scorer)
 {
-	int			i;
+	SkxRanking	ranking;
 
-	for (i = 0; i < scorer->nterms; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		scorer->terms[i].idf = skx_rank_idf(scorer->terms[i].df,
-											scorer->ndocs);
-	}
+	while (scorer->nplain < scorer->nterms &&
+		   !scorer->terms[scorer->nplain].prefix)
+		scorer->nplain++;
 	if (scorer->ndocs > 0)
 		scorer->average = (double) scorer->length / scorer->ndocs;
 	skx_score_inverse(scorer);
-	skx_score_weigh(scorer);
+	skx_score_ranking(scorer, &ranking);
+	scorer->unit = skx_ranking_weigh(&ranking);
+}
+
+/*
+ * Reads the statistics of the index and of the other ones of `ref`, and finds
+ * the n terms there.
+ */
+static void
+skx_score_find(SkxScorerOpen *open, Relation index, const SkxRef *ref,
+			   Snapshot snapshot, SkxScoreTerm *terms, int n)
+{
+	SkxScorer  *scorer = &open->scorer;
+
+	scorer->stats = skx_score_stats(index, ref, snapshot);
+	open->epoch = skx_score_stats_epoch();
+	skx_score_words_find(scorer->stats, index, terms, n, open->words);
+	skx_score_stats_hold(scorer->stats);
+}
+
+/* Returns memory for a pointer of each of n words, which are NULL. */
+static const SkxScoreWord **
+skx_score_no_words(int n)
+{
+	return palloc_extended(sizeof(SkxScoreWord *) * ((Size) n + 1),
+						   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 }
 
 SkxScorer *
-skx_score_open_pinned(Relation index, const SkxRef *ref, Snapshot snapshot,
-					  const SkxRankOptions *options, TSQuery query,
-					  const SkxScorePins *pins)
+skx_score_open(Relation index, const SkxRef *ref, Snapshot snapshot,
+			   const SkxRankOptions *options, TSQuery query)
 {
 	SkxScorerOpen *open = palloc0(sizeof(SkxScorerOpen));
 	SkxScorer  *scorer = &open->scorer;
 	bool	   *negated = skx_score_negated(query);
 
-	scorer->query = query;
 	scorer->options = *options;
 	skx_score_round_labels(scorer);
-	skx_score_gather_terms(scorer, negated);
-	skx_score_gather_pairs(scorer, negated);
+	skx_score_gather_terms(scorer, query, negated);
+	skx_score_gather_pairs(scorer, query, negated);
 	pfree(negated);
-	scorer->stats = skx_score_stats(index, ref, snapshot);
-	open->epoch = skx_score_stats_epoch();
-	open->words = palloc_extended(sizeof(SkxScoreWord *) *
-								  ((Size) scorer->nterms + 1),
-								  MCXT_ALLOC_HUGE);
-	skx_score_words_find(scorer->stats, index, scorer->terms, scorer->nterms,
-						 open->words);
-	skx_score_stats_hold(scorer->stats);
+	open->words = skx_score_no_words(scorer->nterms);
+	skx_score_find(open, index, ref, snapshot, scorer->terms, scorer->nterms);
 	scorer->ndocs = skx_score_stats_ndocs(scorer->stats);
 	scorer->length = skx_score_stats_length(scorer->stats);
-	if (pins != NULL)
-		skx_score_use_pins(scorer, pins);
 	skx_score_settle_scorer(scorer);
 	return scorer;
 }
 
+/* What the index knows of the terms goes into a copy, which is not used. */
 SkxScorer *
-skx_score_open(Relation index, Snapshot snapshot,
-			   const SkxRankOptions *options, TSQuery query)
+skx_score_open_ranking(Relation index, Snapshot snapshot,
+					   const SkxRanking *ranking)
 {
-	return skx_score_open_pinned(index, NULL, snapshot, options, query,
-								 NULL);
+	SkxScorerOpen *open = palloc0(sizeof(SkxScorerOpen));
+	SkxScorer  *scorer = &open->scorer;
+	Size		terms = sizeof(SkxScoreTerm) * ((Size) ranking->nterms + 1);
+
+	scorer->options = ranking->options;
+	skx_score_round_labels(scorer);
+	scorer->nterms = ranking->nterms;
+	scorer->terms = palloc_extended(terms, MCXT_ALLOC_HUGE);
+	memcpy(scorer->terms, ranking->terms,
+		   sizeof(SkxScoreTerm) * ranking->nterms);
+	scorer->npairs = scorer->options.proximity > 0 ? ranking->npairs : 0;
+	scorer->pairs = palloc(sizeof(SkxScorePair) * SKX_RANKING_PAIRS_MAX);
+	memcpy(scorer->pairs, ranking->pairs,
+		   sizeof(SkxScorePair) * scorer->npairs);
+	scorer->ndocs = ranking->ndocs;
+	scorer->length = ranking->length;
+	open->words = skx_score_no_words(scorer->nterms);
+	if (index != NULL)
+	{
+		SkxScoreTerm *found = palloc_extended(terms, MCXT_ALLOC_HUGE);
+
+		memcpy(found, scorer->terms, sizeof(SkxScoreTerm) * scorer->nterms);
+		skx_score_find(open, index, NULL, snapshot, found, scorer->nterms);
+		pfree(found);
+	}
+	skx_score_settle_scorer(scorer);
+	return scorer;
 }
 
 bool

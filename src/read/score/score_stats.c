@@ -507,7 +507,7 @@ skx_score_view(const SkxScorer *scorer, Relation index)
 {
 	const SkxStats *stats = scorer->stats;
 
-	if (!stats->plain || stats->index != RelationGetRelid(index) ||
+	if (stats == NULL || !stats->plain || stats->index != RelationGetRelid(index) ||
 		!SKX_LOCATOR_EQUALS(stats->locator, SKX_REL_LOCATOR(index)))
 		return NULL;
 	return stats->leaves[0].view;
@@ -522,7 +522,7 @@ skx_score_pending(const SkxScorer *scorer)
 {
 	const SkxStats *stats = scorer->stats;
 
-	return !stats->plain || !stats->pinned ||
+	return stats == NULL || !stats->plain || !stats->pinned ||
 		skx_score_leaf_pending(&stats->leaves[0]);
 }
 

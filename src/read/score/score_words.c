@@ -89,7 +89,7 @@ skx_score_words_make(SkxStats *stats)
 	HASHCTL		ctl = {0};
 	HTAB	   *words;
 
-	ctl.keysize = offsetof(SkxScoreWord, df);
+	ctl.keysize = offsetof(SkxScoreWord, sum);
 	ctl.entrysize = sizeof(SkxScoreWord);
 	ctl.hash = skx_score_word_hash;
 	ctl.match = skx_score_word_compare;
@@ -160,7 +160,7 @@ skx_score_find_some(SkxStats *stats, SkxScoreSearch *search, int from, int n,
 		{
 			SkxTerm    *copy;
 
-			word->df += terms[i][k].df;
+			word->sum += terms[i][k].df;
 			if (word->found == NULL || terms[i][k].df == 0)
 				continue;
 			copy = MemoryContextAlloc(stats->lookups, sizeof(SkxTerm));
@@ -240,7 +240,7 @@ skx_score_count_words(SkxScoreWord *words, int n, TSVector document,
 		if (!skx_score_begins(document, i, word) ||
 			ARRPTR(document)[i].len != word->len)
 			continue;
-		word->df++;
+		word->sum++;
 		skx_score_mark(word, at,
 					   skx_pending_tf(document, &ARRPTR(document)[i]));
 	}
@@ -301,7 +301,7 @@ skx_score_count_lexemes(SkxScoreWord *words, int n, TSVector document,
 
 			if (cmp == 0)
 			{
-				words[middle].df++;
+				words[middle].sum++;
 				skx_score_mark(&words[middle], at,
 							   skx_pending_tf(document, &entries[i]));
 			}
@@ -341,7 +341,7 @@ skx_score_count_found(int k, int stripe, uint64 sequence, int tf, void *arg)
 	uint64		at = 0;
 
 	(void) skx_score_marks_at(search->leaf, stripe, sequence, &at);
-	search->words[k].df++;
+	search->words[k].sum++;
 	skx_score_mark(&search->words[k], at, tf);
 }
 
@@ -410,13 +410,36 @@ skx_score_begin_prefixes(SkxScoreSearch *search)
 }
 
 /*
- * Sets the df of all words, once all leaves are counted.  The df of a prefix
- * is computed from sums alone, and from whether it has several lexemes.  These
- * are the same however the rows are split into segments, pending lists and
- * partitions.
+ * Moves what is known of a prefix to its word.  The name of its only lexeme is
+ * kept as long as the word.
  */
 static void
-skx_score_settle(SkxScoreSearch *search, uint64 ndocs)
+skx_score_settle_prefix(SkxScoreWord *word, SkxScorePrefix *prefix,
+						MemoryContext context)
+{
+	word->sum = prefix->sum;
+	word->whole = prefix->whole;
+	if (prefix->lexeme == NULL)
+		return;
+	if (!prefix->several)
+	{
+		char	   *only = MemoryContextAlloc(context, prefix->lexeme_len + 1);
+
+		memcpy(only, prefix->lexeme, prefix->lexeme_len);
+		word->only = only;
+		word->only_len = prefix->lexeme_len;
+	}
+	pfree(prefix->lexeme);
+}
+
+/*
+ * Sets what is known of all words, once all leaves are counted.  These are
+ * sums, and whether a prefix has several lexemes.  They are the same however
+ * the rows are split into segments, pending lists and partitions.  No df of a
+ * lexeme is left above ndocs.
+ */
+static void
+skx_score_settle(SkxScoreSearch *search, uint64 ndocs, MemoryContext context)
 {
 	int			k;
 
@@ -425,22 +448,20 @@ skx_score_settle(SkxScoreSearch *search, uint64 ndocs)
 		SkxScoreWord *word = &search->words[k];
 
 		if (word->prefix)
-		{
-			SkxScorePrefix *prefix = &search->prefixes[k - search->nplain];
-
-			word->df = prefix->several ?
-				skx_rank_union(prefix->whole, prefix->sum, ndocs) :
-				prefix->sum;
-			if (prefix->lexeme != NULL)
-				pfree(prefix->lexeme);
-		}
-		word->df = Min(word->df, ndocs);
+			skx_score_settle_prefix(word,
+									&search->prefixes[k - search->nplain],
+									context);
+		if (!word->prefix || word->only != NULL)
+			word->sum = Min(word->sum, ndocs);
+		word->whole = Min(word->whole, ndocs);
 	}
 	pfree(search->prefixes);
 }
 
+/* Names of lexemes go into `context`. */
 static void
-skx_score_find_words(SkxStats *stats, Relation index, SkxScoreSearch *search)
+skx_score_find_words(SkxStats *stats, Relation index, SkxScoreSearch *search,
+					 MemoryContext context)
 {
 	int			i;
 
@@ -458,7 +479,7 @@ skx_score_find_words(SkxStats *stats, Relation index, SkxScoreSearch *search)
 		if (!stats->plain)
 			relation_close(rel, NoLock);
 	}
-	skx_score_settle(search, stats->ndocs);
+	skx_score_settle(search, stats->ndocs, context);
 }
 
 /*
@@ -522,21 +543,28 @@ skx_score_missing(SkxStats *stats, const SkxScoreTerm *terms, int n,
 	return search->n > 0;
 }
 
+/* Sets what is known of a term. */
+static void
+skx_score_tell(const SkxScoreWord *word, SkxScoreTerm *term)
+{
+	term->sum = word->sum;
+	term->whole = word->whole;
+	term->only = word->only;
+	term->only_len = word->only_len;
+}
+
 /* Looks up words that are not kept in the table, as they are too many. */
 static void
 skx_score_words_once(SkxStats *stats, Relation index, SkxScoreTerm *terms,
-					 int n, const SkxScoreWord **words)
+					 int n)
 {
 	SkxScoreSearch search;
 	int			i;
 
 	(void) skx_score_missing(stats, terms, n, false, &search);
-	skx_score_find_words(stats, index, &search);
+	skx_score_find_words(stats, index, &search, CurrentMemoryContext);
 	for (i = 0; i < n; i++)
-	{
-		words[i] = NULL;
-		terms[i].df = search.words[i].df;
-	}
+		skx_score_tell(&search.words[i], &terms[i]);
 	pfree(search.words);
 }
 
@@ -549,7 +577,7 @@ skx_score_words_find(SkxStats *stats, Relation index, SkxScoreTerm *terms,
 
 	if (n > SKX_SCORE_WORDS)
 	{
-		skx_score_words_once(stats, index, terms, n, words);
+		skx_score_words_once(stats, index, terms, n);
 		return;
 	}
 	if (stats->users == 0 &&
@@ -558,7 +586,7 @@ skx_score_words_find(SkxStats *stats, Relation index, SkxScoreTerm *terms,
 		skx_score_words_make(stats);
 	if (skx_score_missing(stats, terms, n, true, &search))
 	{
-		skx_score_find_words(stats, index, &search);
+		skx_score_find_words(stats, index, &search, stats->lookups);
 		for (i = 0; i < search.n; i++)
 		{
 			SkxScoreWord *word = hash_search(stats->words, &search.words[i],
@@ -573,6 +601,6 @@ skx_score_words_find(SkxStats *stats, Relation index, SkxScoreTerm *terms,
 		SkxScoreWord key = {terms[i].lexeme, terms[i].len, terms[i].prefix};
 
 		words[i] = hash_search(stats->words, &key, HASH_FIND, NULL);
-		terms[i].df = words[i]->df;
+		skx_score_tell(words[i], &terms[i]);
 	}
 }

@@ -24,6 +24,7 @@
 #define SKX_STRATEGY_MATCH_OLD	2	/* tsvector @@@ tsquery, GIN's synonym */
 #define SKX_STRATEGY_RANK		3	/* tsvector <@> skipidx_ref, FOR ORDER BY */
 /* SKX_STRATEGY_DISJUNCTION		4	   tsvector @@| skipidx_disjunction */
+/* SKX_STRATEGY_RANKING			5	   tsvector <@> skipidx_ranking (score.h) */
 
 /* The largest strategy number of all operator classes. */
 #define SKX_NSTRATEGIES			SKX_STRATEGY_DISJOINT

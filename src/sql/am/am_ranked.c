@@ -20,54 +20,53 @@
 #include "utils/memutils.h"
 
 /*
- * Returns the frozen statistics of a token, or of a scan by several processes;
- * NULL if there are none.
+ * Returns the ranking of a scan by several processes, of a token, or of the
+ * key; NULL if the key is a reference and there is no other.
  */
-static const SkxScorePins *
-skx_am_ranked_pins(const SkxScan *so)
+static const SkxRanking *
+skx_am_ranked_ranking(const SkxScan *so, const ScanKeyData *key)
 {
 	if (so->desc.ranked_share != NULL)
-		return skx_topk_share_pins(so->desc.ranked_share);
-	return so->desc.page != NULL ? &so->desc.page->pins : NULL;
+		return skx_topk_share_ranking(so->desc.ranked_share);
+	if (so->desc.page != NULL)
+		return so->desc.page->ranking;
+	if (key->sk_strategy != SKX_STRATEGY_RANKING)
+		return NULL;
+	return skx_score_ranking_of(PointerGetDatum(PG_DETOAST_DATUM_COPY(key->sk_argument)));
 }
 
 /*
- * Fills in the ranking parameters of the index.  In a scan by several
- * processes they are those that the leader has read.
+ * The index of a reference is opened in any case: it may be gone, or the right
+ * to use it.
  */
-static void
-skx_am_ranked_options(const SkxScan *so, Relation bound,
-					  SkxRankOptions *options)
-{
-	const SkxRankOptions *shared = so->desc.ranked_share == NULL ? NULL :
-		skx_topk_share_options(so->desc.ranked_share);
-
-	if (shared != NULL)
-		*options = *shared;
-	else
-		skx_am_rank_options(bound, options);
-}
-
 static SkxScorer *
 skx_am_ranked_scorer(IndexScanDesc scan, const ScanKeyData *key)
 {
 	const SkxScan *so = scan->opaque;
+	const SkxRanking *ranking;
 	const SkxRef *ref;
 	SkxRankOptions options;
-	SkxScorer  *scorer;
+	SkxScorer  *scorer = NULL;
 	Relation	bound;
 
-	if (key->sk_strategy != SKX_STRATEGY_RANK)
+	if (key->sk_strategy != SKX_STRATEGY_RANK &&
+		key->sk_strategy != SKX_STRATEGY_RANKING)
 		elog(ERROR, "unrecognized skipidx ordering strategy: %d",
 			 key->sk_strategy);
 	if (key->sk_flags & SK_ISNULL)
 		return NULL;
+	ranking = skx_am_ranked_ranking(so, key);
+	if (ranking != NULL)
+		scorer = skx_score_open_ranking(scan->indexRelation,
+										scan->xs_snapshot, ranking);
+	if (key->sk_strategy == SKX_STRATEGY_RANKING)
+		return scorer;
 	ref = (const SkxRef *) PG_DETOAST_DATUM_COPY(key->sk_argument);
 	bound = skx_am_open_bound(ref);
-	skx_am_ranked_options(so, bound, &options);
-	scorer = skx_score_open_pinned(bound, ref, scan->xs_snapshot, &options,
-								   SkxRefQuery(ref),
-								   skx_am_ranked_pins(so));
+	skx_am_rank_options(bound, &options);
+	if (scorer == NULL)
+		scorer = skx_score_open(bound, ref, scan->xs_snapshot, &options,
+								SkxRefQuery(ref));
 	relation_close(bound, NoLock);
 	return scorer;
 }

@@ -5,8 +5,9 @@
  * There are three kinds of classes:
  *
  * tsvector has strategies 1 and 2 of am.h, with a tsquery on the right.
- * Strategy 3 is a distance to order by, with a reference on the right.
- * Strategy 4 has a disjunction of conditions on columns of the index there.
+ * Strategies 3 and 5 are distances to order by, with a reference and a ranking
+ * on the right.  Strategy 4 has a disjunction of conditions on columns of the
+ * index there.
  *
  * A scalar type has equality for any pair of types, and may have its negation
  * and the other strategies of a btree.  Each type on the right needs its
@@ -27,6 +28,7 @@
 #include "catalog/pg_opfamily.h"
 #include "catalog/pg_type.h"
 #include "read/condition/condition.h"
+#include "read/score/score.h"
 #include "sql/am/am.h"
 #include "utils/builtins.h"
 #include "utils/catcache.h"
@@ -93,7 +95,7 @@ skx_am_validate_strategy(Form_pg_amop amop)
 {
 	if (amop->amoplefttype == TSVECTOROID)
 		return amop->amopstrategy >= SKX_STRATEGY_MATCH &&
-			amop->amopstrategy <= SKX_STRATEGY_DISJUNCTION;
+			amop->amopstrategy <= SKX_STRATEGY_RANKING;
 	if (amop->amoplefttype == ANYARRAYOID)
 		return amop->amopstrategy == SKX_STRATEGY_EQUAL ||
 			amop->amopstrategy == SKX_STRATEGY_OVERLAPS ||
@@ -108,7 +110,9 @@ static bool
 skx_am_validate_operator(const SkxOpclass *class, Form_pg_amop amop)
 {
 	bool		tsvector = amop->amoplefttype == TSVECTOROID;
-	bool		ranks = tsvector && amop->amopstrategy == SKX_STRATEGY_RANK;
+	bool		ranks = tsvector &&
+		(amop->amopstrategy == SKX_STRATEGY_RANK ||
+		 amop->amopstrategy == SKX_STRATEGY_RANKING);
 	const char *problem;
 
 	if (!skx_am_validate_strategy(amop))

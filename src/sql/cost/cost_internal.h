@@ -170,8 +170,11 @@ extern void skx_cost_conditions(SkxCosting *c, List *quals, int column);
 /* Adds all conditions of c->path, and sets c->ranking and c->charged. */
 extern void skx_cost_queries(SkxCosting *c);
 
-/* Returns the query of a distance (an OpExpr); NULL if it cannot be known. */
-extern TSQuery skx_cost_ranking(PlannerInfo *root, Node *distance);
+/*
+ * Returns the query of a distance (an OpExpr), of a ranking as a value any of
+ * its words; NULL if it cannot be known.
+ */
+extern TSQuery skx_cost_ranking(const SkxCosting *c, Node *distance);
 
 /* Returns how many operands of a query are words, not prefixes. */
 extern int	skx_cost_plain(TSQuery query);

@@ -28,14 +28,24 @@ skx_cost_argument(PlannerInfo *root, Node *clause)
 	return NULL;
 }
 
+/* Returns the operator family of the text; InvalidOid if it is not known. */
+static Oid
+skx_cost_family(const SkxCosting *c)
+{
+	if (c->path != NULL)
+		return c->path->indexinfo->opfamily[0];
+	return c->index->rel != NULL ? c->index->rel->rd_opfamily[0] : InvalidOid;
+}
+
 /*
  * A call that makes a reference has the query as its first argument.  That
  * argument is evaluated instead of the call, since a condition may have the
  * same one, whose value is then known already.
  */
 TSQuery
-skx_cost_ranking(PlannerInfo *root, Node *distance)
+skx_cost_ranking(const SkxCosting *c, Node *distance)
 {
+	PlannerInfo *root = c->root;
 	FuncExpr   *call = (FuncExpr *) get_rightop((Expr *) distance);
 	bool		made = IsA(call, FuncExpr) && call->args != NIL &&
 		exprType(linitial(call->args)) == TSQUERYOID;
@@ -47,6 +57,11 @@ skx_cost_ranking(PlannerInfo *root, Node *distance)
 		return NULL;
 	if (made)
 		return DatumGetTSQuery(value->constvalue);
+	if (!OidIsValid(skx_cost_family(c)))
+		return NULL;
+	if (skx_score_is_by_value(((OpExpr *) distance)->opno,
+							  skx_cost_family(c)))
+		return skx_score_any(skx_score_ranking_of(value->constvalue));
 	return SkxRefQuery((SkxRef *) PG_DETOAST_DATUM(value->constvalue));
 }
 
@@ -276,8 +291,7 @@ skx_cost_queries(SkxCosting *c)
 		c->charged += any->gather;
 	}
 	if (path->indexorderbys != NIL)
-		c->ranking = skx_cost_ranking(c->root,
-									  linitial(path->indexorderbys));
+		c->ranking = skx_cost_ranking(c, linitial(path->indexorderbys));
 }
 
 int

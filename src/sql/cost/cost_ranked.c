@@ -194,7 +194,7 @@ skx_cost_pairs(const SkxCosting *c, SkxCostWord *words, int n,
 	if (n < 2 || pairs <= 0)
 		return 0;
 	before = words[0].most;
-	for (i = 1; i < Min(n, SKX_SCORE_PAIRS_MAX + 1); i++)
+	for (i = 1; i < Min(n, SKX_RANKING_PAIRS_MAX + 1); i++)
 	{
 		double		most = words[i].most;
 

@@ -295,7 +295,7 @@ skx_cost_take(SkxCosting *c, Node *clause, int column)
 {
 	if (!IsA(clause, RestrictInfo))
 	{
-		c->ranking = skx_cost_ranking(c->root, clause);
+		c->ranking = skx_cost_ranking(c, clause);
 		return c->ranking != NULL;
 	}
 	skx_cost_conditions(c, list_make1(clause), column);

@@ -30,3 +30,17 @@ skx_functions_given(FunctionCallInfo fcinfo, int argument, const char *name)
 				 errmsg("%s must not be NULL", name)));
 	return PG_GETARG_DATUM(argument);
 }
+
+bool
+skx_functions_is_constant(const FmgrInfo *flinfo, int argument)
+{
+	Node	   *call = flinfo->fn_expr;
+	List	   *args = NIL;
+
+	if (call != NULL && IsA(call, OpExpr))
+		args = ((OpExpr *) call)->args;
+	else if (call != NULL && IsA(call, FuncExpr))
+		args = ((FuncExpr *) call)->args;
+	return argument < list_length(args) &&
+		IsA(list_nth(args, argument), Const);
+}

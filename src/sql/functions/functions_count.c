@@ -19,7 +19,8 @@ PG_FUNCTION_INFO_V1(skipidx_count);
 static uint64
 skx_functions_count(Relation heap, Relation index, TSQuery query)
 {
-	IndexScanDesc scan = skx_functions_scan(heap, index, query, NULL);
+	IndexScanDesc scan = skx_functions_scan(heap, index, query, 0,
+											 NULL);
 	SkxCountWork work = {0};
 	uint64		rows = 0;
 

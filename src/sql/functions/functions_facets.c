@@ -329,7 +329,7 @@ skx_functions_facets_part(SkxFacetCall *call, TSQuery query, int i)
 {
 	const SkxPart *part = &call->parts.parts[i];
 	IndexScanDesc scan = skx_functions_scan(part->heap, part->index, query,
-											NULL);
+											0, NULL);
 	SkxFacetsRequest *request = &call->shown[i].request;
 	SkxCountWork work = {0};
 	SkxFacet	facet;

@@ -146,7 +146,7 @@ skx_functions_add_ranges(const SkxPart *part, TSQuery query, int column,
 						 const SkxBounds *bounds, uint64 *sums)
 {
 	IndexScanDesc scan = skx_functions_scan(part->heap, part->index, query,
-											NULL);
+											0, NULL);
 	uint64	   *counts = skx_functions_no_counts(bounds);
 	SkxCountWork work = {0};
 	int			i;

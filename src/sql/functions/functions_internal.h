@@ -60,6 +60,22 @@ extern Datum skx_functions_given(FunctionCallInfo fcinfo, int argument,
 								 const char *name);
 
 /*
+ * Returns true if an argument (numbered from 0) is a constant of the
+ * expression, so that all calls have the same.  One that is a parameter may
+ * differ in the next call, even if the server says that it is stable, because
+ * PL/pgSQL keeps expressions.
+ */
+extern bool skx_functions_is_constant(const FmgrInfo *flinfo, int argument);
+
+/*
+ * functions_ranking.c : returns a scorer by an argument (numbered from 0) of
+ * type skipidx_ranking.  It is kept in fn_extra for calls with the same
+ * ranking.
+ */
+extern const SkxScorer *skx_functions_ranked(FunctionCallInfo fcinfo,
+											 int argument);
+
+/*
  * functions_parts.c : opens an index for functions that go through its tables
  * one by one
  */
@@ -121,12 +137,15 @@ SKX_NORETURN extern void skx_functions_no_order(Relation index,
 
 /*
  * functions_search.c : begins a scan of the rows that match `query` under
- * the active snapshot, in the order of the distance to rank_by.  A rank_by
- * of NULL asks for no order.  The keys have strategy numbers but no operator
- * functions, which a scan of the index does not call.  Keys keep pointers to
- * query and rank_by.  The caller ends the scan with index_endscan().
+ * the active snapshot, in the order of the distance to rank_by.  That is a
+ * reference (SKX_STRATEGY_RANK) or a ranking (SKX_STRATEGY_RANKING) by its
+ * strategy, which is 0 for no order.  The keys have strategy numbers but no
+ * operator functions, which a scan of the index does not call.  Keys keep
+ * pointers to query and rank_by.  The caller ends the scan with
+ * index_endscan().
  */
 extern IndexScanDesc skx_functions_scan(Relation heap, Relation index,
-										TSQuery query, const SkxRef *rank_by);
+										TSQuery query, StrategyNumber strategy,
+										const void *rank_by);
 
 #endif							/* SKX_FUNCTIONS_INTERNAL_H */

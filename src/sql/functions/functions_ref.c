@@ -140,24 +140,10 @@ skx_functions_open_scorer(SkxDistance *d, const SkxRef *ref, Snapshot snapshot)
 	d->user = GetUserId();
 	index = skx_am_open_bound(ref);
 	skx_am_rank_options(index, &options);
-	d->scorer = skx_score_open_pinned(index, d->ref, snapshot, &options,
-									  SkxRefQuery(d->ref), NULL);
+	d->scorer = skx_score_open(index, d->ref, snapshot, &options,
+							   SkxRefQuery(d->ref));
 	relation_close(index, NoLock);
 	MemoryContextSwitchTo(old);
-}
-
-/*
- * Returns true if all calls have the same reference.  One that is a parameter
- * may differ in the next call, even if the server says that it is stable,
- * because PL/pgSQL keeps expressions.
- */
-static bool
-skx_functions_is_constant(const FmgrInfo *flinfo)
-{
-	Node	   *call = flinfo->fn_expr;
-
-	return call != NULL && IsA(call, OpExpr) &&
-		IsA(lsecond(((OpExpr *) call)->args), Const);
 }
 
 /* Returns what is kept in fn_extra, with a scorer for this call. */
@@ -172,7 +158,7 @@ skx_functions_distance(FmgrInfo *flinfo, const SkxRef *ref)
 		d = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(SkxDistance));
 		d->context = AllocSetContextCreate(flinfo->fn_mcxt, "skipidx distance",
 										   ALLOCSET_SMALL_SIZES);
-		d->constant = skx_functions_is_constant(flinfo);
+		d->constant = skx_functions_is_constant(flinfo, 1);
 		flinfo->fn_extra = d;
 	}
 	if (d->scorer == NULL ||

@@ -5,7 +5,8 @@
  *
  * They score as the index named in the call does, under the snapshot of the
  * calling query.  Statistics count all rows, so callers need the right to read
- * all rows of the indexed columns.
+ * all rows of the indexed columns.  With a ranking they need neither index nor
+ * right.
  */
 #include "postgres.h"
 
@@ -26,6 +27,9 @@
 PG_FUNCTION_INFO_V1(skipidx_bm25);
 PG_FUNCTION_INFO_V1(skipidx_proximity);
 PG_FUNCTION_INFO_V1(skipidx_explain_score);
+PG_FUNCTION_INFO_V1(skipidx_bm25_ranking);
+PG_FUNCTION_INFO_V1(skipidx_proximity_ranking);
+PG_FUNCTION_INFO_V1(skipidx_explain_ranking);
 
 /* State that the calls in a query share, in fn_extra. */
 typedef struct SkxRankCall
@@ -73,36 +77,57 @@ skx_functions_call(FunctionCallInfo fcinfo)
 	call->query = (TSQuery) PG_DETOAST_DATUM_COPY(TSQueryGetDatum(query));
 	skx_functions_open(oid, true, &heap, &index);
 	skx_am_rank_options(index, &options);
-	call->scorer = skx_score_open(index, GetActiveSnapshot(), &options,
+	call->scorer = skx_score_open(index, NULL, GetActiveSnapshot(), &options,
 								  call->query);
 	skx_functions_close(heap, index);
 	MemoryContextSwitchTo(old);
 	return call;
 }
 
+/*
+ * Returns what the words (or, if `pairs` is true, the pairs) add to the score
+ * of the document that is an argument.
+ */
+static Datum
+skx_functions_part(FunctionCallInfo fcinfo, const SkxScorer *scorer,
+				   int argument, bool pairs)
+{
+	Datum		value = PG_GETARG_DATUM(argument);
+	TSVector	document = skx_document_datum(value, false, NULL);
+	int32		of_pairs;
+	int32		of_words = skx_score_document_sums(scorer, document, NULL,
+												   &of_pairs);
+
+	skx_document_free(document, value);
+	PG_RETURN_FLOAT4(skx_score_value(scorer, pairs ? of_pairs : of_words));
+}
+
 Datum
 skipidx_bm25(PG_FUNCTION_ARGS)
 {
-	SkxRankCall *call = skx_functions_call(fcinfo);
-	TSVector	document = skx_document_datum(PG_GETARG_DATUM(1), false, NULL);
-	int32		pairs;
-	int32		words = skx_score_document_sums(call->scorer, document, NULL,
-												&pairs);
-
-	skx_document_free(document, PG_GETARG_DATUM(1));
-	PG_RETURN_FLOAT4(skx_score_value(call->scorer, words));
+	return skx_functions_part(fcinfo, skx_functions_call(fcinfo)->scorer, 1,
+							  false);
 }
 
 Datum
 skipidx_proximity(PG_FUNCTION_ARGS)
 {
-	SkxRankCall *call = skx_functions_call(fcinfo);
-	TSVector	document = skx_document_datum(PG_GETARG_DATUM(1), false, NULL);
-	int32		pairs;
+	return skx_functions_part(fcinfo, skx_functions_call(fcinfo)->scorer, 1,
+							  true);
+}
 
-	(void) skx_score_document_sums(call->scorer, document, NULL, &pairs);
-	skx_document_free(document, PG_GETARG_DATUM(1));
-	PG_RETURN_FLOAT4(skx_score_value(call->scorer, pairs));
+Datum
+skipidx_bm25_ranking(PG_FUNCTION_ARGS)
+{
+	return skx_functions_part(fcinfo, skx_functions_ranked(fcinfo, 1), 0,
+							  false);
+}
+
+Datum
+skipidx_proximity_ranking(PG_FUNCTION_ARGS)
+{
+	return skx_functions_part(fcinfo, skx_functions_ranked(fcinfo, 1), 0,
+							  true);
 }
 
 /* ---- one row explained ---- */
@@ -245,25 +270,15 @@ skx_functions_put_parts(ReturnSetInfo *result, const SkxScorer *scorer,
 	MemoryContextDelete(temp);
 }
 
-Datum
-skipidx_explain_score(PG_FUNCTION_ARGS)
+/* Returns the rows of a document, which may be NULL. */
+static void
+skx_functions_explain(ReturnSetInfo *result, const SkxScorer *scorer,
+					  TSVector document)
 {
-	ItemPointer tid = (ItemPointer) PG_GETARG_POINTER(1);
-	TSQuery		query = PG_GETARG_TSQUERY(2);
 	SkxRankRow	length = {"length"};
 	SkxRankRow	total = {"total"};
-	SkxRankOptions options;
-	SkxScorer  *scorer;
-	TSVector	document;
-	Relation	heap;
-	Relation	index;
 	int32	   *parts;
 
-	InitMaterializedSRF(fcinfo, 0);
-	skx_functions_open(PG_GETARG_OID(0), false, &heap, &index);
-	skx_am_rank_options(index, &options);
-	document = skx_functions_document(heap, index, tid);
-	scorer = skx_score_open(index, GetActiveSnapshot(), &options, query);
 	if (document != NULL)
 	{
 		parts = palloc_extended(sizeof(int32) * ((Size) scorer->nterms +
@@ -275,11 +290,43 @@ skipidx_explain_score(PG_FUNCTION_ARGS)
 		total.has_score = true;
 		length.length = (int32) skx_pending_length(document);
 		length.has_length = true;
-		skx_functions_put_parts((ReturnSetInfo *) fcinfo->resultinfo, scorer,
-								document, parts);
+		skx_functions_put_parts(result, scorer, document, parts);
 	}
-	skx_functions_put((ReturnSetInfo *) fcinfo->resultinfo, &length);
-	skx_functions_put((ReturnSetInfo *) fcinfo->resultinfo, &total);
+	skx_functions_put(result, &length);
+	skx_functions_put(result, &total);
+}
+
+Datum
+skipidx_explain_score(PG_FUNCTION_ARGS)
+{
+	ItemPointer tid = (ItemPointer) PG_GETARG_POINTER(1);
+	TSQuery		query = PG_GETARG_TSQUERY(2);
+	SkxRankOptions options;
+	SkxScorer  *scorer;
+	TSVector	document;
+	Relation	heap;
+	Relation	index;
+
+	InitMaterializedSRF(fcinfo, 0);
+	skx_functions_open(PG_GETARG_OID(0), false, &heap, &index);
+	skx_am_rank_options(index, &options);
+	document = skx_functions_document(heap, index, tid);
+	scorer = skx_score_open(index, NULL, GetActiveSnapshot(), &options, query);
+	skx_functions_explain((ReturnSetInfo *) fcinfo->resultinfo, scorer,
+						  document);
 	skx_functions_close(heap, index);
+	return (Datum) 0;
+}
+
+Datum
+skipidx_explain_ranking(PG_FUNCTION_ARGS)
+{
+	TSVector	document = skx_document_datum(PG_GETARG_DATUM(0), false, NULL);
+	const SkxRanking *ranking = skx_score_ranking_of(PG_GETARG_DATUM(1));
+
+	InitMaterializedSRF(fcinfo, 0);
+	skx_functions_explain((ReturnSetInfo *) fcinfo->resultinfo,
+						  skx_score_open_ranking(NULL, NULL, ranking),
+						  document);
 	return (Datum) 0;
 }

@@ -74,7 +74,7 @@ skx_functions_scroll_part(SkxScrollCall *call, const SkxPart *part,
 						  TSQuery query, SkxScrollRequest *request)
 {
 	IndexScanDesc scan = skx_functions_scan(part->heap, part->index, query,
-											NULL);
+											0, NULL);
 
 	call->table = RelationGetRelid(part->heap);
 	request->slice.shift = part->index == call->parts.index ? 0 : call->table;

@@ -33,20 +33,18 @@ skx_functions_key(ScanKey key, int flags, StrategyNumber strategy,
 
 IndexScanDesc
 skx_functions_scan(Relation heap, Relation index, TSQuery query,
-				   const SkxRef *rank_by)
+				   StrategyNumber strategy, const void *rank_by)
 {
-	int			norderbys = rank_by == NULL ? 0 : 1;
+	int			norderbys = strategy == 0 ? 0 : 1;
 	ScanKeyData match;
 	ScanKeyData rank;
 	IndexScanDesc scan;
 
 	skx_functions_key(&match, 0, SKX_STRATEGY_MATCH, TSQueryGetDatum(query));
-	if (rank_by != NULL)
-		skx_functions_key(&rank, SK_ORDER_BY, SKX_STRATEGY_RANK,
-						  PointerGetDatum(rank_by));
+	skx_functions_key(&rank, SK_ORDER_BY, strategy, PointerGetDatum(rank_by));
 	scan = skx_compat_index_beginscan(heap, index, GetActiveSnapshot(), 1,
 									  norderbys);
-	index_rescan(scan, &match, 1, rank_by == NULL ? NULL : &rank, norderbys);
+	index_rescan(scan, &match, 1, norderbys == 0 ? NULL : &rank, norderbys);
 	return scan;
 }
 
@@ -57,7 +55,8 @@ typedef struct SkxSearchCall
 	Relation	heap;
 	Relation	index;
 	TSQuery		query;
-	TSQuery		rank_by;
+	StrategyNumber strategy;	/* of rank_by */
+	const void *rank_by;		/* SkxRef, or a value of a ranking */
 	uint64		k;
 	SkxTopkToken *token;
 	SkxTopkPage *page;			/* NULL: the first one */
@@ -87,10 +86,9 @@ static void
 skx_functions_search(SkxSearchCall *call)
 {
 	TupleTableSlot *slot = table_slot_create(call->heap, NULL);
-	const SkxRef *rank_by = skx_score_ref(RelationGetRelid(call->index), NIL,
-										  call->rank_by, SKX_REF_PLAN);
 	IndexScanDesc scan = skx_functions_scan(call->heap, call->index,
-											call->query, rank_by);
+											call->query, call->strategy,
+											call->rank_by);
 	SkxScanDesc *desc = skx_am_scan_desc(scan);
 	uint64		n;
 
@@ -107,6 +105,35 @@ skx_functions_search(SkxSearchCall *call)
 	ExecDropSingleTupleTableSlot(slot);
 }
 
+/* Sets what the search ranks by, and its tokens. */
+static void
+skx_functions_rank(FunctionCallInfo fcinfo, SkxSearchCall *call)
+{
+	TSQuery		rank_by = NULL;
+	bytea	   *ranking = NULL;
+
+	if (!PG_ARGISNULL(5))
+	{
+		if (!PG_ARGISNULL(3))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("%s and %s cannot both be given", "rank_by",
+							"ranking")));
+		ranking = PG_GETARG_BYTEA_P(5);
+		call->strategy = SKX_STRATEGY_RANKING;
+		call->rank_by = ranking;
+	}
+	else
+	{
+		rank_by = PG_ARGISNULL(3) ? call->query : PG_GETARG_TSQUERY(3);
+		call->strategy = SKX_STRATEGY_RANK;
+		call->rank_by = skx_score_ref(RelationGetRelid(call->index), NIL,
+									  rank_by, SKX_REF_PLAN);
+	}
+	call->token = skx_topk_token_begin(call->heap, call->index, call->query,
+									   rank_by, ranking);
+}
+
 Datum
 skipidx_search(PG_FUNCTION_ARGS)
 {
@@ -118,11 +145,9 @@ skipidx_search(PG_FUNCTION_ARGS)
 	call.result = (ReturnSetInfo *) fcinfo->resultinfo;
 	call.k = skx_functions_rows(fcinfo, 2, "max_rows");
 	call.query = PG_GETARG_TSQUERY(1);
-	call.rank_by = PG_ARGISNULL(3) ? call.query : PG_GETARG_TSQUERY(3);
 	skx_functions_open(PG_GETARG_OID(0), false, &call.heap, &call.index);
 	skx_functions_check_age(call.index);
-	call.token = skx_topk_token_begin(call.heap, call.index, call.query,
-									  call.rank_by);
+	skx_functions_rank(fcinfo, &call);
 	if (!PG_ARGISNULL(4))
 		call.page = skx_topk_token_read(call.token, PG_GETARG_BYTEA_PP(4));
 	if (call.k > 0)

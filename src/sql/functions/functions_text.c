@@ -53,7 +53,7 @@ skx_functions_occurrences(TSVector text, const WordEntry *entry, int most)
 static int
 skx_functions_repeats(TSVector text)
 {
-	int			most = SKX_SCORE_COUNT_MAX;
+	int			most = SKX_RANKING_COUNT_MAX;
 
 	for (; most > 1; most /= 2)
 	{

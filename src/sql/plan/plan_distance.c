@@ -64,12 +64,13 @@ skx_plan_index_of(PlannerInfo *root, Node *operand)
 }
 
 /*
- * Returns the number of words of the query; 1 if it is not known.  The operand
- * may also be an unbound tsquery.
+ * Returns the number of words of the query or ranking; 1 if it is not known.
+ * The operand may also be an unbound tsquery.
  */
 static double
-skx_plan_distance_words(Node *right)
+skx_plan_distance_words(const IndexOptInfo *index, const OpExpr *distance)
 {
+	Node	   *right = lsecond(distance->args);
 	const Const *value = (const Const *) right;
 	TSQuery		query;
 	const QueryItem *items;
@@ -78,6 +79,8 @@ skx_plan_distance_words(Node *right)
 
 	if (!IsA(right, Const) || value->constisnull)
 		return 1;
+	if (skx_score_is_by_value(distance->opno, index->opfamily[0]))
+		return skx_score_ranking_of(value->constvalue)->nterms;
 	query = value->consttype == TSQUERYOID ?
 		DatumGetTSQuery(value->constvalue) :
 		SkxRefQuery((SkxRef *) PG_DETOAST_DATUM(value->constvalue));
@@ -102,7 +105,8 @@ skx_plan_distance_cost(SupportRequestCost *request)
 	request->startup = SKX_DISTANCE_BEGIN * cpu_operator_cost;
 	request->per_tuple = cpu_operator_cost *
 		(SKX_DISTANCE_ROW +
-		 SKX_DISTANCE_WORD * skx_plan_distance_words(lsecond(args))) +
+		 SKX_DISTANCE_WORD *
+		 skx_plan_distance_words(index, (OpExpr *) request->node)) +
 		skx_plan_value_cost(request->root, index, SKX_DISTANCE_BYTE,
 							SKX_DISTANCE_BYTE_AWAY);
 	return true;

@@ -78,7 +78,7 @@ skx_plan_scored_share(PlannerInfo *root, RelOptInfo *rel, IndexPath *path)
 		Node	   *any;
 
 		if (query == NULL ||
-			!skx_plan_is_ranking(query, lsecond(distance->args)))
+			!skx_plan_is_ranking(query, distance, family))
 			continue;
 		any = skx_plan_any_word(clause, query);
 		/* the RestrictInfo of the clause itself has its selectivity cached */

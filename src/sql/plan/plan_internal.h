@@ -201,10 +201,11 @@ extern bool skx_plan_is_matching(Oid operator, Oid family);
 extern Node *skx_plan_matched(Node *clause, Node *document, Oid family);
 
 /*
- * Returns true if the reference `ref` ranks by `query`, as far as is known at
- * planning.
+ * Returns true if the distance ranks by `query`, as far as is known at
+ * planning.  A ranking as a value does not tell.
  */
-extern bool skx_plan_is_ranking(Node *query, Node *ref);
+extern bool skx_plan_is_ranking(Node *query, const OpExpr *distance,
+								Oid family);
 
 /* plan_early.c : ranked scans that end before all rows were returned */
 

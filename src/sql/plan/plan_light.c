@@ -57,7 +57,7 @@ skx_plan_gathers(const IndexOptInfo *index, const IndexClause *clause,
 			continue;
 		if (ranked == NULL || !skx_query_is_any(query) ||
 			!skx_plan_is_ranking(lsecond(((OpExpr *) qual->clause)->args),
-								 lsecond(ranked->args)))
+								 ranked, index->opfamily[0]))
 			return true;
 	}
 	return false;

@@ -49,8 +49,12 @@ skx_plan_matched(Node *clause, Node *document, Oid family)
 }
 
 bool
-skx_plan_is_ranking(Node *query, Node *ref)
+skx_plan_is_ranking(Node *query, const OpExpr *distance, Oid family)
 {
+	Node	   *ref = lsecond(distance->args);
+
+	if (skx_score_is_by_value(distance->opno, family))
+		return false;
 	if (IsA(ref, Const) && IsA(query, Const))
 	{
 		TSQuery		filter;

@@ -47,7 +47,7 @@ skx_plan_distance_of(const IndexScan *child)
 /*
  * Returns the condition whose query the scan is told; NULL if there is none.
  * One with the ranking query is preferred, since the scan can then end with
- * the last row that has a score.
+ * the last row that has a score.  Of a ranking as a value no query is known.
  */
 static Node *
 skx_plan_told(List *quals, OpExpr *distance, Oid family)
@@ -55,6 +55,8 @@ skx_plan_told(List *quals, OpExpr *distance, Oid family)
 	Node	   *told = NULL;
 	ListCell   *lc;
 
+	if (skx_score_is_by_value(distance->opno, family))
+		return NULL;
 	foreach(lc, quals)
 	{
 		Node	   *query = skx_plan_matched(lfirst(lc),
@@ -63,7 +65,7 @@ skx_plan_told(List *quals, OpExpr *distance, Oid family)
 
 		if (query == NULL)
 			continue;
-		if (skx_plan_is_ranking(query, lsecond(distance->args)))
+		if (skx_plan_is_ranking(query, distance, family))
 			return lfirst(lc);
 		if (told == NULL)
 			told = lfirst(lc);

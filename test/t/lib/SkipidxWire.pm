@@ -16,7 +16,7 @@ use warnings;
 use Exporter 'import';
 
 our @EXPORT_OK = qw(wire_vector wire_merge wire_length wire_query wire_copy
-  wire_random_vector wire_random_query wire_mutated wire_sign_page wire_sign_scroll);
+  wire_random_vector wire_random_query wire_mutated wire_sign_page wire_sign_scroll wire_ranking wire_read_ranking);
 
 # Positions of a lexeme, the most and the last.
 use constant MOST => 256;
@@ -184,9 +184,82 @@ sub wire_sign_page
 {
 	my ($bytes) = @_;
 
-	substr($bytes, 100, 4) = pack('V', crc32c(pack('V', crc32c(pack('V', 0) . substr($bytes, 0, 100))) . substr($bytes, 104)))
-	  if length $bytes >= 104;
+	substr($bytes, 76, 4) = pack('V', crc32c(pack('V', crc32c(pack('V', 0) . substr($bytes, 0, 76))) . substr($bytes, 80)))
+	  if length $bytes >= 80;
 	return $bytes;
+}
+
+sub varint
+{
+	my ($n) = @_;
+	my $bytes = '';
+
+	while ($n >= 128)
+	{
+		$bytes .= chr($n % 128 + 128);
+		$n >>= 7;
+	}
+	return $bytes . chr($n);
+}
+
+# A packed ranking: options (7, undef for a default), ndocs, length, terms with
+# flags, lexeme, times, factor, sum, whole and only, and pairs.
+sub wire_ranking
+{
+	my ($r) = @_;
+	my @options = map { $r->{options}[$_] } 0 .. 6;
+	my $bits = 0;
+	$bits |= defined $options[$_] ? 1 << $_ : 0 for 0 .. 6;
+	my $bytes = chr($r->{version} // 1) . chr($bits) . join '', map { pack 'd<', $_ } grep { defined } @options;
+
+	$bytes .= join '', map { varint($_) } $r->{ndocs}, $r->{length}, $r->{nterms} // scalar @{ $r->{terms} }, $r->{npairs} // scalar @{ $r->{pairs} };
+	for my $t (@{ $r->{terms} })
+	{
+		$bytes .= chr($t->{flags}) . varint(length $t->{lexeme}) . $t->{lexeme};
+		$bytes .= chr($t->{times}) if $t->{flags} & 0x20;
+		$bytes .= pack 'd<', $t->{factor} if $t->{flags} & 0x40;
+		$bytes .= varint($t->{sum});
+		$bytes .= varint($t->{whole}) if $t->{flags} & 1;
+		$bytes .= varint(length $t->{only}) . $t->{only} if $t->{flags} & 0x80;
+	}
+	return $bytes . join '', map { varint($_) } map { @$_ } @{ $r->{pairs} };
+}
+
+sub wire_read_ranking
+{
+	my ($bytes) = @_;
+	my $at = 2;
+	my $take = sub { $at += $_[0]; return substr($bytes, $at - $_[0], $_[0]); };
+	my $number = sub {
+		my ($n, $shift) = (0, 0);
+
+		for (;; $shift += 7)
+		{
+			my $byte = ord $take->(1);
+
+			$n |= ($byte & 127) << $shift;
+			return $n if $byte < 128;
+		}
+	};
+	my $bits = ord substr($bytes, 1, 1);
+	my @options = map { $bits >> $_ & 1 ? unpack('d<', $take->(8)) : undef } 0 .. 6;
+	my %r = (options => \@options, ndocs => $number->(), length => $number->(), terms => [], pairs => []);
+	my ($nterms, $npairs) = ($number->(), $number->());
+
+	for (1 .. $nterms)
+	{
+		my %t = (flags => ord $take->(1));
+
+		$t{lexeme} = $take->($number->());
+		$t{times} = ord $take->(1) if $t{flags} & 0x20;
+		$t{factor} = unpack 'd<', $take->(8) if $t{flags} & 0x40;
+		$t{sum} = $number->();
+		$t{whole} = $number->() if $t{flags} & 1;
+		$t{only} = $take->($number->()) if $t{flags} & 0x80;
+		push @{ $r{terms} }, \%t;
+	}
+	push @{ $r{pairs} }, [ $number->(), $number->() ] for 1 .. $npairs;
+	return \%r;
 }
 
 sub wire_sign_scroll

@@ -1,0 +1,281 @@
+/*
+ * functions_ranking.c
+ *	  Values of type skipidx_ranking: input, output, addition, and distances by
+ *	  them.
+ *
+ * A ranking has all that a score depends on, so that a distance by one needs
+ * no index, no snapshot and no right.  The right is checked where one is made
+ * of an index.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "index/document/document.h"
+#include "libpq/pqformat.h"
+#include "mb/pg_wchar.h"
+#include "read/score/score.h"
+#include "sql/am/am.h"
+#include "sql/functions/functions_internal.h"
+#include "tsearch/ts_utils.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+PG_FUNCTION_INFO_V1(skipidx_ranking_in);
+PG_FUNCTION_INFO_V1(skipidx_ranking_out);
+PG_FUNCTION_INFO_V1(skipidx_ranking_recv);
+PG_FUNCTION_INFO_V1(skipidx_ranking_send);
+PG_FUNCTION_INFO_V1(skipidx_ranking);
+PG_FUNCTION_INFO_V1(skipidx_ranking_add);
+PG_FUNCTION_INFO_V1(skipidx_distance_ranking);
+
+/* Returns the value of an accepted ranking; errors out if it is too large. */
+static bytea *
+skx_functions_ranking_value(const SkxRanking *ranking)
+{
+	bytea	   *value = skx_score_pack(ranking);
+
+	skx_score_check_size(VARSIZE(value) - VARHDRSZ);
+	return value;
+}
+
+/* ---- input and output ---- */
+
+/* Raises an error unless `problem`, which is a sentence, is NULL. */
+static void
+skx_functions_check_input(int code, const char *problem)
+{
+	if (problem != NULL)
+		ereport(ERROR,
+				(errcode(code),
+				 errmsg("invalid input for type %s", "skipidx_ranking"),
+				 errdetail_internal("%s", problem)));
+}
+
+Datum
+skipidx_ranking_in(PG_FUNCTION_ARGS)
+{
+	const char *text = PG_GETARG_CSTRING(0);
+	Size		n = strlen(text);
+	SkxRanking	ranking;
+	const char *problem;
+
+	if (n > SKX_RANKING_TEXT_MAX)
+		skx_score_check_size(n);
+	ranking.terms = palloc_extended(sizeof(SkxRankingTerm) *
+									skx_ranking_parse_terms(text),
+									MCXT_ALLOC_HUGE);
+	ranking.pairs = palloc(sizeof(SkxRankingPair) * SKX_RANKING_PAIRS_MAX);
+	problem = skx_ranking_parse(text, &ranking, palloc(n + 1));
+	if (problem == NULL)
+		problem = skx_ranking_check(&ranking);
+	skx_functions_check_input(ERRCODE_INVALID_TEXT_REPRESENTATION, problem);
+	PG_RETURN_BYTEA_P(skx_functions_ranking_value(&ranking));
+}
+
+Datum
+skipidx_ranking_out(PG_FUNCTION_ARGS)
+{
+	const SkxRanking *ranking = skx_score_ranking_of(PG_GETARG_DATUM(0));
+	char	   *text = palloc(skx_ranking_print_size(ranking));
+
+	skx_ranking_print(ranking, text);
+	PG_RETURN_CSTRING(text);
+}
+
+/* Converts a lexeme from the client's encoding, and checks it. */
+static void
+skx_functions_from_client(const char **lexeme, int *len)
+{
+	char	   *converted = pg_client_to_server(*lexeme, *len);
+
+	if (converted == *lexeme)
+		return;
+	*lexeme = converted;
+	*len = strlen(converted);
+}
+
+static void
+skx_functions_to_client(const char **lexeme, int *len)
+{
+	char	   *converted = pg_server_to_client(*lexeme, *len);
+
+	if (converted == *lexeme)
+		return;
+	*lexeme = converted;
+	*len = strlen(converted);
+}
+
+/* Applies a conversion to all lexemes of a ranking. */
+static void
+skx_functions_convert(SkxRanking *ranking,
+					  void (*convert) (const char **lexeme, int *len))
+{
+	int			i;
+
+	for (i = 0; i < ranking->nterms; i++)
+	{
+		SkxRankingTerm *term = &ranking->terms[i];
+
+		convert(&term->lexeme, &term->len);
+		if (term->only != NULL)
+			convert(&term->only, &term->only_len);
+	}
+}
+
+/*
+ * The binary form is the packed one, with lexemes in the client's encoding.
+ * In another encoding they may be in another order.
+ */
+Datum
+skipidx_ranking_recv(PG_FUNCTION_ARGS)
+{
+	StringInfo	buf = (StringInfo) PG_GETARG_POINTER(0);
+	int			n = buf->len - buf->cursor;
+	const uint8 *bytes = (const uint8 *) pq_getmsgbytes(buf, n);
+	SkxRankingNames names;
+	SkxRanking	ranking;
+	const uint8 *terms;
+	const char *problem = NULL;
+
+	if (n > SKX_RANKING_TEXT_MAX)
+		skx_score_check_size(n);
+	terms = skx_ranking_unpack_head(bytes, n, &ranking);
+	if (terms != NULL)
+	{
+		ranking.terms = palloc(sizeof(SkxRankingTerm) * (ranking.nterms + 1));
+		ranking.pairs = palloc(sizeof(SkxRankingPair) * SKX_RANKING_PAIRS_MAX);
+	}
+	if (terms == NULL || !skx_ranking_unpack_terms(terms, bytes + n, &ranking))
+		problem = "It is damaged, or of another version.";
+	skx_functions_check_input(ERRCODE_INVALID_BINARY_REPRESENTATION, problem);
+	skx_functions_convert(&ranking, skx_functions_from_client);
+	skx_ranking_name(&ranking, &names);
+	if (!skx_ranking_sort(&ranking, &names))
+		problem = "A pair is of two different words that are no prefixes.";
+	else
+		problem = skx_ranking_check(&ranking);
+	skx_functions_check_input(ERRCODE_INVALID_BINARY_REPRESENTATION, problem);
+	PG_RETURN_BYTEA_P(skx_functions_ranking_value(&ranking));
+}
+
+Datum
+skipidx_ranking_send(PG_FUNCTION_ARGS)
+{
+	SkxRanking *ranking = skx_score_ranking_of(PG_GETARG_DATUM(0));
+
+	skx_functions_convert(ranking, skx_functions_to_client);
+	PG_RETURN_BYTEA_P(skx_score_pack(ranking));
+}
+
+/* ---- of an index, and of several rankings ---- */
+
+Datum
+skipidx_ranking(PG_FUNCTION_ARGS)
+{
+	TSQuery		query = PG_GETARG_TSQUERY(1);
+	SkxRankOptions options;
+	SkxRanking	ranking;
+	Relation	heap;
+	Relation	index;
+	const char *problem;
+
+	skx_functions_open(PG_GETARG_OID(0), true, &heap, &index);
+	skx_am_rank_options(index, &options);
+	skx_score_ranking(skx_score_open(index, NULL, GetActiveSnapshot(),
+									 &options, query), &ranking);
+	skx_functions_close(heap, index);
+	problem = skx_ranking_check(&ranking);
+	if (problem != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("no ranking can be made of this query and index"),
+				 errdetail_internal("%s", problem)));
+	PG_RETURN_BYTEA_P(skx_functions_ranking_value(&ranking));
+}
+
+Datum
+skipidx_ranking_add(PG_FUNCTION_ARGS)
+{
+	SkxRanking *sum = skx_score_ranking_of(PG_GETARG_DATUM(0));
+	const SkxRanking *other = skx_score_ranking_of(PG_GETARG_DATUM(1));
+	const char *problem;
+
+	if (!skx_ranking_agree(sum, other))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("rankings that differ in more than their statistics cannot be added"),
+				 errdetail("They must have the same words, labels, repetitions, factors, pairs and parameters.")));
+	skx_ranking_add(sum, other);
+	problem = skx_ranking_check(sum);
+	if (problem != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("the sum of rankings is out of range"),
+				 errdetail_internal("%s", problem)));
+	PG_RETURN_BYTEA_P(skx_functions_ranking_value(sum));
+}
+
+/* ---- distances ---- */
+
+/* A scorer for calls with the same ranking. */
+typedef struct SkxRankedCall
+{
+	bool		constant;		/* all calls have the same ranking */
+	MemoryContext context;		/* of the next two members */
+	struct varlena *value;
+	SkxScorer  *scorer;
+} SkxRankedCall;
+
+static void
+skx_functions_open_ranked(SkxRankedCall *call, const struct varlena *value)
+{
+	MemoryContext old;
+
+	call->scorer = NULL;
+	MemoryContextReset(call->context);
+	old = MemoryContextSwitchTo(call->context);
+	call->value = palloc(VARSIZE(value));
+	memcpy(call->value, value, VARSIZE(value));
+	call->scorer = skx_score_open_ranking(NULL, NULL,
+										  skx_score_ranking_of(PointerGetDatum(call->value)));
+	MemoryContextSwitchTo(old);
+}
+
+const SkxScorer *
+skx_functions_ranked(FunctionCallInfo fcinfo, int argument)
+{
+	FmgrInfo   *flinfo = fcinfo->flinfo;
+	SkxRankedCall *call = flinfo->fn_extra;
+	struct varlena *value;
+
+	if (call == NULL)
+	{
+		call = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(SkxRankedCall));
+		call->context = AllocSetContextCreate(flinfo->fn_mcxt,
+											  "skipidx ranking",
+											  ALLOCSET_SMALL_SIZES);
+		call->constant = skx_functions_is_constant(flinfo, argument);
+		flinfo->fn_extra = call;
+	}
+	if (call->scorer != NULL && call->constant)
+		return call->scorer;
+	value = PG_GETARG_VARLENA_P(argument);
+	if (call->scorer == NULL || VARSIZE(call->value) != VARSIZE(value) ||
+		memcmp(call->value, value, VARSIZE(value)) != 0)
+		skx_functions_open_ranked(call, value);
+	PG_FREE_IF_COPY(value, argument);
+	return call->scorer;
+}
+
+Datum
+skipidx_distance_ranking(PG_FUNCTION_ARGS)
+{
+	const SkxScorer *scorer = skx_functions_ranked(fcinfo, 1);
+	TSVector	document = skx_document_datum(PG_GETARG_DATUM(0), false, NULL);
+	float4		distance;
+
+	distance = skx_score_distance(scorer,
+								  skx_score_document(scorer, document, NULL));
+	skx_document_free(document, PG_GETARG_DATUM(0));
+	PG_RETURN_FLOAT4(distance);
+}
