@@ -167,6 +167,22 @@ for my $q (@asked)
 }
 $s->value('RESET ALL');
 
+# Tables that inherit, with an index of their own and without one
+$s->value('CREATE TABLE heir () INHERITS (plain); CREATE TABLE poor () INHERITS (plain); INSERT INTO heir SELECT i, body(i) FROM generate_series(2000, 2300) i; CREATE INDEX heir_v ON heir USING skipidx (v);'
+	  . 'INSERT INTO heir SELECT i, body(i) FROM generate_series(2301, 2310) i; INSERT INTO poor SELECT i, body(i) FROM generate_series(3000, 3100) i');
+for my $only ('', 'ONLY ')
+{
+	my $by = "v <@> (SELECT skipidx_ranking('labels_v', 'w1 | w3:* | w9'))";
+	my $sql = "SELECT string_agg(id || ' ' || d, ',') FROM (SELECT id, $by AS d FROM ${only}plain ORDER BY $by, id LIMIT 60) y";
+
+	$s->value('SET enable_seqscan = off; SET enable_bitmapscan = off');
+	like($s->value("EXPLAIN $sql"), qr/Order By/, "${only}plain: by the index");
+	my $by_index = $s->value($sql);
+	$s->value('RESET ALL; SET enable_indexscan = off; SET enable_bitmapscan = off');
+	is($by_index, $s->value($sql), "${only}plain: rows of a sort");
+	$s->value('RESET ALL');
+}
+
 # By several processes, by one, and by a parallel scan of the table.
 $s->value(<<'SQL');
 CREATE TABLE big AS SELECT i AS id, body(i % 5000) AS v FROM generate_series(1, 40000) i;

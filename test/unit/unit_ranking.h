@@ -72,7 +72,7 @@ unit_ranking_prefix(UnitRanking *u, SkxRankingTerm *term, int at)
 	{
 		term->only = u->bytes[at][1];
 		memcpy(u->bytes[at][1], term->lexeme, term->len);
-		u->bytes[at][1][term->len] = 'x';
+		u->bytes[at][1][term->len] = (char) ('x' + unit_below(2));
 		term->only_len = term->len + unit_below(2);
 		term->sum = 1 + unit_ranking_count(ndocs - 1);
 		term->whole = term->only_len == term->len ? term->sum : 0;

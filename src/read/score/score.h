@@ -58,7 +58,7 @@ typedef SkxRankingPair SkxScorePair;
  */
 typedef struct SkxScorer
 {
-	SkxStats   *stats;			/* NULL: there is no index */
+	SkxStats   *stats;			/* NULL: of no index */
 	SkxRankOptions options;
 	int			nterms;
 	int			nplain;			/* terms that are no prefixes */

@@ -277,7 +277,10 @@ skx_score_open(Relation index, const SkxRef *ref, Snapshot snapshot,
 	return scorer;
 }
 
-/* What the index knows of the terms goes into a copy, which is not used. */
+/*
+ * What the index knows of the terms goes into a copy, which is not used.
+ * Indexes that would be counted with it are of no use here.
+ */
 SkxScorer *
 skx_score_open_ranking(Relation index, Snapshot snapshot,
 					   const SkxRanking *ranking)
@@ -299,7 +302,7 @@ skx_score_open_ranking(Relation index, Snapshot snapshot,
 	scorer->ndocs = ranking->ndocs;
 	scorer->length = ranking->length;
 	open->words = skx_score_no_words(scorer->nterms);
-	if (index != NULL)
+	if (index != NULL && skx_score_is_plain(index))
 	{
 		SkxScoreTerm *found = palloc_extended(terms, MCXT_ALLOC_HUGE);
 
