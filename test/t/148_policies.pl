@@ -169,8 +169,7 @@ sub explained
 	return $s->value("EXPLAIN (COSTS OFF) $sql");
 }
 
-# Of a plan: how often the index is asked for `@@`, and for what else that is not
-# the policy's.
+# How many conditions with `@@` a plan asks an index for.
 sub asked_for
 {
 	my ($plan) = @_;
@@ -276,6 +275,37 @@ like($plan, qr/Skipidx Scan.*Index Cond: \Q$tenant\E\n +Order By: \(v <@> /s, 't
 $plan = $s->value("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT id FROM docs WHERE v @@ 'all' ORDER BY v <@> 'all' LIMIT 10");
 like($plan, qr/Index Scan using docs_skx on docs \(actual rows=1\d(\.00)? loops=1\)/, 'it fetches no row of other tenants');
 unlike($plan, qr/Rows Removed/, 'nor removes one');
+
+# With the setting on a reader's statement does what the owner's does that has the
+# condition written out.
+sub work
+{
+	my ($sql, $settings) = @_;
+	my @columns = qw(nodes subblocks candidates);
+	my $ask = 'SELECT ' . join(',', @columns) . ' FROM skipidx_work()';
+
+	$s->value("RESET ROLE; $settings");
+	my @before = split /\|/, $s->value($ask);
+	my ($pages) = $s->value("EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF, SUMMARY OFF) $sql") =~ /shared hit=(\d+)/;
+	my @after = split /\|/, $s->value($ask);
+
+	return ($pages, map { $after[$_] - $before[$_] } 0 .. $#columns);
+}
+
+for my $sql ("SELECT count(*) FROM docs WHERE v @@ 'h1 & t4'", "SELECT id FROM docs WHERE v @@ 'h1 & t4' ORDER BY v <@> 'h1 & t4' LIMIT 10",
+	"SELECT id FROM docs WHERE v @@ 'h1 & t4' ORDER BY sent DESC LIMIT 20")
+{
+	my $written = $sql =~ s/'h1 & t4'\K/ AND tenant = 3/r;
+	my @owner = map { work($written, $off) } 1 .. 2;
+	my @reader = map { work($sql, "$on; SET ROLE reader") } 1 .. 2;
+	my @behind = work($sql, "$off; SET ROLE reader");
+
+	splice @owner, 0, 4;
+	splice @reader, 0, 4;
+	note "pages, nodes, sub-blocks, candidates: owner @owner, reader @reader, with the setting off @behind";
+	cmp_ok($reader[$_], '<=', 1.2 * $owner[$_], "the work of the owner's statement: $sql") for 0 .. 3;
+	cmp_ok($behind[0], '>', 2 * $owner[0], "which is less than behind the policy: $sql");
+}
 
 # EXPLAIN shows numbers, and no value.
 for my $sql (map { s/DOCS/docs/r } @attempts)
