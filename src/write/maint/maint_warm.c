@@ -62,7 +62,7 @@ skx_maint_warm_filled(void *arg, uint8 plane, uint32 ordinal)
 	SkxMaintOutput *out = arg;
 	int			uses;
 
-	Assert(out->warm != NULL && out->live != NULL);
+	Assert(out->warm != NULL && out->writer != NULL);
 	uses = skx_blkio_met(out->warm->inputs->file, plane);
 	if (plane != SKX_PLANE_NORMS && uses > 0)
 		skx_maint_warm_note(out->warm, plane, ordinal, uses);
@@ -220,7 +220,7 @@ skx_maint_warm_bring(SkxMaintOutput *out, const SkxDiskSegmentRef *ref)
 	int			uses;
 	int			i;
 
-	Assert(out->live == NULL && !op->published);
+	Assert(out->writer == NULL && !op->published);
 	file = skx_segment_file(op->rel, op->incarnation);
 	seg = skx_segment_open_ref(file, op->rel, op->incarnation,
 							   op->block_pages * BLCKSZ, ref);
