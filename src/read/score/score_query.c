@@ -194,13 +194,19 @@ skx_score_round_labels(SkxScorer *scorer)
 
 /*
  * Sets scorer->inverse.  The last table is kept with the statistics, which
- * many queries use.
+ * many queries use.  A scorer of a ranking may have no statistics.
  */
 static void
 skx_score_inverse(SkxScorer *scorer)
 {
-	SkxScoreInverse *kept = &scorer->stats->inverse;
+	SkxScoreInverse *kept;
 
+	if (scorer->stats == NULL)
+	{
+		skx_rank_inverse(&scorer->options, scorer->average, scorer->inverse);
+		return;
+	}
+	kept = &scorer->stats->inverse;
 	if (!kept->made || kept->k1 != scorer->options.k1 ||
 		kept->b != scorer->options.b || kept->average != scorer->average)
 	{
