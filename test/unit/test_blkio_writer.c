@@ -265,8 +265,9 @@ skx_blkio_mend_begin(MemoryContext context)
 
 bool
 skx_blkio_mend(Relation rel, BlockNumber block, char **pages, int npages,
-			   bool direct)
+			   bool direct, bool in_use)
 {
+	CHECK(in_use);
 	CHECK((proc.delayChkptFlags & DELAY_CHKPT_START) != 0 && direct);
 	CHECK(npages > 0 && stamp_of(pages[0]) == logged[block - FIRST]);
 	mended++;

@@ -461,11 +461,12 @@ extern ErrorData *skx_blkio_mend_begin(MemoryContext context);
 /*
  * Repairs consecutive pages that may have been written in part, so that none
  * of them stays torn in the file.  A page that cannot be written is left to
- * the buffer manager.  Returns false, and stops, at a page for which the
- * device reports an I/O error or that cannot be left there either.
+ * the buffer manager if the index is in use, and else becomes one of zeros.
+ * Returns false, and stops, at a page for which the device reports an I/O
+ * error, or with which that cannot be done either.
  */
 extern bool skx_blkio_mend(Relation rel, BlockNumber block, char **pages,
-						   int npages, bool direct);
+						   int npages, bool direct, bool in_use);
 
 /* Lets interrupts go on, and throws the error of skx_blkio_mend_begin. */
 extern void skx_blkio_mend_end(ErrorData *error);

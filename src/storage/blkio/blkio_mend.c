@@ -9,6 +9,11 @@
  * way.  If that fails too, the buffer manager gets it as a dirty page, which
  * it writes later like any other.
  *
+ * A page of a new index does not go there.  Its file may have no space for it,
+ * and CREATE INDEX CONCURRENTLY leaves the file: then every checkpoint would
+ * fail.  It becomes a page of zeros, as it was before.  That needs no space,
+ * since what was not written of it is a hole.
+ *
  * This is not done if the device reports an I/O error.  Through the page
  * cache, a page that cannot be written makes the sync fail, which stops the
  * server.  Then the page stays torn; skipidx_check() distinguishes that from
@@ -74,6 +79,17 @@ skx_blkio_mend_install(const SkxBlkMend *m)
 	skx_blkio_install(m->rel, m->block, m->page);
 }
 
+/* For lack of space it may end with an error at the hole, where it may stop. */
+static void
+skx_blkio_mend_clear(const SkxBlkMend *m)
+{
+	PGAlignedBlock zero;
+	char	   *page = zero.data;
+
+	memset(zero.data, 0, BLCKSZ);
+	skx_compat_write(RelationGetSmgr(m->rel), m->block, &page, 1, false);
+}
+
 /* Runs a step.  Returns the SQLSTATE of the error that ended it, or 0. */
 static int
 skx_blkio_mend_try(const SkxBlkMend *m, void (*step) (const SkxBlkMend *m))
@@ -112,9 +128,20 @@ skx_blkio_mend_begin(MemoryContext context)
 	return error;
 }
 
+/* Takes a page that cannot be written out of the way.  Returns false if not. */
+static bool
+skx_blkio_mend_leave(const SkxBlkMend *m, bool in_use)
+{
+	int			state = skx_blkio_mend_try(m, in_use ?
+										   skx_blkio_mend_install :
+										   skx_blkio_mend_clear);
+
+	return state == 0 || (!in_use && state == ERRCODE_DISK_FULL);
+}
+
 bool
 skx_blkio_mend(Relation rel, BlockNumber block, char **pages, int npages,
-			   bool direct)
+			   bool direct, bool in_use)
 {
 	SkxBlkMend	m = {rel, direct, block, NULL};
 
@@ -125,7 +152,7 @@ skx_blkio_mend(Relation rel, BlockNumber block, char **pages, int npages,
 		m.page = pages[i];
 		state = skx_blkio_mend_try(&m, skx_blkio_mend_write);
 		if (state == ERRCODE_IO_ERROR ||
-			(state != 0 && skx_blkio_mend_try(&m, skx_blkio_mend_install) != 0))
+			(state != 0 && !skx_blkio_mend_leave(&m, in_use)))
 			return false;
 	}
 	return true;

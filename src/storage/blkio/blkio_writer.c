@@ -378,7 +378,7 @@ skx_blkio_writer_write_run(SkxBlkWriter *w, int first, int n)
 
 		(void) skx_blkio_mend(w->rel, w->blocks[first],
 							  &w->pages[first], n,
-							  skx_blkio_writer_past(w, first));
+							  skx_blkio_writer_past(w, first), w->in_use);
 		skx_blkio_mend_end(error);
 	}
 	PG_END_TRY();
