@@ -330,7 +330,7 @@ write_cached(const SkxBlkTransfer *transfer)
 static void
 test_write(BlockNumber first, int n)
 {
-	char	   *memory;
+	char	   *memory = NULL;
 	char		page[BLCKSZ];
 	struct iovec iov[2 * SIDE];
 	int			i;

@@ -477,7 +477,7 @@ write_all(uint64 bytes, int step)
 	int			pieces = BLOCKS / step;
 	int			start = unit_below(pieces);
 	sigjmp_buf	local;
-	bool		done = false;
+	volatile bool done = false;
 
 	PG_exception_stack = &local;
 	if (sigsetjmp(local, 0) == 0)
