@@ -216,7 +216,8 @@ $t = slow_merge('rate');
 my $merge = "FROM skipidx_merges WHERE index = '${t}_v'::regclass AND operation = 'merge' AND state = 'running'";
 
 poll("SELECT phase = 'terms' AND done > 0 AND done < total $merge", 'its progress is told');
-is( $s->value("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'skipidx worker'"
+# another worker has them for a moment, as it begins
+is( $s->value("SELECT count(*) FROM pg_stat_activity WHERE pid = (SELECT pid $merge)"
 		  . ' AND (backend_xid IS NOT NULL OR backend_xmin IS NOT NULL)'),
 	0, 'a worker has neither xid nor snapshot while it works');
 insert($t, 3000);
