@@ -1,7 +1,7 @@
 # CREATE INDEX CONCURRENTLY on a disk that becomes full leaves an index that is
 # not valid, and nothing that checkpoints cannot write.
 #
-# Holds: blkio 18
+# Holds: blkio 5, 7
 
 use strict;
 use warnings;
