@@ -20,7 +20,7 @@
 extern void skx_settings_init(void);
 
 static const struct config_enum_entry skx_settings_methods[] = {
-	{"auto", SKX_BLK_AUTO, false},
+	{"auto", SKX_BLK_METHOD_AUTO, false},
 	{"shared_buffers", SKX_BLK_SHARED_BUFFERS, false},
 	{"buffered", SKX_BLK_BUFFERED, false},
 	{"direct", SKX_BLK_DIRECT, false},
@@ -43,7 +43,7 @@ skx_settings_reads(void)
 	DefineCustomEnumVariable("skipidx.io_method",
 							 "How skipidx reads the blocks of its segments.",
 							 "auto chooses by what the machine has: io_uring, direct I/O, skipidx's own cache. Temporary indexes always use the session's temporary buffers.",
-							 &skx_blkio_io_method, SKX_BLK_AUTO,
+							 &skx_blkio_io_method, SKX_BLK_METHOD_AUTO,
 							 skx_settings_methods, PGC_USERSET, 0,
 							 NULL, NULL, NULL);
 	DefineCustomIntVariable("skipidx.cache_size",
@@ -62,7 +62,7 @@ skx_settings_reads(void)
 							"Most reads that skipidx has under way in all sessions together.",
 							"A session that would pass this waits for its turn.",
 							&skx_blkio_io_depth_total, 64,
-							1, SKX_BLK_DEPTH_MOST, PGC_SIGHUP, 0,
+							1, SKX_BLK_DEPTH_MAX, PGC_SIGHUP, 0,
 							NULL, NULL, NULL);
 }
 
@@ -74,7 +74,7 @@ skx_settings_writes(void)
 							"Most background workers that flush and merge skipidx indexes at a time.",
 							"They count towards max_worker_processes. With 0 a session asks for none: its inserts flush, and VACUUM merges.",
 							&skx_worker_max, 2,
-							0, SKX_WORKERS_MOST, PGC_SUSET, 0,
+							0, SKX_WORKERS_MAX, PGC_SUSET, 0,
 							NULL, NULL, NULL);
 	DefineCustomIntVariable("skipidx.merge_rate_limit",
 							"How much a background worker that merges writes in a second, at most.",
@@ -108,8 +108,8 @@ skx_settings_plans(void)
 	DefineCustomRealVariable("skipidx.backward_read_cost",
 							 "What the planner charges a skipidx scan for a page read in descending order, as a multiple of one in ascending order.",
 							 "A mean over cached pages and others. -1 takes the geometric mean of seq_page_cost and random_page_cost, or the latter where nothing is asked for ahead. skipidx_calibrate() measures it.",
-							 &skx_cost_prices_backward, SKX_COST_PRICE_NONE,
-							 SKX_COST_PRICE_NONE, DBL_MAX, PGC_USERSET,
+							 &skx_cost_prices_backward, SKX_READ_COST_UNSET,
+							 SKX_READ_COST_UNSET, DBL_MAX, PGC_USERSET,
 							 GUC_EXPLAIN, NULL, NULL, NULL);
 }
 

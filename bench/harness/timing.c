@@ -203,10 +203,10 @@ add_work(double *sum, const SkxTopkWork *work)
 		return;
 	sum[PASSES] += work->passes;
 	sum[WINDOWS] += work->windows;
-	sum[SCORED] += work->scored;
+	sum[SCORED] += work->scored_postings;
 	sum[CANDIDATES] += work->candidates;
-	sum[PROXIMITY] += work->proximity;
-	sum[LEFT] += work->left;
+	sum[PROXIMITY] += work->position_reads;
+	sum[LEFT] += work->unreached_fraction;
 }
 
 static double

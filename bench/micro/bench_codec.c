@@ -127,8 +127,9 @@ bodies_of(const char *name, int docs, int tfs, int labels)
 			(sink = skx_codec_subblock_labels(bodies[b], label_part[b],
 											  ends[b], &p) != NULL));
 	MEASURE(fill, 100,
-			(sink = skx_codec_subblock_fill(bodies[b], ends[b], SKX_SUBBLOCK,
-											SKX_NO_DOC, 0, bits, 64)));
+			(sink = skx_codec_subblock_fill_window(bodies[b], ends[b],
+												   SKX_SUBBLOCK, SKX_NO_DOC, 0,
+													   bits, 64)));
 	printf("%-28s %8.2f %8.3f %8.3f %8.3f %8.3f %8.3f\n", name,
 		   8.0 * bytes / (BLOCKS * SKX_SUBBLOCK), put, get, tf, label, fill);
 }
@@ -169,8 +170,9 @@ of_text(int mean)
 			(sink = skx_codec_subblock_docs(bodies[b], ends[b], SKX_SUBBLOCK,
 											SKX_NO_DOC, docs) != NULL));
 	MEASURE(fill, 100,
-			(sink = skx_codec_subblock_fill(bodies[b], ends[b], SKX_SUBBLOCK,
-											SKX_NO_DOC, 0, bits, 64)));
+			(sink = skx_codec_subblock_fill_window(bodies[b], ends[b],
+												   SKX_SUBBLOCK, SKX_NO_DOC, 0,
+													   bits, 64)));
 	snprintf(name, sizeof(name), "text, 1 document in %d", mean);
 	printf("%-28s %8.2f %8.3f %8.3f %8s %8s %8.3f\n", name,
 		   8.0 * bytes / (BLOCKS * SKX_SUBBLOCK), put, get, "", "", fill);

@@ -35,17 +35,18 @@ typedef struct SkxHighlightOptions
 
 /*
  * Adds the passage around the window from word `first` to word `last` to n
- * passages, which are in the order of the text.  It has up to t->most words,
- * as many before the window as after it if possible, and does not overlap
- * other passages.  Returns the index of the new passage.
+ * passages, which are in the order of the text.  It has up to t->passage_words
+ * words, as many before the window as after it if possible, and does not
+ * overlap other passages.  Returns the index of the new passage.
  */
 static int
-skx_highlight_lay_out(const SkxHighlightText *t, SkxHighlightPassage *passages,
-					  int n, uint32 first, uint32 last)
+skx_highlight_add_passage(const SkxHighlightText *t,
+						  SkxHighlightPassage *passages, int n, uint32 first,
+						  uint32 last)
 {
 	uint32		from = 0;
 	uint32		to = t->nwords - 1;
-	uint32		spare = t->most - (last - first + 1);
+	uint32		spare = t->passage_words - (last - first + 1);
 	uint32		before;
 	int			place = 0;
 
@@ -116,14 +117,14 @@ skx_highlight_passages(SkxHighlightText *t, SkxHighlightPassage *passages,
 	if (t->best.last < 0)
 	{
 		passages[0].first = 0;
-		passages[0].last = Min(t->most, t->nwords) - 1;
+		passages[0].last = Min(t->passage_words, t->nwords) - 1;
 		return 1;
 	}
 	do
 	{
-		(void) skx_highlight_lay_out(t, passages, n,
-									 t->matches[t->best.first].word,
-									 t->matches[t->best.last].word);
+		(void) skx_highlight_add_passage(t, passages, n,
+										 t->matches[t->best.first].word,
+										 t->matches[t->best.last].word);
 		n++;
 	} while (n < most && skx_highlight_next_window(t, passages, n));
 	return n;
@@ -137,8 +138,8 @@ skx_highlight_passages(SkxHighlightText *t, SkxHighlightPassage *passages,
  * parts, only these are marked.
  */
 static void
-skx_highlight_put(StringInfo out, const SkxHighlightText *t,
-				  const SkxHighlightOptions *o, uint32 from, uint32 to)
+skx_highlight_put_text(StringInfo out, const SkxHighlightText *t,
+					   const SkxHighlightOptions *o, uint32 from, uint32 to)
 {
 	int			low = 0;
 	int			high = t->nmatches;
@@ -199,20 +200,20 @@ skx_highlight_put_passage(StringInfo out, const SkxHighlightText *t,
 	while (to < most && !skx_highlight_is_space(t->bytes[to]) &&
 		   t->bytes[to] != '<')
 		to++;
-	skx_highlight_put(out, t, o, from, to);
+	skx_highlight_put_text(out, t, o, from, to);
 }
 
 static void
-skx_highlight_answer(StringInfo out, SkxHighlightText *t,
+skx_highlight_result(StringInfo out, SkxHighlightText *t,
 					 const SkxHighlightOptions *o)
 {
 	SkxHighlightPassage *passages;
 	int			n;
 	int			i;
 
-	if (t->most == 0)
+	if (t->passage_words == 0)
 	{
-		skx_highlight_put(out, t, o, 0, t->len);
+		skx_highlight_put_text(out, t, o, 0, t->len);
 		return;
 	}
 	passages = palloc(sizeof(SkxHighlightPassage) * (o->max_passages + 1));
@@ -234,7 +235,7 @@ skx_highlight_answer(StringInfo out, SkxHighlightText *t,
 /* ---- the function ---- */
 
 static void
-skx_highlight_check(const char *name, int value, int least, int most)
+skx_highlight_check_arguments(const char *name, int value, int least, int most)
 {
 	if (value < least || value > most)
 		ereport(ERROR,
@@ -257,28 +258,29 @@ skipidx_highlight(PG_FUNCTION_ARGS)
 	o.max_words = PG_GETARG_INT32(5);
 	o.max_passages = PG_GETARG_INT32(6);
 	o.separator = PG_GETARG_TEXT_PP(7);
-	skx_highlight_check("max_words", o.max_words, 0,
-						SKX_HIGHLIGHT_WORDS_MAX);
-	skx_highlight_check("max_passages", o.max_passages, 1,
-						SKX_HIGHLIGHT_PASSAGES_MAX);
+	skx_highlight_check_arguments("max_words", o.max_words, 0,
+								  SKX_HIGHLIGHT_WORDS_MAX);
+	skx_highlight_check_arguments("max_passages", o.max_passages, 1,
+								  SKX_HIGHLIGHT_PASSAGES_MAX);
 	/* after an error, no incomplete state must be in fn_extra */
 	kept = fcinfo->flinfo->fn_extra;
 	fcinfo->flinfo->fn_extra = NULL;
-	t.h = skx_highlight_begin(kept, fcinfo->flinfo->fn_mcxt, PG_GETARG_OID(0),
-							  query);
-	fcinfo->flinfo->fn_extra = t.h;
+	t.highlight = skx_highlight_get_state(kept, fcinfo->flinfo->fn_mcxt,
+										  PG_GETARG_OID(0), query);
+	fcinfo->flinfo->fn_extra = t.highlight;
 	t.bytes = VARDATA_ANY(document);
 	t.len = VARSIZE_ANY_EXHDR(document);
-	t.most = o.max_words;
-	t.h->marks_only = t.most == 0;
-	t.stops = o.max_passages == 1;
-	if (t.most > 0 && t.len > SKX_HIGHLIGHT_BYTES)
-		t.len = pg_mbcliplen(t.bytes, t.len, SKX_HIGHLIGHT_BYTES);
+	t.passage_words = o.max_words;
+	t.highlight->marks_only = t.passage_words == 0;
+	t.stops_early = o.max_passages == 1;
+	if (t.passage_words > 0 && t.len > SKX_HIGHLIGHT_BYTES_MAX)
+		t.len = pg_mbcliplen(t.bytes, t.len, SKX_HIGHLIGHT_BYTES_MAX);
 	t.best.last = -1;
-	t.counts = palloc_extended(sizeof(int) * ((Size) t.h->query->nwords + 1),
-							   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	skx_highlight_read(&t);
+	t.counts =
+		palloc_extended(sizeof(int) * ((Size) t.highlight->query->nwords + 1),
+						MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	skx_highlight_read_text(&t);
 	initStringInfo(&out);
-	skx_highlight_answer(&out, &t, &o);
+	skx_highlight_result(&out, &t, &o);
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(out.data, out.len));
 }

@@ -11,21 +11,21 @@
 #include "utils/hsearch.h"
 
 /* Most bytes of a text that are searched for passages. */
-#define SKX_HIGHLIGHT_BYTES		(1024 * 1024)
+#define SKX_HIGHLIGHT_BYTES_MAX		(1024 * 1024)
 
 /* Most bytes of memory of kept pieces, and most bytes of text of one. */
-#define SKX_HIGHLIGHT_KEPT		(12 * 1024 * 1024)
-#define SKX_HIGHLIGHT_PIECE		64
+#define SKX_HIGHLIGHT_CACHE_BYTES		(12 * 1024 * 1024)
+#define SKX_HIGHLIGHT_PIECE_BYTES		64
 
 /* Most phrases of a query that are searched, and most steps of that work. */
-#define SKX_HIGHLIGHT_PHRASES	64
-#define SKX_HIGHLIGHT_WORK		(20 * 1000 * 1000)
+#define SKX_HIGHLIGHT_PHRASES_MAX	64
+#define SKX_HIGHLIGHT_WORK_MAX		(20 * 1000 * 1000)
 
 /* Most words of the query that one token counts as. */
-#define SKX_HIGHLIGHT_IDS		16
+#define SKX_HIGHLIGHT_TOKEN_IDS_MAX		16
 
 /* Bound of the number of matches in a text: half a gigabyte of memory. */
-#define SKX_HIGHLIGHT_MATCHES	(16 * 1024 * 1024)
+#define SKX_HIGHLIGHT_MATCHES_MAX	(16 * 1024 * 1024)
 
 /* Largest values of the arguments max_words and max_passages. */
 #define SKX_HIGHLIGHT_WORDS_MAX		10000
@@ -45,14 +45,15 @@ typedef struct SkxHighlightQuery
 	int		   *ids;			/* by item of the query: number of its word;
 								 * -1: none */
 	HTAB	   *words;			/* hash table of the words */
-	uint64		seconds[36];	/* by skx_highlight_number() of a first
-								 * character: bits of the numbers of second
-								 * characters of words; all bits if such a
-								 * word has no numbered second character */
+	uint64		second_chars[36];	/* by skx_highlight_char_number() of a
+									 * first character: bits of the numbers of
+									 * second characters of words; all bits if
+									 * such a word has no numbered second
+									 * character */
 	int			nlengths;		/* number of `lengths` */
 	int		   *lengths;		/* distinct lengths of prefixes, ascending */
 	int			nphrases;
-	int			phrases[SKX_HIGHLIGHT_PHRASES]; /* items of the query */
+	int			phrases[SKX_HIGHLIGHT_PHRASES_MAX]; /* items of the query */
 } SkxHighlightQuery;
 
 /*
@@ -63,7 +64,8 @@ extern SkxHighlightQuery *skx_highlight_query(TSQuery query);
 
 /*
  * Adds the numbers of the words that the lexeme equals or begins with to ids,
- * which has nids of them.  Returns the new number, at most SKX_HIGHLIGHT_IDS.
+ * which has nids of them.  Returns the new number, at most
+ * SKX_HIGHLIGHT_TOKEN_IDS_MAX.
  */
 extern int	skx_highlight_lookup(const SkxHighlightQuery *query,
 								 const char *lexeme, int len, int *ids,
@@ -93,9 +95,11 @@ typedef struct SkxHighlightToken
  */
 #define SKX_HIGHLIGHT_ASCIIWORD	1	/* token types of the default parser */
 #define SKX_HIGHLIGHT_UINT		22
-#define SKX_HIGHLIGHT_TYPES		24	/* bound of token types in bit sets */
+#define SKX_HIGHLIGHT_TOKEN_TYPES		24	/* bound of token types in bit
+											 * sets */
 #define SKX_HIGHLIGHT_CHUNK		(-1)	/* text that a blank follows */
-#define SKX_HIGHLIGHT_LAST		(-2)	/* text at the end of the whole */
+#define SKX_HIGHLIGHT_LAST_CHUNK		(-2)	/* text at the end of the
+												 * whole */
 
 /* A piece and its tokens. */
 typedef struct SkxHighlightPiece
@@ -104,8 +108,8 @@ typedef struct SkxHighlightPiece
 	int			kind;
 	int			len;			/* bytes of text */
 	uint32		npositions;		/* positions that its tokens take */
-	bool		kept;			/* its memory is that of kept pieces */
-	bool		whole;			/* it is one token, no word of the query;
+	bool		is_cached;		/* its memory is that of kept pieces */
+	bool		is_one_token;	/* it is one token, no word of the query;
 								 * ntokens is 0 */
 	int			ntokens;		/* tokens of types that have dictionaries */
 	SkxHighlightToken *tokens;
@@ -126,7 +130,7 @@ typedef struct SkxHighlight
 	Oid			config;
 	SkxHighlightQuery *query;
 	uint64		generation;		/* of dictionaries and configurations */
-	uint32		keeping;		/* result of skx_highlight_keeping() */
+	uint32		keeping_types;	/* result of skx_highlight_keeping_types() */
 	MemoryContext pieces;		/* has the kept pieces */
 	MemoryContext scratch;		/* reset after each piece and each search of
 								 * phrases */
@@ -148,7 +152,7 @@ typedef struct SkxHighlight
  * whose small letter differs between locales.
  */
 static inline int
-skx_highlight_number(char c)
+skx_highlight_char_number(char c)
 {
 	if (c >= 'a' && c <= 'z')
 		return c - 'a';
@@ -162,22 +166,23 @@ skx_highlight_number(char c)
  * a lexeme, but no word of the query.  len must not be 0.
  */
 static inline bool
-skx_highlight_is_other(const SkxHighlight *h, int type, const char *bytes,
-					   int len)
+skx_highlight_token_is_unmatched(const SkxHighlight *h, int type,
+								 const char *bytes, int len)
 {
-	int			first = skx_highlight_number(bytes[0]);
+	int			first = skx_highlight_char_number(bytes[0]);
 	int			second;
 
-	if (type >= SKX_HIGHLIGHT_TYPES || (h->keeping >> type & 1) == 0 ||
+	if (type >= SKX_HIGHLIGHT_TOKEN_TYPES ||
+		(h->keeping_types >> type & 1) == 0 ||
 		len >= MAXSTRLEN || first < 0)
 		return false;
-	if (h->query->seconds[first] == 0)
+	if (h->query->second_chars[first] == 0)
 		return true;
 	if (len == 1)
 		return false;
-	second = skx_highlight_number(bytes[1]);
+	second = skx_highlight_char_number(bytes[1]);
 	return second >= 0 && second != 'y' - 'a' &&
-		!skx_bitset_has(h->query->seconds[first], second);
+		!skx_bitset_word_has(h->query->second_chars[first], second);
 }
 
 /*
@@ -185,17 +190,17 @@ skx_highlight_is_other(const SkxHighlight *h, int type, const char *bytes,
  * the state of the last call, or NULL; it is used again if it fits, and
  * deleted if not.  A new state is made below the memory context `parent`.
  */
-extern SkxHighlight *skx_highlight_begin(SkxHighlight *kept,
-										 MemoryContext parent, Oid config,
-										 TSQuery query);
+extern SkxHighlight *skx_highlight_get_state(SkxHighlight *kept,
+											 MemoryContext parent, Oid config,
+											 TSQuery query);
 
 /*
  * Returns the piece with this kind and these len bytes of text: a kept one, or
  * a new one.  A new piece is kept if it is short and the memory budget of kept
  * pieces allows it; else it is in the current memory context.  If kind is
  * SKX_HIGHLIGHT_CHUNK, the byte after the text must be a blank.  The caller
- * passes the piece to skx_highlight_drop() before the next call of
- * skx_highlight_begin().
+ * passes the piece to skx_highlight_free_piece() before the next call of
+ * skx_highlight_get_state().
  */
 extern const SkxHighlightPiece *skx_highlight_piece(SkxHighlight *h, int kind,
 													const char *bytes,
@@ -208,13 +213,13 @@ extern const SkxHighlightPiece *skx_highlight_piece(SkxHighlight *h, int kind,
  * begin with the same two, or, if the second is 'y', with the same first one.
  * Case is ignored.
  */
-extern uint32 skx_highlight_keeping(const TSConfigCacheEntry *config);
+extern uint32 skx_highlight_keeping_types(const TSConfigCacheEntry *config);
 
 /*
  * highlight_pieces.c : frees a piece, unless it is kept.  The ids of its
  * tokens stay allocated.
  */
-extern void skx_highlight_drop(const SkxHighlightPiece *piece);
+extern void skx_highlight_free_piece(const SkxHighlightPiece *piece);
 
 /*
  * highlight_text.c : the words of a text, and its matches with the query
@@ -253,25 +258,25 @@ typedef struct SkxHighlightWindow
 /* A text while it is read. */
 typedef struct SkxHighlightText
 {
-	SkxHighlight *h;
+	SkxHighlight *highlight;
 	const char *bytes;
 	uint32		len;			/* bytes; after reading, those that were read */
-	SkxHighlightWord *words;	/* of the text; only the last one if `most` is
-								 * 0 */
+	SkxHighlightWord *words;	/* of the text; only the last one if
+								 * `passage_words` is 0 */
 	uint32		nwords;
-	uint32		room;			/* capacity of words */
+	uint32		words_size;		/* capacity of words */
 	SkxHighlightMatch *matches;
 	int			nmatches;
-	int			match_room;		/* capacity of matches */
+	int			matches_size;	/* capacity of matches */
 	uint32		position;		/* of the last token read */
 
 	/* the window at present, and the best one so far */
-	uint32		most;			/* words of a passage; 0: the whole text */
-	bool		stops;			/* stop reading when no better window can
+	uint32		passage_words;	/* words of a passage; 0: the whole text */
+	bool		stops_early;	/* stop reading when no better window can
 								 * follow */
-	uint32		enough;			/* words to read; 0: all */
+	uint32		max_words;		/* words to read; 0: all */
 	int			first;			/* index of the window's first match */
-	int			distinct;		/* words of the query in the window */
+	int			ndistinct;		/* words of the query in the window */
 	int		   *counts;			/* by word of the query: matches in the window */
 	int64		work;			/* steps of searches for phrases */
 	SkxHighlightWindow best;
@@ -282,10 +287,11 @@ typedef struct SkxHighlightText
  * has set h, bytes, len, most, stops and counts (zeroed), and best.last to -1.
  * Raises an error if the text has too many matches.
  */
-extern void skx_highlight_read(SkxHighlightText *t);
+extern void skx_highlight_read_text(SkxHighlightText *t);
 
 /*
- * highlight_window.c : the best window of matches, at most `most` words long
+ * highlight_window.c : the best window of matches, at most `passage_words`
+ * words long
  *
  * The best window has most phrases of the query, then most words of it.  Of
  * several without phrases it is the shortest, else the first one.

@@ -94,7 +94,7 @@ skx_highlight_lexize_of(Oid template)
  * characters.  Does not load the dictionary, which may not be needed at all.
  */
 static bool
-skx_highlight_keeps(Oid dictionary)
+skx_highlight_keeps_first_chars(Oid dictionary)
 {
 	HeapTuple	tuple = SearchSysCache1(TSDICTOID,
 										ObjectIdGetDatum(dictionary));
@@ -118,14 +118,15 @@ skx_highlight_keeps(Oid dictionary)
 }
 
 uint32
-skx_highlight_keeping(const TSConfigCacheEntry *config)
+skx_highlight_keeping_types(const TSConfigCacheEntry *config)
 {
 	uint32		types = 0;
 	Oid			last = InvalidOid;
 	bool		keeps = false;
 	int			type;
 
-	for (type = 1; type < config->lenmap && type < SKX_HIGHLIGHT_TYPES; type++)
+	for (type = 1; type < config->lenmap &&
+		 type < SKX_HIGHLIGHT_TOKEN_TYPES; type++)
 	{
 		const ListDictionary *list = &config->map[type];
 
@@ -134,7 +135,7 @@ skx_highlight_keeping(const TSConfigCacheEntry *config)
 		if (list->dictIds[0] != last)
 		{
 			last = list->dictIds[0];
-			keeps = skx_highlight_keeps(last);
+			keeps = skx_highlight_keeps_first_chars(last);
 		}
 		if (keeps)
 			types |= (uint32) 1 << type;

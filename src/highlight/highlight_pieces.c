@@ -25,30 +25,30 @@
 static uint64 skx_highlight_generation = 0;
 
 /* A piece that is being made.  Its tokens are allocated in `context`. */
-typedef struct SkxHighlightMaking
+typedef struct SkxHighlightNewPiece
 {
-	SkxHighlight *h;
+	SkxHighlight *highlight;
 	MemoryContext context;
 	SkxHighlightPiece *piece;
-	int			room;			/* capacity of piece->tokens */
-} SkxHighlightMaking;
+	int			tokens_size;	/* capacity of piece->tokens */
+} SkxHighlightNewPiece;
 
 /* ---- one token ---- */
 
 /* Adds a token to a piece, without position and ids. */
 static SkxHighlightToken *
-skx_highlight_new_token(SkxHighlightMaking *m, uint32 start, uint32 end)
+skx_highlight_new_token(SkxHighlightNewPiece *m, uint32 start, uint32 end)
 {
 	SkxHighlightPiece *piece = m->piece;
 	SkxHighlightToken *token;
 
-	if (piece->ntokens == m->room)
+	if (piece->ntokens == m->tokens_size)
 	{
-		m->room = m->room == 0 ? 1 : m->room * 2;
+		m->tokens_size = m->tokens_size == 0 ? 1 : m->tokens_size * 2;
 		piece->tokens = piece->tokens == NULL ?
 			MemoryContextAlloc(m->context, sizeof(SkxHighlightToken)) :
 			repalloc_huge(piece->tokens,
-						  sizeof(SkxHighlightToken) * (Size) m->room);
+						  sizeof(SkxHighlightToken) * (Size) m->tokens_size);
 	}
 	token = &piece->tokens[piece->ntokens++];
 	memset(token, 0, sizeof(*token));
@@ -59,26 +59,26 @@ skx_highlight_new_token(SkxHighlightMaking *m, uint32 start, uint32 end)
 
 /*
  * Adds a token to a piece.  If it is the only token, is as long as the piece
- * and no word of the query, only sets piece->whole.
+ * and no word of the query, only sets piece->is_one_token.
  */
 static void
-skx_highlight_put_token(SkxHighlightMaking *m, uint32 start, uint32 end,
-						uint32 position, const int *ids, int nids)
+skx_highlight_store_token(SkxHighlightNewPiece *m, uint32 start, uint32 end,
+						  uint32 position, const int *ids, int nids)
 {
 	SkxHighlightPiece *piece = m->piece;
 	SkxHighlightToken *token;
 
 	/* a long piece can have millions of tokens that are not needed */
-	if (nids == 0 && m->h->marks_only && !piece->kept)
+	if (nids == 0 && m->highlight->marks_only && !piece->is_cached)
 		return;
-	if (piece->whole)
+	if (piece->is_one_token)
 	{
-		piece->whole = false;
+		piece->is_one_token = false;
 		(void) skx_highlight_new_token(m, 0, piece->len);
 	}
 	if (piece->ntokens == 0 && nids == 0 && start == 0 && end == piece->len)
 	{
-		piece->whole = true;
+		piece->is_one_token = true;
 		return;
 	}
 	token = skx_highlight_new_token(m, start, end);
@@ -129,11 +129,11 @@ skx_highlight_lexize(const ListDictionary *list, const char *bytes, int len)
  * server does it when it makes a tsvector.
  */
 static void
-skx_highlight_add_token(SkxHighlightMaking *m, int type, const char *bytes,
+skx_highlight_add_token(SkxHighlightNewPiece *m, int type, const char *bytes,
 						int len, uint32 start)
 {
-	const TSConfigCacheEntry *config = m->h->entry;
-	int			ids[SKX_HIGHLIGHT_IDS];
+	const TSConfigCacheEntry *config = m->highlight->entry;
+	int			ids[SKX_HIGHLIGHT_TOKEN_IDS_MAX];
 	int			nids = 0;
 	uint32		position;
 	TSLexeme   *lexeme;
@@ -141,13 +141,13 @@ skx_highlight_add_token(SkxHighlightMaking *m, int type, const char *bytes,
 
 	if (type <= 0 || type >= config->lenmap || config->map[type].len == 0)
 		return;
-	if (skx_highlight_is_other(m->h, type, bytes, len))
+	if (skx_highlight_token_is_unmatched(m->highlight, type, bytes, len))
 	{
-		skx_highlight_put_token(m, start, start + len, ++m->piece->npositions,
-								NULL, 0);
+		skx_highlight_store_token(m, start, start + len,
+								  ++m->piece->npositions, NULL, 0);
 		return;
 	}
-	old = MemoryContextSwitchTo(m->h->token);
+	old = MemoryContextSwitchTo(m->highlight->token);
 	lexeme = len >= MAXSTRLEN ? NULL :
 		skx_highlight_lexize(&config->map[type], bytes, len);
 	MemoryContextSwitchTo(old);
@@ -158,23 +158,23 @@ skx_highlight_add_token(SkxHighlightMaking *m, int type, const char *bytes,
 	{
 		if (lexeme->flags & TSL_ADDPOS)
 		{
-			skx_highlight_put_token(m, start, start + len, position, ids,
-									nids);
+			skx_highlight_store_token(m, start, start + len, position, ids,
+									  nids);
 			position = ++m->piece->npositions;
 			nids = 0;
 		}
-		nids = skx_highlight_lookup(m->h->query, lexeme->lexeme,
+		nids = skx_highlight_lookup(m->highlight->query, lexeme->lexeme,
 									strlen(lexeme->lexeme), ids, nids);
 	}
-	skx_highlight_put_token(m, start, start + len, position, ids, nids);
-	MemoryContextReset(m->h->token);
+	skx_highlight_store_token(m, start, start + len, position, ids, nids);
+	MemoryContextReset(m->highlight->token);
 }
 
 /* Adds the tokens of a text that the configuration's parser finds. */
 static void
-skx_highlight_parse(SkxHighlightMaking *m, const char *bytes, int len)
+skx_highlight_parse(SkxHighlightNewPiece *m, const char *bytes, int len)
 {
-	TSParserCacheEntry *parser = m->h->parser;
+	TSParserCacheEntry *parser = m->highlight->parser;
 	Datum		state = FunctionCall2(&parser->prsstart,
 									  PointerGetDatum(bytes),
 									  Int32GetDatum(len));
@@ -199,7 +199,7 @@ skx_highlight_parse(SkxHighlightMaking *m, const char *bytes, int len)
 
 /* Frees all kept pieces, and makes an empty hash table. */
 static void
-skx_highlight_forget(SkxHighlight *h)
+skx_highlight_reset_cache(SkxHighlight *h)
 {
 	MemoryContextReset(h->pieces);
 	h->npieces = 0;
@@ -224,7 +224,7 @@ skx_highlight_put_slot(SkxHighlight *h, SkxHighlightPiece *piece)
  * slots would be empty.
  */
 static void
-skx_highlight_keep(SkxHighlight *h, SkxHighlightPiece *piece)
+skx_highlight_cache_piece(SkxHighlight *h, SkxHighlightPiece *piece)
 {
 	SkxHighlightSlot *old = h->slots;
 	uint32		n = h->mask + 1;
@@ -244,9 +244,9 @@ skx_highlight_keep(SkxHighlight *h, SkxHighlightPiece *piece)
 }
 
 void
-skx_highlight_drop(const SkxHighlightPiece *piece)
+skx_highlight_free_piece(const SkxHighlightPiece *piece)
 {
-	if (piece->kept)
+	if (piece->is_cached)
 		return;
 	if (piece->tokens != NULL)
 		pfree(piece->tokens);
@@ -255,17 +255,18 @@ skx_highlight_drop(const SkxHighlightPiece *piece)
 
 /* Makes a new piece, and keeps it if it is short and the budget allows it. */
 static const SkxHighlightPiece *
-skx_highlight_make(SkxHighlight *h, uint32 hash, int kind, const char *bytes,
-				   int len)
+skx_highlight_make_piece(SkxHighlight *h, uint32 hash, int kind,
+						 const char *bytes, int len)
 {
-	bool		keep = len <= SKX_HIGHLIGHT_PIECE &&
-		MemoryContextMemAllocated(h->pieces, false) < SKX_HIGHLIGHT_KEPT;
-	SkxHighlightMaking m = {h, keep ? h->pieces : CurrentMemoryContext};
+	bool		keep = len <= SKX_HIGHLIGHT_PIECE_BYTES &&
+		MemoryContextMemAllocated(h->pieces,
+								  false) < SKX_HIGHLIGHT_CACHE_BYTES;
+	SkxHighlightNewPiece m = {h, keep ? h->pieces : CurrentMemoryContext};
 	MemoryContext old;
 
 	m.piece = MemoryContextAllocZero(m.context, sizeof(SkxHighlightPiece) +
 									 (keep ? len : 0));
-	m.piece->kept = keep;
+	m.piece->is_cached = keep;
 	m.piece->hash = hash;
 	m.piece->kind = kind;
 	m.piece->len = len;
@@ -273,14 +274,14 @@ skx_highlight_make(SkxHighlight *h, uint32 hash, int kind, const char *bytes,
 	if (kind > 0)
 		skx_highlight_add_token(&m, kind, bytes, len, 0);
 	else
-		skx_highlight_parse(&m, bytes, kind == SKX_HIGHLIGHT_LAST ? len :
+		skx_highlight_parse(&m, bytes, kind == SKX_HIGHLIGHT_LAST_CHUNK ? len :
 							len + 1);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(h->scratch);
 	if (keep)
 	{
 		memcpy(m.piece + 1, bytes, len);
-		skx_highlight_keep(h, m.piece);
+		skx_highlight_cache_piece(h, m.piece);
 	}
 	return m.piece;
 }
@@ -291,8 +292,8 @@ skx_highlight_piece(SkxHighlight *h, int kind, const char *bytes, int len)
 	uint32		hash;
 	uint32		i;
 
-	if (len > SKX_HIGHLIGHT_PIECE)
-		return skx_highlight_make(h, 0, kind, bytes, len);
+	if (len > SKX_HIGHLIGHT_PIECE_BYTES)
+		return skx_highlight_make_piece(h, 0, kind, bytes, len);
 	hash = hash_bytes((const unsigned char *) bytes, len) + (uint32) kind;
 	for (i = hash & h->mask; h->slots[i].piece != NULL; i = (i + 1) & h->mask)
 	{
@@ -302,33 +303,35 @@ skx_highlight_piece(SkxHighlight *h, int kind, const char *bytes, int len)
 			piece->kind == kind && memcmp(piece + 1, bytes, len) == 0)
 			return piece;
 	}
-	return skx_highlight_make(h, hash, kind, bytes, len);
+	return skx_highlight_make_piece(h, hash, kind, bytes, len);
 }
 
 /* ---- state from one call to the next ---- */
 
 static void
-skx_highlight_changed(Datum arg, int cacheid, uint32 hash)
+skx_highlight_config_changed(Datum arg, int cacheid, uint32 hash)
 {
 	skx_highlight_generation++;
 }
 
 /* Registers callbacks for changes of configurations and dictionaries, once. */
 static void
-skx_highlight_watch(void)
+skx_highlight_register_callbacks(void)
 {
 	static bool watching = false;
 
 	if (watching)
 		return;
-	CacheRegisterSyscacheCallback(TSCONFIGOID, skx_highlight_changed, 0);
-	CacheRegisterSyscacheCallback(TSCONFIGMAP, skx_highlight_changed, 0);
-	CacheRegisterSyscacheCallback(TSDICTOID, skx_highlight_changed, 0);
+	CacheRegisterSyscacheCallback(TSCONFIGOID, skx_highlight_config_changed,
+								  0);
+	CacheRegisterSyscacheCallback(TSCONFIGMAP, skx_highlight_config_changed,
+								  0);
+	CacheRegisterSyscacheCallback(TSDICTOID, skx_highlight_config_changed, 0);
 	watching = true;
 }
 
 static SkxHighlight *
-skx_highlight_create(MemoryContext parent, Oid config, TSQuery query)
+skx_highlight_create_state(MemoryContext parent, Oid config, TSQuery query)
 {
 	MemoryContext context = AllocSetContextCreate(parent, "skipidx highlight",
 												  ALLOCSET_SMALL_SIZES);
@@ -341,23 +344,23 @@ skx_highlight_create(MemoryContext parent, Oid config, TSQuery query)
 	h->pieces = AllocSetContextCreate(context, "skipidx highlight pieces",
 									  ALLOCSET_DEFAULT_MINSIZE,
 									  ALLOCSET_DEFAULT_INITSIZE,
-									  SKX_HIGHLIGHT_KEPT / 16);
+									  SKX_HIGHLIGHT_CACHE_BYTES / 16);
 	h->scratch = AllocSetContextCreate(context, "skipidx highlight scratch",
 									   ALLOCSET_DEFAULT_SIZES);
 	h->token = AllocSetContextCreate(context, "skipidx highlight token",
 									 ALLOCSET_DEFAULT_SIZES);
-	skx_highlight_forget(h);
+	skx_highlight_reset_cache(h);
 	MemoryContextSwitchTo(old);
 	return h;
 }
 
 SkxHighlight *
-skx_highlight_begin(SkxHighlight *kept, MemoryContext parent, Oid config,
-					TSQuery query)
+skx_highlight_get_state(SkxHighlight *kept, MemoryContext parent, Oid config,
+						TSQuery query)
 {
 	SkxHighlight *h = kept;
 
-	skx_highlight_watch();
+	skx_highlight_register_callbacks();
 	if (h != NULL && (h->config != config ||
 					  VARSIZE(h->query->query) != VARSIZE(query) ||
 					  memcmp(h->query->query, query, VARSIZE(query)) != 0))
@@ -366,16 +369,18 @@ skx_highlight_begin(SkxHighlight *kept, MemoryContext parent, Oid config,
 		h = NULL;
 	}
 	if (h == NULL)
-		h = skx_highlight_create(parent, config, query);
+		h = skx_highlight_create_state(parent, config, query);
 	h->entry = lookup_ts_config_cache(config);
 	h->parser = lookup_ts_parser_cache(h->entry->prsId);
 	h->plain = h->parser->startOid == F_PRSD_START &&
 		h->parser->tokenOid == F_PRSD_NEXTTOKEN;
 	if (h != kept || h->generation != skx_highlight_generation)
-		h->keeping = h->plain ? skx_highlight_keeping(h->entry) : 0;
-	if (MemoryContextMemAllocated(h->pieces, false) >= SKX_HIGHLIGHT_KEPT ||
+		h->keeping_types = h->plain ? skx_highlight_keeping_types(h->entry) :
+			0;
+	if (MemoryContextMemAllocated(h->pieces,
+								  false) >= SKX_HIGHLIGHT_CACHE_BYTES ||
 		h->generation != skx_highlight_generation)
-		skx_highlight_forget(h);
+		skx_highlight_reset_cache(h);
 	h->generation = skx_highlight_generation;
 	return h;
 }

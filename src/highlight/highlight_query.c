@@ -41,17 +41,19 @@ skx_highlight_key_match(const void *a, const void *b, Size size)
 		memcmp(x->bytes, y->bytes, x->len) != 0;
 }
 
-/* Adds the first characters of a word to q->seconds. */
+/* Adds the first characters of a word to q->second_chars. */
 static void
 skx_highlight_query_begins(SkxHighlightQuery *q, const SkxHighlightKey *key)
 {
-	int			first = key->len > 0 ? skx_highlight_number(key->bytes[0]) : -1;
-	int			second = key->len > 1 ? skx_highlight_number(key->bytes[1]) : -1;
+	int			first = key->len > 0 ?
+		skx_highlight_char_number(key->bytes[0]) : -1;
+	int			second = key->len > 1 ?
+		skx_highlight_char_number(key->bytes[1]) : -1;
 
 	if (key->len == 0)
-		memset(q->seconds, 0xFF, sizeof(q->seconds));
+		memset(q->second_chars, 0xFF, sizeof(q->second_chars));
 	else if (first >= 0)
-		q->seconds[first] |= second >= 0 ? skx_bitset_bit(second) :
+		q->second_chars[first] |= second >= 0 ? skx_bitset_mask_bit(second) :
 			PG_UINT64_MAX;
 }
 
@@ -101,7 +103,7 @@ skx_highlight_query_walk(SkxHighlightQuery *q, bool *lengths)
 			below ^= SKX_ITEM_NEGATED;
 		else if (items[i].qoperator.oper == OP_PHRASE)
 		{
-			if (below == 0 && q->nphrases < SKX_HIGHLIGHT_PHRASES)
+			if (below == 0 && q->nphrases < SKX_HIGHLIGHT_PHRASES_MAX)
 				q->phrases[q->nphrases++] = i;
 			below |= SKX_ITEM_PHRASE;
 		}
@@ -152,7 +154,7 @@ skx_highlight_lookup_one(const SkxHighlightQuery *query, const char *lexeme,
 	SkxHighlightKey *word = hash_search(query->words, &key, HASH_FIND, NULL);
 	int			i;
 
-	if (word == NULL || nids == SKX_HIGHLIGHT_IDS)
+	if (word == NULL || nids == SKX_HIGHLIGHT_TOKEN_IDS_MAX)
 		return nids;
 	for (i = 0; i < nids; i++)
 		if (ids[i] == word->id)

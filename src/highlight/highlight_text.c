@@ -41,14 +41,15 @@ static void
 skx_highlight_add_word(SkxHighlightText *t, uint32 start, uint32 end)
 {
 	/* without passages only the last word is needed */
-	if (t->most == 0)
+	if (t->passage_words == 0)
 		t->nwords = 0;
-	if (t->nwords == t->room)
+	if (t->nwords == t->words_size)
 	{
-		t->room = Max(256, t->room * 2);
+		t->words_size = Max(256, t->words_size * 2);
 		t->words = t->words == NULL ?
-			palloc(sizeof(SkxHighlightWord) * t->room) :
-			repalloc_huge(t->words, sizeof(SkxHighlightWord) * (Size) t->room);
+			palloc(sizeof(SkxHighlightWord) * t->words_size) :
+			repalloc_huge(t->words,
+						  sizeof(SkxHighlightWord) * (Size) t->words_size);
 	}
 	t->words[t->nwords].start = start;
 	t->words[t->nwords++].end = end;
@@ -61,19 +62,19 @@ skx_highlight_add_match(SkxHighlightText *t, const SkxHighlightToken *token,
 {
 	SkxHighlightMatch *match;
 
-	if (t->nmatches == t->match_room)
+	if (t->nmatches == t->matches_size)
 	{
-		if (t->match_room > SKX_HIGHLIGHT_MATCHES / 2)
+		if (t->matches_size > SKX_HIGHLIGHT_MATCHES_MAX / 2)
 			ereport(ERROR,
 					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 					 errmsg("cannot mark more than %d words of a text",
-							t->match_room),
+							t->matches_size),
 					 errhint("Ask for passages with max_words, or for a part of the text.")));
-		t->match_room = Max(64, t->match_room * 2);
+		t->matches_size = Max(64, t->matches_size * 2);
 		t->matches = t->matches == NULL ?
-			palloc(sizeof(SkxHighlightMatch) * t->match_room) :
+			palloc(sizeof(SkxHighlightMatch) * t->matches_size) :
 			repalloc_huge(t->matches,
-						  sizeof(SkxHighlightMatch) * (Size) t->match_room);
+						  sizeof(SkxHighlightMatch) * (Size) t->matches_size);
 	}
 	match = &t->matches[t->nmatches++];
 	match->start = base + token->start;
@@ -82,13 +83,13 @@ skx_highlight_add_match(SkxHighlightText *t, const SkxHighlightToken *token,
 	match->position = t->position + token->position;
 	match->nids = token->nids;
 	match->ids = token->ids;
-	if (t->most > 0)
+	if (t->passage_words > 0)
 		skx_highlight_window_add(t, t->nmatches - 1);
 }
 
 /* Adds a token at `base` that is no word of the query. */
 static void
-skx_highlight_add_other(SkxHighlightText *t, uint32 base, int len)
+skx_highlight_add_unmatched(SkxHighlightText *t, uint32 base, int len)
 {
 	if (t->nwords == 0 || base >= t->words[t->nwords - 1].end)
 		skx_highlight_add_word(t, base, base + len);
@@ -105,7 +106,7 @@ skx_highlight_add_piece(SkxHighlightText *t, const SkxHighlightPiece *piece,
 {
 	int			i;
 
-	if (piece->whole &&
+	if (piece->is_one_token &&
 		(t->nwords == 0 || base >= t->words[t->nwords - 1].end))
 		skx_highlight_add_word(t, base, base + piece->len);
 	for (i = 0; i < piece->ntokens; i++)
@@ -119,14 +120,14 @@ skx_highlight_add_piece(SkxHighlightText *t, const SkxHighlightPiece *piece,
 			skx_highlight_add_match(t, token, base);
 	}
 	t->position += piece->npositions;
-	skx_highlight_drop(piece);
+	skx_highlight_free_piece(piece);
 }
 
 /* Returns true if a word that begins at `start` need not be read any more. */
 static bool
-skx_highlight_is_enough(const SkxHighlightText *t, uint32 start)
+skx_highlight_words_suffice(const SkxHighlightText *t, uint32 start)
 {
-	return t->enough > 0 && t->nwords >= t->enough &&
+	return t->max_words > 0 && t->nwords >= t->max_words &&
 		start >= t->words[t->nwords - 1].end;
 }
 
@@ -138,7 +139,7 @@ skx_highlight_is_enough(const SkxHighlightText *t, uint32 start)
 static void
 skx_highlight_read_tokens(SkxHighlightText *t, uint32 at)
 {
-	TSParserCacheEntry *parser = t->h->parser;
+	TSParserCacheEntry *parser = t->highlight->parser;
 	Datum		state = FunctionCall2(&parser->prsstart,
 									  PointerGetDatum(t->bytes + at),
 									  Int32GetDatum((int32) (t->len - at)));
@@ -156,16 +157,18 @@ skx_highlight_read_tokens(SkxHighlightText *t, uint32 at)
 		if (type <= 0)
 			break;
 		/* a parser can return tokens that are not in the text */
-		if (type >= t->h->entry->lenmap || t->h->entry->map[type].len == 0 ||
+		if (type >= t->highlight->entry->lenmap ||
+			t->highlight->entry->map[type].len == 0 ||
 			token < t->bytes + at || len < 0 ||
 			len > t->bytes + t->len - token)
 			continue;
-		if (skx_highlight_is_enough(t, token - t->bytes))
+		if (skx_highlight_words_suffice(t, token - t->bytes))
 		{
 			t->len = token - t->bytes;
 			break;
 		}
-		skx_highlight_add_piece(t, skx_highlight_piece(t->h, type, token, len),
+		skx_highlight_add_piece(t, skx_highlight_piece(t->highlight, type,
+													   token, len),
 								token - t->bytes);
 	}
 	FunctionCall1(&parser->prsend, state);
@@ -209,7 +212,7 @@ skx_highlight_is_word(const char **bytes, const char *end, int *len)
 #define SKX_HIGHLIGHT_IN_TAG	"=-_#/:.&?%~"
 
 static inline bool
-skx_highlight_is_in(const char *set, char c)
+skx_highlight_is_one_of(const char *set, char c)
 {
 	return skx_highlight_is_letter(c) || (c >= '0' && c <= '9') ||
 		(c != '\0' && strchr(set, c) != NULL);
@@ -220,7 +223,7 @@ skx_highlight_is_in(const char *set, char c)
  * after it.
  */
 static bool
-skx_highlight_is_switch(const char *name, size_t len)
+skx_highlight_tag_changes_parser(const char *name, size_t len)
 {
 	return (len == 6 && pg_strncasecmp(name, "script", 6) == 0) ||
 		(len == 5 && pg_strncasecmp(name, "style", 5) == 0);
@@ -237,7 +240,7 @@ skx_highlight_name_end(const char *name, const char *end, const char *none,
 {
 	const char *at = name;
 
-	while (at < end && skx_highlight_is_in(SKX_HIGHLIGHT_IN_NAME, *at))
+	while (at < end && skx_highlight_is_one_of(SKX_HIGHLIGHT_IN_NAME, *at))
 		at++;
 	if (at < end && IS_HIGHBIT_SET(*at))
 		return NULL;
@@ -246,7 +249,7 @@ skx_highlight_name_end(const char *name, const char *end, const char *none,
 	if (at == name || !(skx_highlight_is_letter(*name) ||
 						(name[-1] == '<' && (*name == ':' || *name == '_'))))
 		return none;
-	if (skx_highlight_is_switch(name, at - name))
+	if (skx_highlight_tag_changes_parser(name, at - name))
 		return NULL;
 	if (*at == '/' && at + 1 == end)
 		return over;
@@ -288,7 +291,7 @@ skx_highlight_tag_end(const char *tag, const char *end, const char *over)
 				return over;
 		}
 		else if (!skx_highlight_is_blank(*at) &&
-				 !skx_highlight_is_in(SKX_HIGHLIGHT_IN_TAG, *at))
+				 !skx_highlight_is_one_of(SKX_HIGHLIGHT_IN_TAG, *at))
 			return tag;
 	}
 	return at < end ? at + 1 : over;
@@ -351,7 +354,7 @@ skx_highlight_read_chunks(SkxHighlightText *t)
 	const char *at = t->bytes;
 	const char *end = t->bytes + t->len;
 
-	while (t->enough == 0 || t->nwords < t->enough)
+	while (t->max_words == 0 || t->nwords < t->max_words)
 	{
 		const char *chunk;
 		const char *word;
@@ -386,24 +389,26 @@ skx_highlight_read_chunks(SkxHighlightText *t)
 				return;
 			}
 			if (at == end)
-				kind = SKX_HIGHLIGHT_LAST;
+				kind = SKX_HIGHLIGHT_LAST_CHUNK;
 			word = chunk;
 			len = at - chunk;
 		}
-		else if (skx_highlight_is_other(t->h, kind, word, len))
+		else if (skx_highlight_token_is_unmatched(t->highlight, kind, word,
+												  len))
 		{
-			skx_highlight_add_other(t, word - t->bytes, len);
+			skx_highlight_add_unmatched(t, word - t->bytes, len);
 			continue;
 		}
-		skx_highlight_add_piece(t, skx_highlight_piece(t->h, kind, word, len),
+		skx_highlight_add_piece(t, skx_highlight_piece(t->highlight, kind,
+													   word, len),
 								word - t->bytes);
 	}
 }
 
 void
-skx_highlight_read(SkxHighlightText *t)
+skx_highlight_read_text(SkxHighlightText *t)
 {
-	if (t->h->plain)
+	if (t->highlight->plain)
 		skx_highlight_read_chunks(t);
 	else
 		skx_highlight_read_tokens(t, 0);

@@ -11,14 +11,16 @@
 /* Matches `first` to `last`, in which a phrase is searched. */
 typedef struct SkxHighlightRange
 {
-	SkxHighlightText *t;
+	SkxHighlightText *text;
 	int			first;
 	int			last;
 } SkxHighlightRange;
 
-/* Adds `by` to the counts of the words of a match, and updates t->distinct. */
+/*
+ * Adds `by` to the counts of the words of a match, and updates t->ndistinct.
+ */
 static void
-skx_highlight_count(SkxHighlightText *t, int match, int by)
+skx_highlight_count_match(SkxHighlightText *t, int match, int by)
 {
 	const SkxHighlightMatch *m = &t->matches[match];
 	int			i;
@@ -27,9 +29,9 @@ skx_highlight_count(SkxHighlightText *t, int match, int by)
 	{
 		int		   *count = &t->counts[m->ids[i]];
 
-		t->distinct -= *count > 0;
+		t->ndistinct -= *count > 0;
 		*count += by;
-		t->distinct += *count > 0;
+		t->ndistinct += *count > 0;
 	}
 }
 
@@ -38,7 +40,7 @@ skx_highlight_count(SkxHighlightText *t, int match, int by)
  * this one has.
  */
 static bool
-skx_highlight_is_spare(const SkxHighlightText *t, int match)
+skx_highlight_match_is_redundant(const SkxHighlightText *t, int match)
 {
 	const SkxHighlightMatch *m = &t->matches[match];
 	int			i;
@@ -57,8 +59,8 @@ static TSTernaryValue
 skx_highlight_operand(void *arg, QueryOperand *operand, ExecPhraseData *data)
 {
 	SkxHighlightRange *r = arg;
-	SkxHighlightText *t = r->t;
-	const SkxHighlightQuery *q = t->h->query;
+	SkxHighlightText *t = r->text;
+	const SkxHighlightQuery *q = t->highlight->query;
 	int			id = q->ids[(QueryItem *) operand - GETQUERY(q->query)];
 	WordEntryPos *positions;
 	int			n = 0;
@@ -97,7 +99,7 @@ skx_highlight_operand(void *arg, QueryOperand *operand, ExecPhraseData *data)
 static int
 skx_highlight_phrases(SkxHighlightText *t, int first, int last)
 {
-	const SkxHighlightQuery *q = t->h->query;
+	const SkxHighlightQuery *q = t->highlight->query;
 	SkxHighlightRange r = {t, first, last};
 	MemoryContext old;
 	int			n = 0;
@@ -105,26 +107,27 @@ skx_highlight_phrases(SkxHighlightText *t, int first, int last)
 
 	if (q->nphrases == 0)
 		return 0;
-	old = MemoryContextSwitchTo(t->h->scratch);
-	for (i = 0; i < q->nphrases && t->work < SKX_HIGHLIGHT_WORK; i++)
+	old = MemoryContextSwitchTo(t->highlight->scratch);
+	for (i = 0; i < q->nphrases && t->work < SKX_HIGHLIGHT_WORK_MAX; i++)
 		n += TS_execute(&GETQUERY(q->query)[q->phrases[i]], &r, TS_EXEC_EMPTY,
 						skx_highlight_operand);
 	MemoryContextSwitchTo(old);
-	MemoryContextReset(t->h->scratch);
+	MemoryContextReset(t->highlight->scratch);
 	return n;
 }
 
 /* Drops the first matches of a window, as long as it stays as good. */
 static void
-skx_highlight_shorten(SkxHighlightText *t, SkxHighlightWindow *w)
+skx_highlight_shorten_window(SkxHighlightText *t, SkxHighlightWindow *w)
 {
 	int			from = w->first;
 
-	while (w->first < w->last && skx_highlight_is_spare(t, w->first) &&
+	while (w->first < w->last &&
+		   skx_highlight_match_is_redundant(t, w->first) &&
 		   skx_highlight_phrases(t, w->first + 1, w->last) == w->nphrases)
-		skx_highlight_count(t, w->first++, -1);
+		skx_highlight_count_match(t, w->first++, -1);
 	while (from < w->first)
-		skx_highlight_count(t, from++, 1);
+		skx_highlight_count_match(t, from++, 1);
 }
 
 /* Returns true if window a is better than window b. */
@@ -144,39 +147,39 @@ skx_highlight_is_better(const SkxHighlightWindow *a,
 void
 skx_highlight_window_add(SkxHighlightText *t, int match)
 {
-	const SkxHighlightQuery *q = t->h->query;
+	const SkxHighlightQuery *q = t->highlight->query;
 	uint32		word = t->matches[match].word;
 	SkxHighlightWindow w;
 
-	skx_highlight_count(t, match, 1);
-	while (word - t->matches[t->first].word >= t->most)
-		skx_highlight_count(t, t->first++, -1);
+	skx_highlight_count_match(t, match, 1);
+	while (word - t->matches[t->first].word >= t->passage_words)
+		skx_highlight_count_match(t, t->first++, -1);
 	while (q->nphrases == 0 && t->first < match &&
-		   skx_highlight_is_spare(t, t->first))
-		skx_highlight_count(t, t->first++, -1);
+		   skx_highlight_match_is_redundant(t, t->first))
+		skx_highlight_count_match(t, t->first++, -1);
 	w.first = t->first;
 	w.last = match;
-	w.nwords = t->distinct;
+	w.nwords = t->ndistinct;
 	w.nphrases = q->nphrases == 0 ? 0 :
 		skx_highlight_phrases(t, w.first, match);
 	w.span = word - t->matches[w.first].word;
 	if (skx_highlight_is_better(&w, &t->best))
 	{
 		if (q->nphrases > 0)
-			skx_highlight_shorten(t, &w);
+			skx_highlight_shorten_window(t, &w);
 		t->best = w;
 	}
 
 	/* reads on for the passage's words, where a shorter window may follow */
-	if (t->stops && t->enough == 0 && w.nwords == q->nwords &&
+	if (t->stops_early && t->max_words == 0 && w.nwords == q->nwords &&
 		w.nphrases == q->nphrases)
-		t->enough = word + 2 * t->most;
+		t->max_words = word + 2 * t->passage_words;
 }
 
 void
 skx_highlight_window_clear(SkxHighlightText *t, int next)
 {
-	while (t->distinct > 0)
-		skx_highlight_count(t, t->first++, -1);
+	while (t->ndistinct > 0)
+		skx_highlight_count_match(t, t->first++, -1);
 	t->first = next;
 }

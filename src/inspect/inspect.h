@@ -34,6 +34,6 @@ extern void skx_inspect_close(Relation heap, Relation index);
  * Members of pg_read_all_stats may for every index, and others for an index
  * of this database if they have the privileges of its owner.
  */
-extern bool skx_inspect_shows(Oid database, Oid index);
+extern bool skx_inspect_may_show(Oid database, Oid index);
 
 #endif							/* SKX_INSPECT_H */

@@ -94,7 +94,7 @@ skx_inspect_check_index(SkxCheck *check)
 	skx_inspect_check_view(check);
 	check->file = skx_segment_file(check->index,
 								   check->view->meta.incarnation);
-	skx_blkio_once(check->file);
+	skx_blkio_set_read_once(check->file);
 	n = check->view->nsegments;
 	check->segments = palloc0((n + 1) * sizeof(SkxCheckSegment *));
 	for (i = 0; i < n; i++)

@@ -36,8 +36,8 @@ typedef struct SkxCheckDictPage
 	SkxCheckDict *dict;
 	SkxCheckReader reader;
 	const SkxDiskDictPage *head;
-	const SkxCheckKey *low;		/* keys must be >= low */
-	const SkxCheckKey *high;	/* keys must be below high */
+	const SkxCheckKey *min_key; /* keys must be >= low */
+	const SkxCheckKey *end_key; /* keys must be below high */
 	const uint8 *src;			/* start of the next entry or value */
 	const uint8 *end;			/* of the entries */
 	int			entry;
@@ -67,7 +67,7 @@ skx_inspect_dict_compare(const SkxCheckKey *a, const SkxCheckKey *b)
  * begins with this leaf, the postings may begin with the next block.
  */
 static void
-skx_inspect_dict_origin(SkxCheckDictPage *p, const SkxDiskDictPage *head)
+skx_inspect_dict_check_base(SkxCheckDictPage *p, const SkxDiskDictPage *head)
 {
 	SkxCheckSegment *cs = p->dict->cs;
 	uint32		unit = cs->seg->planes[SKX_SEGMENT_POSTINGS].unit;
@@ -106,7 +106,8 @@ skx_inspect_dict_enter(SkxCheckDictPage *p, uint32 ordinal, int level)
 	head = (const SkxDiskDictPage *) (page + SKX_PAGE_START);
 	if (p->reader.lower < SKX_PAGE_START + sizeof(SkxDiskDictPage) ||
 		head->nentries == 0 ||
-		head->nrestarts != (head->nentries - 1) / SKX_DICT_RESTART + 1 ||
+		head->nrestarts != (head->nentries - 1) / SKX_DICT_RESTART_ENTRIES +
+		1 ||
 		head->restarts % 2 != 0 ||
 		head->restarts < SKX_PAGE_START + sizeof(SkxDiskDictPage) ||
 		head->restarts + head->nrestarts * sizeof(uint16) != p->reader.lower)
@@ -121,7 +122,7 @@ skx_inspect_dict_enter(SkxCheckDictPage *p, uint32 ordinal, int level)
 		skx_inspect_dict_damaged(p,
 								 "the dictionary page has something where nothing belongs");
 	if (level == 0)
-		skx_inspect_dict_origin(p, head);
+		skx_inspect_dict_check_base(p, head);
 	p->head = head;
 	p->src = (const uint8 *) (head + 1);
 	p->end = (const uint8 *) page + head->restarts;
@@ -130,8 +131,8 @@ skx_inspect_dict_enter(SkxCheckDictPage *p, uint32 ordinal, int level)
 }
 
 /*
- * Checks that each SKX_DICT_RESTART-th entry shares nothing with the key
- * before it, and is where the restarts of the page say.
+ * Checks that each SKX_DICT_RESTART_ENTRIES-th entry shares nothing with the
+ * key before it, and is where the restarts of the page say.
  */
 static void
 skx_inspect_dict_restart(SkxCheckDictPage *p, uint32 shared)
@@ -139,11 +140,11 @@ skx_inspect_dict_restart(SkxCheckDictPage *p, uint32 shared)
 	const uint16 *restarts;
 	const char *page = p->reader.page.data;
 
-	if (p->entry % SKX_DICT_RESTART != 0)
+	if (p->entry % SKX_DICT_RESTART_ENTRIES != 0)
 		return;
 	restarts = (const uint16 *) (page + p->head->restarts);
 	if (shared != 0 || (const char *) p->src - page !=
-		restarts[p->entry / SKX_DICT_RESTART])
+		restarts[p->entry / SKX_DICT_RESTART_ENTRIES])
 		skx_inspect_dict_damaged(p, "entry %d has no restart", p->entry);
 }
 
@@ -178,9 +179,10 @@ skx_inspect_dict_key(SkxCheckDictPage *p)
 	memcpy(key->bytes + shared, src, more);
 	key->len = shared + more;
 	p->src = src + more;
-	cmp = skx_inspect_dict_compare(key, p->low);
+	cmp = skx_inspect_dict_compare(key, p->min_key);
 	if (cmp < 0 || (cmp != 0 && p->head->level > 0 && p->entry == 0) ||
-		(p->high->len >= 0 && skx_inspect_dict_compare(key, p->high) >= 0))
+		(p->end_key->len >= 0 &&
+		 skx_inspect_dict_compare(key, p->end_key) >= 0))
 		skx_inspect_dict_damaged(p,
 								 "the key of entry %d lies outside what leads to its page",
 								 p->entry);
@@ -223,29 +225,29 @@ skx_inspect_dict_bytes(SkxCheckDictPage *p, void *to, uint32 n)
 static bool
 skx_inspect_dict_long(SkxCheckDictPage *p, SkxTerm *t)
 {
-	static const uint32 ks[SKX_NKTHS] = SKX_KTHS;
+	static const uint32 ks[SKX_NKTH_BEST] = SKX_KTH_BEST_RANKS;
 	uint8		bytes[8];
 	int			i;
 
-	if (!skx_inspect_dict_address(p, p->head->postings_page, &t->list.page,
-								  &t->list.offset))
+	if (!skx_inspect_dict_address(p, p->head->postings_page,
+								  &t->long_list.page, &t->long_list.offset))
 		return false;
-	p->src = skx_codec_varint32_get(p->src, p->end, &t->list.nnodes);
-	if (p->src == NULL || t->list.nnodes == 0 ||
+	p->src = skx_codec_varint32_get(p->src, p->end, &t->long_list.nnodes);
+	if (p->src == NULL || t->long_list.nnodes == 0 ||
 		!skx_inspect_dict_bytes(p, bytes, sizeof(bytes)))
 		return false;
 	for (i = 0; i < lengthof(bytes); i++)
-		t->list.impacts |= (uint64) bytes[i] << (8 * i);
+		t->long_list.impacts |= (uint64) bytes[i] << (8 * i);
 	for (i = 0; i < lengthof(ks) && ks[i] <= t->df; i++)
 	{
 		if (!skx_inspect_dict_bytes(p, bytes, 2))
 			return false;
-		t->kth[i] = bytes[0] << 8 | bytes[1];
+		t->kth_best[i] = bytes[0] << 8 | bytes[1];
 	}
-	t->list.has_table = (t->flags & SKX_TERM_TABLE) != 0;
-	return !t->list.has_table ||
+	t->long_list.has_table = (t->flags & SKX_TERM_TABLE_PAGES) != 0;
+	return !t->long_list.has_table ||
 		skx_inspect_dict_number(p, p->head->postings_page,
-								&t->list.table_page);
+								&t->long_list.table_page);
 }
 
 static bool
@@ -253,7 +255,7 @@ skx_inspect_dict_place(SkxCheckDictPage *p, SkxTerm *t)
 {
 	uint32		n = 0;
 
-	switch (t->flags & SKX_TERM_PLACE)
+	switch (t->flags & SKX_TERM_FORM_MASK)
 	{
 		case SKX_TERM_INLINE:
 			p->src = skx_codec_varint32_get(p->src, p->end, &n);
@@ -286,7 +288,7 @@ skx_inspect_dict_term(SkxCheckDictPage *p)
 
 	memset(t, 0, sizeof(*t));
 	t->ordinal = p->head->first_term + p->entry;
-	t->check = skx_disk_lexeme_check(p->key.bytes, p->key.len);
+	t->list_check = skx_disk_lexeme_check(p->key.bytes, p->key.len);
 	p->src = skx_codec_varint32_get(p->src, p->end, &t->df);
 	sound = p->src != NULL && skx_inspect_dict_bytes(p, &t->flags, 1);
 	if (sound)
@@ -313,9 +315,9 @@ skx_inspect_dict_find(SkxCheckDictPage *p)
 		found.flags != t->flags || found.npositions != t->npositions ||
 		found.short_page != t->short_page ||
 		found.short_offset != t->short_offset ||
-		found.list.page != t->list.page ||
-		found.list.offset != t->list.offset ||
-		found.list.table_page != t->list.table_page ||
+		found.long_list.page != t->long_list.page ||
+		found.long_list.offset != t->long_list.offset ||
+		found.long_list.table_page != t->long_list.table_page ||
 		found.pos_page != t->pos_page || found.pos_offset != t->pos_offset)
 		skx_inspect_dict_damaged(p,
 								 "a search for the lexeme of entry %d goes astray",
@@ -366,7 +368,7 @@ skx_inspect_dict_inner(SkxCheckDictPage *p)
 			skx_inspect_dict_damaged(p, "entry %d does not decode", p->entry);
 		child = next;
 	}
-	skx_inspect_dict_page(p->dict, child, level - 1, from, p->high);
+	skx_inspect_dict_page(p->dict, child, level - 1, from, p->end_key);
 	pfree(from);
 }
 
@@ -378,8 +380,8 @@ skx_inspect_dict_page(SkxCheckDict *dict, uint32 ordinal, int level,
 
 	check_stack_depth();
 	p->dict = dict;
-	p->low = low;
-	p->high = high;
+	p->min_key = low;
+	p->end_key = high;
 	skx_inspect_reader_init(&p->reader, dict->cs->check, dict->cs->seg,
 							SKX_SEGMENT_DICT);
 	skx_inspect_dict_enter(p, ordinal, level);
@@ -451,7 +453,7 @@ skx_inspect_check_dict(SkxCheckSegment *cs)
 		skx_inspect_dict_page(&dict, header->dict_root, head->level, &low,
 							  &high);
 	}
-	skx_inspect_place_end(cs);
+	skx_inspect_end_postings_plane(cs);
 	skx_inspect_positions_end(&cs->positions);
 	skx_inspect_dict_totals(&dict);
 }

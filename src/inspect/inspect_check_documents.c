@@ -20,7 +20,7 @@ typedef struct SkxCheckTids
 	uint32		group;			/* number of the next group */
 	uint32	   *firsts;			/* first group of each page */
 	ItemPointerData last;		/* TID that was read last */
-	bool		any;			/* last is set */
+	bool		has_tid;		/* last is set */
 } SkxCheckTids;
 
 /* Checks the next group, which is on the current page. */
@@ -33,8 +33,8 @@ skx_inspect_tid_group(SkxCheckTids *t, const SkxDiskTidGroup *group,
 	const uint8 *end = (const uint8 *) page + t->reader.lower;
 	const uint8 *blocks = (const uint8 *) page + group->body;
 	const uint8 *offsets;
-	uint32		want = Min(cs->ndocs - t->group * SKX_TID_GROUP,
-						   SKX_TID_GROUP);
+	uint32		want = Min(cs->ndocs - t->group * SKX_TID_GROUP_DOCS,
+						   SKX_TID_GROUP_DOCS);
 	uint32		i;
 
 	if (group->ndocs != want || group->body < first_body ||
@@ -60,17 +60,17 @@ skx_inspect_tid_group(SkxCheckTids *t, const SkxDiskTidGroup *group,
 			block > MaxBlockNumber - group->block)
 			skx_inspect_damaged(&t->reader,
 								"document %u has an impossible TID",
-								t->group * SKX_TID_GROUP + i);
+								t->group * SKX_TID_GROUP_DOCS + i);
 		ItemPointerSet(&tid, group->block + block, offset);
-		if (t->any && ItemPointerCompare(&t->last, &tid) >= 0)
+		if (t->has_tid && ItemPointerCompare(&t->last, &tid) >= 0)
 			skx_inspect_damaged(&t->reader,
 								"the TIDs of documents %u and %u do not ascend",
-								t->group * SKX_TID_GROUP + i - 1,
-								t->group * SKX_TID_GROUP + i);
+								t->group * SKX_TID_GROUP_DOCS + i - 1,
+								t->group * SKX_TID_GROUP_DOCS + i);
 		if (i == 0)
 			cs->groups[t->group] = tid;
 		t->last = tid;
-		t->any = true;
+		t->has_tid = true;
 	}
 	t->group++;
 }
@@ -148,7 +148,7 @@ skx_inspect_tid_reader(SkxCheckTids *t)
 
 	for (i = 0; i < cs->ngroups; i++)
 	{
-		skx_segment_tids(cs->seg, i * SKX_TID_GROUP, 1, &tid);
+		skx_segment_read_tids(cs->seg, i * SKX_TID_GROUP_DOCS, 1, &tid);
 		if (!ItemPointerEquals(&tid, &cs->groups[i]))
 			skx_inspect_damaged(&t->reader,
 								"a look-up of TID group %u goes astray", i);
@@ -162,7 +162,7 @@ skx_inspect_check_tids(SkxCheckSegment *cs)
 
 	t.cs = cs;
 	skx_inspect_reader_init(&t.reader, cs->check, cs->seg, SKX_SEGMENT_TIDS);
-	cs->ngroups = (cs->ndocs + SKX_TID_GROUP - 1) / SKX_TID_GROUP;
+	cs->ngroups = (cs->ndocs + SKX_TID_GROUP_DOCS - 1) / SKX_TID_GROUP_DOCS;
 	cs->groups = palloc_extended((cs->ngroups + 1) * sizeof(ItemPointerData),
 								 MCXT_ALLOC_HUGE);
 	t.firsts = palloc_extended((cs->seg->header.tid_pages + 1) *
@@ -311,12 +311,12 @@ skx_inspect_check_lengths(SkxCheckSegment *cs)
 								 "document %u has norm %u, but length %u",
 								 doc, norm, length);
 	}
-	if (cs->nmarked != header->nnull)
+	if (cs->nnull_term != header->nnull)
 		skx_damage_report_detail(cs->check->index,
 								 skx_segment_block(cs->seg, SKX_SEGMENT_NORMS,
 												   0),
 								 "the term of texts that are NULL has %u postings, but the segment counts %u",
-								 cs->nmarked, header->nnull);
+								 cs->nnull_term, header->nnull);
 	if (total != header->total_length)
 		skx_damage_report_detail(cs->check->index,
 								 skx_segment_block(cs->seg, SKX_SEGMENT_NORMS,

@@ -22,33 +22,34 @@
 #include "support/compat/compat.h"
 
 /* A range of pages with its owner. */
-typedef struct SkxOwned
+typedef struct SkxCheckOwned
 {
 	BlockNumber block;
 	uint32		npages;
 	int			stripe;			/* number of the stripe, or -1 */
-	bool		loose;			/* its pages can have any content, so that
+	bool		any_content;	/* its pages can have any content, so that
 								 * each is checked here */
-	bool		unused;			/* no view, old or new, refers to its pages */
+	bool		is_unreferenced;	/* no view, old or new, refers to its
+									 * pages */
 	const char *owner;
-} SkxOwned;
+} SkxCheckOwned;
 
 /* All ranges of pages. */
-typedef struct SkxOwners
+typedef struct SkxCheckOwners
 {
 	SkxCheck   *check;
 	int			n;
 	int			size;			/* capacity of owned */
-	SkxOwned   *owned;			/* sorted by block, once all are added */
-} SkxOwners;
+	SkxCheckOwned *owned;		/* sorted by block, once all are added */
+} SkxCheckOwners;
 
 /* Adds a range of pages; it must be within the file. */
-static SkxOwned *
-skx_inspect_own(SkxOwners *o, BlockNumber block, uint32 npages,
-				const char *owner)
+static SkxCheckOwned *
+skx_inspect_add_owned(SkxCheckOwners *o, BlockNumber block, uint32 npages,
+					  const char *owner)
 {
 	BlockNumber nblocks = o->check->view->meta.nblocks;
-	SkxOwned   *owned;
+	SkxCheckOwned *owned;
 
 	if (block >= nblocks || npages > nblocks - block)
 		skx_damage_report_detail(o->check->index, block,
@@ -58,16 +59,17 @@ skx_inspect_own(SkxOwners *o, BlockNumber block, uint32 npages,
 	{
 		o->size = o->size == 0 ? 64 : o->size * 2;
 		if (o->owned == NULL)
-			o->owned = palloc(o->size * sizeof(SkxOwned));
+			o->owned = palloc(o->size * sizeof(SkxCheckOwned));
 		else
-			o->owned = repalloc_huge(o->owned, o->size * sizeof(SkxOwned));
+			o->owned = repalloc_huge(o->owned,
+									 o->size * sizeof(SkxCheckOwned));
 	}
 	owned = &o->owned[o->n++];
 	owned->block = block;
 	owned->npages = npages;
 	owned->stripe = -1;
-	owned->loose = false;
-	owned->unused = false;
+	owned->any_content = false;
+	owned->is_unreferenced = false;
 	owned->owner = owner;
 	return owned;
 }
@@ -77,14 +79,14 @@ skx_inspect_own(SkxOwners *o, BlockNumber block, uint32 npages,
  * the length of the extent and *previous to the extent before it.
  */
 static void
-skx_inspect_extent(SkxCheck *check, BlockNumber block, uint32 *npages,
-				   BlockNumber *previous)
+skx_inspect_check_extent(SkxCheck *check, BlockNumber block, uint32 *npages,
+						 BlockNumber *previous)
 {
 	const SkxDiskTrailer *trailer = skx_disk_trailer(check->page.data);
 
-	skx_inspect_page_sound(check, block);
+	skx_inspect_check_checksum(check, block);
 	skx_inspect_page_copy(check, block, check->page.data);
-	if (skx_inspect_page_strange(check, check->page.data) != NULL ||
+	if (skx_inspect_page_is_foreign(check, check->page.data) != NULL ||
 		PageIsNew((Page) check->page.data) ||
 		(trailer->plane != SKX_PLANE_PENDING &&
 		 trailer->plane != SKX_PLANE_CHAIN) || trailer->segment == 0)
@@ -100,7 +102,7 @@ skx_inspect_extent(SkxCheck *check, BlockNumber block, uint32 *npages,
  * to be used next.
  */
 static void
-skx_inspect_own_stripe(SkxOwners *o, int which)
+skx_inspect_add_stripe(SkxCheckOwners *o, int which)
 {
 	SkxCheck   *check = o->check;
 	const SkxDiskStripe *stripe = &check->stripes[which];
@@ -113,11 +115,11 @@ skx_inspect_own_stripe(SkxOwners *o, int which)
 	uint64		want = (uint64) (stripe->npages - ref->npages) +
 		(stripe->extent_end - stripe->extent_next);
 
-	skx_inspect_own(o, ref->stripe, 1, "a stripe page");
+	skx_inspect_add_owned(o, ref->stripe, 1, "a stripe page");
 	while (BlockNumberIsValid(extent) &&
 		   (!BlockNumberIsValid(oldest) || oldest != ref->extent))
 	{
-		SkxOwned   *owned;
+		SkxCheckOwned *owned;
 		uint32		n;
 
 		oldest = extent;
@@ -125,10 +127,10 @@ skx_inspect_own_stripe(SkxOwners *o, int which)
 			skx_damage_report_detail(check->index, ref->stripe,
 									 "the stripe's extents lead to block %u, where none of them is",
 									 extent);
-		skx_inspect_extent(check, extent, &n, &extent);
-		owned = skx_inspect_own(o, oldest, n, "a stripe's extent");
+		skx_inspect_check_extent(check, extent, &n, &extent);
+		owned = skx_inspect_add_owned(o, oldest, n, "a stripe's extent");
 		owned->stripe = which;
-		owned->loose = true;
+		owned->any_content = true;
 		if (oldest == stripe->extent_last && oldest + n != stripe->extent_end)
 			skx_damage_report_detail(check->index, oldest,
 									 "the stripe's newest extent has %u pages, but the stripe says %u",
@@ -147,7 +149,7 @@ skx_inspect_own_stripe(SkxOwners *o, int which)
 
 /* Adds the pages of segment number `which` of the view. */
 static void
-skx_inspect_own_segment(SkxOwners *o, int which)
+skx_inspect_add_segment(SkxCheckOwners *o, int which)
 {
 	const SkxDiskSegmentRef *ref = &o->check->view->segments[which];
 	const SkxSegment *seg = o->check->segments[which]->seg;
@@ -163,16 +165,16 @@ skx_inspect_own_segment(SkxOwners *o, int which)
 									 "the root names segment %u twice",
 									 ref->segment);
 	}
-	skx_inspect_own(o, ref->header, ref->header_pages,
-					"a segment's header");
+	skx_inspect_add_owned(o, ref->header, ref->header_pages,
+						  "a segment's header");
 	for (plane = 0; plane < SKX_SEGMENT_NPLANES; plane++)
 	{
 		const SkxBlkPlane *p = &seg->planes[plane];
 
 		npages += p->npages;
 		for (i = 0; i < p->nruns; i++)
-			skx_inspect_own(o, p->runs[i].block, p->runs[i].npages,
-							"a segment's run");
+			skx_inspect_add_owned(o, p->runs[i].block, p->runs[i].npages,
+								  "a segment's run");
 	}
 	if (npages != ref->npages)
 		skx_damage_report_detail(o->check->index, o->check->view->meta.root,
@@ -182,29 +184,29 @@ skx_inspect_own_segment(SkxOwners *o, int which)
 
 /* Adds the extents of the root and of the pool. */
 static void
-skx_inspect_own_free(SkxOwners *o)
+skx_inspect_add_free(SkxCheckOwners *o)
 {
 	const SkxView *view = o->check->view;
-	uint64	   *waits = skx_manifest_waits(o->check->index, view);
-	SkxOwned   *owned;
+	uint64	   *waits = skx_manifest_extent_waits(o->check->index, view);
+	SkxCheckOwned *owned;
 	int			i;
 
 	for (i = 0; i < view->nextents; i++)
 	{
 		const SkxDiskExtent *e = &view->extents[i];
 
-		owned = skx_inspect_own(o, e->block, e->npages,
-								e->operation == 0 ? "a free extent" :
-								"an extent reserved by an operation");
-		owned->loose = true;
-		owned->unused = waits[i] == SKX_WAIT_NONE;
+		owned = skx_inspect_add_owned(o, e->block, e->npages,
+									  e->operation == 0 ? "a free extent" :
+									  "an extent reserved by an operation");
+		owned->any_content = true;
+		owned->is_unreferenced = waits[i] == SKX_WAIT_NONE;
 	}
 	for (i = 0; i < view->meta.npool; i++)
 	{
-		owned = skx_inspect_own(o, view->meta.pool[i].block,
-								view->meta.pool[i].npages,
-								"an extent of the pool");
-		owned->loose = owned->unused = true;
+		owned = skx_inspect_add_owned(o, view->meta.pool[i].block,
+									  view->meta.pool[i].npages,
+									  "an extent of the pool");
+		owned->any_content = owned->is_unreferenced = true;
 	}
 	pfree(waits);
 }
@@ -212,25 +214,25 @@ skx_inspect_own_free(SkxOwners *o)
 static int
 skx_inspect_compare_owned(const void *a, const void *b)
 {
-	BlockNumber x = ((const SkxOwned *) a)->block;
-	BlockNumber y = ((const SkxOwned *) b)->block;
+	BlockNumber x = ((const SkxCheckOwned *) a)->block;
+	BlockNumber y = ((const SkxCheckOwned *) b)->block;
 
 	return x < y ? -1 : x > y;
 }
 
 /* Sorts the ranges, and checks that no page has two owners or none. */
 static void
-skx_inspect_cover(SkxOwners *o)
+skx_inspect_check_coverage(SkxCheckOwners *o)
 {
 	Relation	rel = o->check->index;
 	BlockNumber nblocks = o->check->view->meta.nblocks;
 	BlockNumber covered = 0;
 	int			i;
 
-	qsort(o->owned, o->n, sizeof(SkxOwned), skx_inspect_compare_owned);
+	qsort(o->owned, o->n, sizeof(SkxCheckOwned), skx_inspect_compare_owned);
 	for (i = 0; i < o->n; i++)
 	{
-		SkxOwned   *owned = &o->owned[i];
+		SkxCheckOwned *owned = &o->owned[i];
 
 		if (owned->block < covered)
 			skx_damage_report_detail(rel, owned->block, "%s overlaps %s",
@@ -248,20 +250,20 @@ skx_inspect_cover(SkxOwners *o)
 
 /* Returns true if no view refers to a page, which is in the range *owned. */
 static bool
-skx_inspect_unused(const SkxOwners *o, const SkxOwned *owned,
-				   BlockNumber block)
+skx_inspect_is_unreferenced(const SkxCheckOwners *o,
+							const SkxCheckOwned *owned, BlockNumber block)
 {
 	const SkxDiskStripe *stripe;
 
 	if (owned->stripe < 0)
-		return owned->unused;
+		return owned->is_unreferenced;
 	stripe = &o->check->stripes[owned->stripe];
 	return block >= stripe->extent_next && block < stripe->extent_end;
 }
 
 static void
-skx_inspect_warn_unused(const SkxOwners *o, BlockNumber block, uint32 npages,
-						const char *what)
+skx_inspect_warn_unused(const SkxCheckOwners *o, BlockNumber block,
+						uint32 npages, const char *what)
 {
 	ereport(WARNING,
 			(errcode(ERRCODE_DATA_CORRUPTED),
@@ -279,7 +281,7 @@ skx_inspect_warn_unused(const SkxOwners *o, BlockNumber block, uint32 npages,
  * for damage in a page that a view may refer to, and warns of others.
  */
 static void
-skx_inspect_loose_pages(SkxOwners *o)
+skx_inspect_check_unused(SkxCheckOwners *o)
 {
 	BlockNumber first = InvalidBlockNumber;
 	const char *first_what = NULL;
@@ -288,17 +290,17 @@ skx_inspect_loose_pages(SkxOwners *o)
 
 	for (i = 0; i < o->n; i++)
 	{
-		const SkxOwned *owned = &o->owned[i];
+		const SkxCheckOwned *owned = &o->owned[i];
 		uint32		k;
 
-		for (k = 0; owned->loose && k < owned->npages; k++)
+		for (k = 0; owned->any_content && k < owned->npages; k++)
 		{
 			BlockNumber block = owned->block + k;
-			const char *what = skx_inspect_page_whole(o->check, block);
+			const char *what = skx_inspect_page_problem(o->check, block);
 
 			if (what == NULL)
 				continue;
-			if (!skx_inspect_unused(o, owned, block))
+			if (!skx_inspect_is_unreferenced(o, owned, block))
 				skx_damage_report(o->check->index, block, what);
 			if (npages++ == 0)
 			{
@@ -315,27 +317,27 @@ void
 skx_inspect_check_extents(SkxCheck *check)
 {
 	const SkxView *view = check->view;
-	SkxOwners  *o = palloc0(sizeof(SkxOwners));
+	SkxCheckOwners *o = palloc0(sizeof(SkxCheckOwners));
 	int			i;
 
 	o->check = check;
-	skx_inspect_own(o, SKX_META_BLOCK, 1, "the metapage");
+	skx_inspect_add_owned(o, SKX_META_BLOCK, 1, "the metapage");
 	for (i = 0; i < view->nroot; i++)
-		skx_inspect_own(o, view->root[i], 1, "a root page");
+		skx_inspect_add_owned(o, view->root[i], 1, "a root page");
 	for (i = 0; i < view->nstripes; i++)
-		skx_inspect_own_stripe(o, i);
+		skx_inspect_add_stripe(o, i);
 	for (i = 0; i < view->nsegments; i++)
-		skx_inspect_own_segment(o, i);
-	skx_inspect_own_free(o);
-	skx_inspect_cover(o);
-	skx_inspect_loose_pages(o);
+		skx_inspect_add_segment(o, i);
+	skx_inspect_add_free(o);
+	skx_inspect_check_coverage(o);
+	skx_inspect_check_unused(o);
 	check->owners = o;
 }
 
 int
-skx_inspect_owner(const SkxCheck *check, BlockNumber block)
+skx_inspect_page_owner(const SkxCheck *check, BlockNumber block)
 {
-	const SkxOwned *owned = check->owners->owned;
+	const SkxCheckOwned *owned = check->owners->owned;
 	int			low = 0;
 	int			high = check->owners->n - 1;
 

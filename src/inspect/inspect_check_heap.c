@@ -101,7 +101,7 @@ skx_inspect_check_heap(SkxCheck *check, Snapshot snapshot)
 {
 	IndexInfo  *info = BuildIndexInfo(check->index);
 	TableScanDesc scan;
-	SkxOwnerState owner;
+	SkxDocumentOwnerState owner;
 
 	skx_inspect_check_snapshot(check, snapshot);
 	check->columns = skx_column_all(check->index);

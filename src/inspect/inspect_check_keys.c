@@ -24,7 +24,7 @@ typedef struct SkxCheckKeys
 	SkxCheckSegment *cs;
 	SkxCheckReader reader;
 	SkxDiskKeyColumn column;
-	SkxKeyReader *scans;		/* reader that scans use */
+	SkxKeyReader *scan_reader;	/* reader that scans use */
 	int			number;			/* of the column, among those with keys */
 	uint32		group;			/* number of the next group */
 	uint32		ngroups;		/* of the segment */
@@ -32,13 +32,13 @@ typedef struct SkxCheckKeys
 } SkxCheckKeys;
 
 /* Least and most key of a subtree.  Without keys, least is above most. */
-typedef struct SkxCheckEnds
+typedef struct SkxCheckKeyRange
 {
 	uint64		least;
 	uint64		most;
-} SkxCheckEnds;
+} SkxCheckKeyRange;
 
-static const SkxCheckEnds skx_no_keys = {PG_UINT64_MAX, 0};
+static const SkxCheckKeyRange skx_no_keys = {PG_UINT64_MAX, 0};
 
 #define skx_inspect_keys_damaged(k, ...) \
 	skx_inspect_damaged(&(k)->reader, __VA_ARGS__)
@@ -53,8 +53,8 @@ skx_inspect_hash_key(int column, uint32 doc, const SkxKey *key)
 }
 
 void
-skx_inspect_account_key(SkxCheckSegment *cs, int column, uint32 doc,
-						const SkxKey *key)
+skx_inspect_add_key(SkxCheckSegment *cs, int column, uint32 doc,
+					const SkxKey *key)
 {
 	cs->key_sums[column] -= skx_inspect_hash_key(column, doc, key);
 }
@@ -74,7 +74,7 @@ skx_inspect_check_key_sums(SkxCheckSegment *cs)
 }
 
 static void
-skx_inspect_widen(SkxCheckEnds *ends, uint64 least, uint64 most)
+skx_inspect_widen_range(SkxCheckKeyRange *ends, uint64 least, uint64 most)
 {
 	ends->least = Min(ends->least, least);
 	ends->most = Max(ends->most, most);
@@ -93,7 +93,7 @@ skx_inspect_get_key(SkxCheckKeys *k, const SkxDiskKeyGroup *group, uint32 i,
 	uint32		parts[2];
 
 	if (some)
-		low += SKX_KEY_GROUP / 8;
+		low += SKX_KEY_GROUP_DOCS / 8;
 	key->is_null = some ? skx_bitset_bytes_test(nulls, i) : group->nnull > 0;
 	if (!skx_codec_bits_get(low, end, i, group->low_width, &parts[0]) ||
 		!skx_codec_bits_get(low + ((uint32) group->ndocs * group->low_width +
@@ -110,16 +110,16 @@ skx_inspect_get_key(SkxCheckKeys *k, const SkxDiskKeyGroup *group, uint32 i,
 /* Checks the next group, and widens *ends by its keys. */
 static void
 skx_inspect_key_group(SkxCheckKeys *k, const SkxDiskKeyGroup *group,
-					  SkxCheckEnds *ends)
+					  SkxCheckKeyRange *ends)
 {
-	SkxCheckEnds own = skx_no_keys;
+	SkxCheckKeyRange own = skx_no_keys;
 	uint32		nnull = 0;
 	SkxKey		found;
 	uint32		i;
 
 	for (i = 0; i < group->ndocs; i++)
 	{
-		uint32		doc = k->group * SKX_KEY_GROUP + i;
+		uint32		doc = k->group * SKX_KEY_GROUP_DOCS + i;
 		SkxKey		key;
 
 		skx_inspect_get_key(k, group, i, &key);
@@ -127,10 +127,10 @@ skx_inspect_key_group(SkxCheckKeys *k, const SkxDiskKeyGroup *group,
 														   &key);
 		nnull += key.is_null ? 1 : 0;
 		if (!key.is_null)
-			skx_inspect_widen(&own, key.value, key.value);
+			skx_inspect_widen_range(&own, key.value, key.value);
 		if (i > 0)
 			continue;
-		skx_segment_keys_read(k->scans, doc, 1, &found);
+		skx_segment_keys_read(k->scan_reader, doc, 1, &found);
 		if (found.value != key.value || found.is_null != key.is_null)
 			skx_inspect_keys_damaged(k, "a look-up of key group %u goes astray",
 									 k->group);
@@ -141,14 +141,14 @@ skx_inspect_key_group(SkxCheckKeys *k, const SkxDiskKeyGroup *group,
 								 k->group);
 	k->nnull += nnull;
 	k->group++;
-	skx_inspect_widen(ends, own.least, own.most);
+	skx_inspect_widen_range(ends, own.least, own.most);
 }
 
 /* Checks a page and all pages below; returns their least and most key. */
-static SkxCheckEnds
+static SkxCheckKeyRange
 skx_inspect_key_page(SkxCheckKeys *k, uint32 ordinal, int level)
 {
-	SkxCheckEnds ends = skx_no_keys;
+	SkxCheckKeyRange ends = skx_no_keys;
 	SkxDiskKeyChild *children;
 	const SkxDiskKeyPage *head;
 	uint32		n;
@@ -172,7 +172,7 @@ skx_inspect_key_page(SkxCheckKeys *k, uint32 ordinal, int level)
 	memcpy(children, head + 1, n * sizeof(SkxDiskKeyChild));
 	for (i = 0; i < n; i++)
 	{
-		SkxCheckEnds below;
+		SkxCheckKeyRange below;
 
 		if (children[i].first_group != k->group)
 			skx_inspect_keys_damaged(k, "a key page has a child of group %u, not %u",
@@ -185,7 +185,7 @@ skx_inspect_key_page(SkxCheckKeys *k, uint32 ordinal, int level)
 													   ordinal),
 									 "the keys below child %u are not between those given",
 									 i);
-		skx_inspect_widen(&ends, below.least, below.most);
+		skx_inspect_widen_range(&ends, below.least, below.most);
 	}
 	pfree(children);
 	return ends;
@@ -196,7 +196,7 @@ static void
 skx_inspect_check_tree(SkxCheckKeys *k)
 {
 	const uint64 *quantiles = k->column.quantiles;
-	SkxCheckEnds ends;
+	SkxCheckKeyRange ends;
 
 	k->group = k->nnull = 0;
 	ends = skx_inspect_key_page(k, k->column.root, k->column.level);
@@ -222,7 +222,7 @@ skx_inspect_check_keys(SkxCheckSegment *cs)
 		return;
 	cs->key_sums = palloc0(cs->keys.n * sizeof(uint64));
 	k.cs = cs;
-	k.ngroups = (cs->ndocs + SKX_KEY_GROUP - 1) / SKX_KEY_GROUP;
+	k.ngroups = (cs->ndocs + SKX_KEY_GROUP_DOCS - 1) / SKX_KEY_GROUP_DOCS;
 	skx_inspect_reader_init(&k.reader, cs->check, cs->seg, SKX_SEGMENT_KEYS);
 	columns = palloc(cs->keys.n * sizeof(SkxDiskKeyColumn));
 	memcpy(columns, skx_inspect_reader_page(&k.reader, npages - 1) +
@@ -232,14 +232,14 @@ skx_inspect_check_keys(SkxCheckSegment *cs)
 		k.number = i;
 		k.column = columns[i];
 		/* it reads through the cache, which may have another page */
-		k.scans = skx_segment_keys_open(cs->seg, columns[i].column);
-		if (k.scans == NULL)
+		k.scan_reader = skx_segment_keys_open(cs->seg, columns[i].column);
+		if (k.scan_reader == NULL)
 			skx_inspect_keys_damaged(&k,
 									 "scans find no keys of column %u",
 									 k.column.column + 1);
-		cs->keys.columns[i] = *skx_segment_keys_column(k.scans);
+		cs->keys.columns[i] = *skx_segment_keys_column(k.scan_reader);
 		skx_inspect_check_tree(&k);
-		skx_segment_keys_close(k.scans);
+		skx_segment_keys_close(k.scan_reader);
 	}
 	pfree(columns);
 	skx_inspect_reader_free(&k.reader);

@@ -29,7 +29,7 @@ skx_inspect_list_positions(SkxCheckList *l)
 
 /* Checks a short list. */
 static void
-skx_inspect_short(SkxCheckList *l)
+skx_inspect_short_list(SkxCheckList *l)
 {
 	SkxCheckSegment *cs = l->cs;
 	const SkxTerm *term = l->term;
@@ -38,10 +38,10 @@ skx_inspect_short(SkxCheckList *l)
 	const uint8 *rest;
 	SkxPostings p;
 
-	if ((term->flags & SKX_TERM_PLACE) == SKX_TERM_SHORT)
+	if ((term->flags & SKX_TERM_FORM_MASK) == SKX_TERM_SHORT)
 	{
-		src = (const uint8 *) skx_inspect_place(cs, term->short_page,
-												term->short_offset, 1);
+		src = (const uint8 *) skx_inspect_check_address(cs, term->short_page,
+														term->short_offset, 1);
 		l->block = cs->postings.page.block;
 		if (term->short_offset + term->short_size > cs->postings.lower)
 			skx_inspect_list_damaged(l, "the list of term %u leaves its page",
@@ -68,13 +68,13 @@ static void
 skx_inspect_term_flags(SkxCheckList *l)
 {
 	const SkxTerm *term = l->term;
-	uint8		place = term->flags & SKX_TERM_PLACE;
+	uint8		place = term->flags & SKX_TERM_FORM_MASK;
 	bool		is_long = place == SKX_TERM_LONG;
 
 	if ((term->flags & ~SKX_TERM_ALL) != 0 ||
 		is_long != (term->df >= SKX_SUBBLOCK) ||
 		(is_long && (term->flags & SKX_TERM_OWN_POSITIONS) != 0) ||
-		(!is_long && (term->flags & SKX_TERM_TABLE) != 0) ||
+		(!is_long && (term->flags & SKX_TERM_TABLE_PAGES) != 0) ||
 		(place == SKX_TERM_INLINE && term->df > SKX_INLINE_DF &&
 		 term->npositions > 0))
 		skx_inspect_list_damaged(l, "term %u has impossible flags",
@@ -85,7 +85,7 @@ skx_inspect_term_flags(SkxCheckList *l)
 static void
 skx_inspect_term_totals(SkxCheckList *l)
 {
-	static const uint32 ks[SKX_NKTHS] = SKX_KTHS;
+	static const uint32 ks[SKX_NKTH_BEST] = SKX_KTH_BEST_RANKS;
 	const SkxTerm *term = l->term;
 	int			k;
 
@@ -98,11 +98,11 @@ skx_inspect_term_totals(SkxCheckList *l)
 								 "term %u has " UINT64_FORMAT " positions, but the dictionary counts " UINT64_FORMAT,
 								 term->ordinal, l->npositions,
 								 term->npositions);
-	if (l->flags != (term->flags & (SKX_TERM_LABELS | SKX_TERM_BARE)))
+	if (l->flags != (term->flags & (SKX_TERM_LABELS | SKX_TERM_NO_POSITIONS)))
 		skx_inspect_list_damaged(l,
 								 "the flags of term %u are not those of its postings",
 								 term->ordinal);
-	if ((term->flags & SKX_TERM_PLACE) != SKX_TERM_LONG)
+	if ((term->flags & SKX_TERM_FORM_MASK) != SKX_TERM_LONG)
 		return;
 	for (k = 0; k < lengthof(ks); k++)
 		if (ks[k] <= term->df && !l->kth[k])
@@ -119,7 +119,7 @@ skx_inspect_list_key(SkxCheckList *l, const char *lexeme, int len)
 	int			i;
 
 	l->key_column = -1;
-	for (i = 0; l->is_value && len >= SKX_VALUE_HEAD && i < keys->n; i++)
+	for (i = 0; l->is_value && len >= SKX_VALUE_HEAD_BYTES && i < keys->n; i++)
 		if ((uint8) lexeme[1] == keys->columns[i].column + 1)
 			l->key_column = i;
 	if (l->key_column >= 0)
@@ -141,17 +141,17 @@ skx_inspect_check_list(SkxCheckSegment *cs, const SkxTerm *term,
 	l.hash = skx_inspect_hash_lexeme(lexeme, len);
 	l.is_value = skx_column_is_value(lexeme, len);
 	skx_inspect_list_key(&l, lexeme, len);
-	l.marks_null = len == SKX_VALUE_HEAD &&
+	l.is_null_term = len == SKX_VALUE_HEAD_BYTES &&
 		memcmp(lexeme, SKX_VALUE_NULL_TEXT, len) == 0;
-	if (l.marks_null)
-		cs->nmarked += term->df;
+	if (l.is_null_term)
+		cs->nnull_term += term->df;
 	skx_inspect_term_flags(&l);
 	if (far)
 		skx_inspect_list_positions(&l);
-	if ((term->flags & SKX_TERM_PLACE) == SKX_TERM_LONG)
+	if ((term->flags & SKX_TERM_FORM_MASK) == SKX_TERM_LONG)
 		skx_inspect_check_nodes(&l);
 	else
-		skx_inspect_short(&l);
+		skx_inspect_short_list(&l);
 	if (far)
 		skx_inspect_positions_list_end(&cs->positions);
 	l.block = block;

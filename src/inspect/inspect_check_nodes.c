@@ -4,10 +4,10 @@
  *
  * A list is read from its first sub-block to its last.  A node header
  * describes later nodes, which is compared once these are read.  So a header
- * is kept until the SKX_NODE_LINEAR nodes after it are read, and the first
- * one, which can have the node table, until the end.  Bounds are compared
- * level by level: each must cover those of the level below, and those of
- * sub-blocks must cover their postings.
+ * is kept until the SKX_NODE_FORWARD_LINEAR nodes after it are read, and the
+ * first one, which can have the node table, until the end.  Bounds are
+ * compared level by level: each must cover those of the level below, and those
+ * of sub-blocks must cover their postings.
  *
  * To read a list in order does not show that skipping works.  So cursors like
  * those of a scan seek documents at both ends of sub-blocks.
@@ -21,9 +21,9 @@
 #include "utils/memutils.h"
 
 /* Seeks test the first, the last and each so-many-th sub-block of a page. */
-#define SKX_SEEK_EVERY	16
+#define SKX_SEEK_CHECK_EVERY	16
 
-#define SKX_NODES_IN_HAND	(SKX_NODE_LINEAR + 1)
+#define SKX_CHECK_NODES_KEPT	(SKX_NODE_FORWARD_LINEAR + 1)
 
 /* A copy of a node header, with its columns. */
 typedef struct SkxCheckNode
@@ -42,27 +42,27 @@ typedef struct SkxCheckNode
 /* A long list that is being read. */
 typedef struct SkxCheckNodes
 {
-	SkxCheckList *l;
+	SkxCheckList *list;
 	uint32		unit;			/* pages in a block */
 	uint32		number;			/* of the current node */
 	uint32		page;			/* ordinal of its first page */
 	uint32		header_size;
 	uint32		offset;			/* offset of its header on that page */
 	SkxCheckNode first;
-	SkxCheckNode nodes[SKX_NODES_IN_HAND];	/* node i at i modulo length */
+	SkxCheckNode nodes[SKX_CHECK_NODES_KEPT];	/* node i at i modulo length */
 	uint64	   *impacts;		/* of all nodes so far */
-	uint32	   *lasts;			/* last documents of these */
+	uint32	   *last_docs;		/* last documents of these */
 } SkxCheckNodes;
 
 static SkxCheckNode *
-skx_inspect_node(SkxCheckNodes *w, uint32 number)
+skx_inspect_check_node(SkxCheckNodes *w, uint32 number)
 {
-	return &w->nodes[number % SKX_NODES_IN_HAND];
+	return &w->nodes[number % SKX_CHECK_NODES_KEPT];
 }
 
 /* Returns true if `upper` covers all postings that `lower` covers. */
 static bool
-skx_inspect_bounds(SkxImpacts upper, SkxImpacts lower)
+skx_inspect_impacts_cover(SkxImpacts upper, SkxImpacts lower)
 {
 	int			i;
 
@@ -71,7 +71,7 @@ skx_inspect_bounds(SkxImpacts upper, SkxImpacts lower)
 		uint32		tf = (lower >> (16 * i) & 0xFF) + 1;
 		uint8		norm = lower >> (16 * i + 8) & 0xFF;
 
-		if (!skx_rank_impacts_cover(upper, tf, norm))
+		if (!skx_rank_impacts_dominate(upper, tf, norm))
 			return false;
 	}
 	return true;
@@ -89,32 +89,33 @@ skx_inspect_structure(SkxCheckList *l, const char *what)
 static bool
 skx_inspect_node_counts(const SkxCheckNodes *w, const SkxDiskNode *head)
 {
-	const SkxTerm *term = w->l->term;
-	uint32		later = term->list.nnodes - 1 - w->number;
+	const SkxTerm *term = w->list->term;
+	uint32		later = term->long_list.nnodes - 1 - w->number;
 
 	return head->npages >= 1 && head->npages <= head->page_slots &&
 		head->page_slots <= w->unit - w->page % w->unit &&
 		(head->forward_slots == 0 ||
-		 head->forward_slots == SKX_NODE_LINEAR) &&
+		 head->forward_slots == SKX_NODE_FORWARD_LINEAR) &&
 		head->nforward == Min(head->forward_slots, later) &&
-		(w->number == 0 || (term->flags & SKX_TERM_TABLE) != 0 ||
+		(w->number == 0 || (term->flags & SKX_TERM_TABLE_PAGES) != 0 ||
 		 w->first.head->table_nodes > 0 || head->nforward == later) &&
 		head->table_slots <= (w->number == 0 ? SKX_NODE_TABLE_SLOTS : 0) &&
 		head->table_nodes <= head->table_slots &&
-		(head->table_nodes == 0 || head->table_nodes == term->list.nnodes);
+		(head->table_nodes == 0 ||
+		 head->table_nodes == term->long_list.nnodes);
 }
 
 /* Copies a header whose counts were checked. */
 static void
 skx_inspect_node_copy(SkxCheckNodes *w, const SkxDiskNode *head)
 {
-	SkxCheckNode *node = skx_inspect_node(w, w->number);
+	SkxCheckNode *node = skx_inspect_check_node(w, w->number);
 	const char *columns;
 
 	if (node->head != NULL && node->head != w->first.head)
 		pfree(node->head);
-	node->block = w->l->block;
-	node->head = MemoryContextAlloc(w->l->cs->check->scratch,
+	node->block = w->list->block;
+	node->head = MemoryContextAlloc(w->list->cs->check->scratch,
 									w->header_size);
 	memcpy(node->head, head, w->header_size);
 	columns = (const char *) (node->head + 1);
@@ -135,9 +136,9 @@ skx_inspect_node_copy(SkxCheckNodes *w, const SkxDiskNode *head)
 static void
 skx_inspect_node_begin(SkxCheckNodes *w)
 {
-	SkxCheckList *l = w->l;
+	SkxCheckList *l = w->list;
 	SkxCheckSegment *cs = l->cs;
-	const SkxListAddress *list = &l->term->list;
+	const SkxListAddress *list = &l->term->long_list;
 	const char *page;
 	const SkxDiskNode *head;
 
@@ -148,13 +149,13 @@ skx_inspect_node_begin(SkxCheckNodes *w)
 		w->page = (list->page / w->unit + w->number) * w->unit;
 		w->offset = SKX_PAGE_START;
 	}
-	page = skx_inspect_place(cs, w->page, w->offset, 8);
+	page = skx_inspect_check_address(cs, w->page, w->offset, 8);
 	l->block = cs->postings.page.block;
 	skx_inspect_structure(l, skx_disk_check_node(page, w->offset,
 												 &cs->seg->header));
 	head = (const SkxDiskNode *) (page + w->offset);
 	if (w->offset + sizeof(SkxDiskNode) > cs->postings.lower ||
-		head->check != l->term->check || head->node != w->number)
+		head->check != l->term->list_check || head->node != w->number)
 		skx_inspect_list_damaged(l, "node %u of term %u is not here",
 								 w->number, l->term->ordinal);
 	w->header_size = SKX_NODE_HEADER_SIZE(head->page_slots,
@@ -189,24 +190,24 @@ typedef struct SkxCheckPortion
 static void
 skx_inspect_portion_begin(SkxCheckNodes *w, SkxCheckPortion *portion)
 {
-	SkxCheckList *l = w->l;
+	SkxCheckList *l = w->list;
 	SkxCheckSegment *cs = l->cs;
-	SkxCheckNode *node = skx_inspect_node(w, w->number);
+	SkxCheckNode *node = skx_inspect_check_node(w, w->number);
 	bool		end = node->head->is_last &&
 		portion->number + 1 == node->head->npages;
 	const SkxDiskPortion *head;
 
 	portion->offset = portion->number == 0 ? w->offset + w->header_size :
 		SKX_PAGE_START;
-	portion->page = skx_inspect_place(cs, w->page + portion->number,
-									  portion->offset, 8);
+	portion->page = skx_inspect_check_address(cs, w->page + portion->number,
+											  portion->offset, 8);
 	l->block = cs->postings.page.block;
 	skx_inspect_structure(l, skx_disk_check_portion(portion->page,
 													portion->offset,
 													&cs->seg->header));
 	head = (const SkxDiskPortion *) (portion->page + portion->offset);
 	if (portion->offset + sizeof(SkxDiskPortion) > cs->postings.lower ||
-		head->check != l->term->check || head->base != l->last)
+		head->check != l->term->list_check || head->base != l->last)
 		skx_inspect_list_damaged(l,
 								 "the portion of term %u does not continue its list",
 								 l->term->ordinal);
@@ -232,24 +233,24 @@ skx_inspect_portion_begin(SkxCheckNodes *w, SkxCheckPortion *portion)
  * portion is NULL, the cursor must find that the list has no such document.
  */
 static void
-skx_inspect_seek(SkxCheckNodes *w, const SkxCheckPortion *portion, int sub,
-				 uint32 base, uint32 target)
+skx_inspect_check_seek(SkxCheckNodes *w, const SkxCheckPortion *portion,
+					   int sub, uint32 base, uint32 target)
 {
-	SkxCheckList *l = w->l;
+	SkxCheckList *l = w->list;
 	SkxSegment *seg = l->cs->seg;
 	SkxSkiplistCursor c;
 	bool		found;
 
 	skx_skiplist_open(&c, seg->file, seg->rel,
-					  &seg->planes[SKX_SEGMENT_POSTINGS], l->term->check,
-					  &l->term->list);
+					  &seg->planes[SKX_SEGMENT_POSTINGS], l->term->list_check,
+					  &l->term->long_list);
 	found = skx_skiplist_seek(&c, target);
 	if (portion == NULL)
 		found = !found;
 	else
 		found = found && c.node == w->number &&
-			c.portion == portion->number && c.sub == sub &&
-			c.base == base && c.last == portion->lasts[sub];
+			c.portion == portion->number && c.subblock == sub &&
+			c.base_doc == base && c.last_doc == portion->lasts[sub];
 	if (!found)
 		skx_inspect_list_damaged(l,
 								 "a seek in term %u for document %u goes astray",
@@ -276,13 +277,13 @@ skx_inspect_subblock_address(SkxCheckNodes *w, const SkxCheckPortion *portion,
 		 /* skip postings without positions */ ;
 	if (i == p->n)
 		return;
-	skx_inspect_positions_at(&w->l->cs->positions, &at);
-	if (at.page - w->l->term->pos_page !=
+	skx_inspect_positions_at(&w->list->cs->positions, &at);
+	if (at.page - w->list->term->pos_page !=
 		portion->head->pos_page + pages[sub] ||
 		at.offset != offsets[sub] || at.index != indexes[sub])
-		skx_inspect_list_damaged(w->l,
+		skx_inspect_list_damaged(w->list,
 								 "sub-block %d of term %u says that its positions are elsewhere than at page %u, offset %u, position %u",
-								 sub, w->l->term->ordinal, at.page,
+								 sub, w->list->term->ordinal, at.page,
 								 at.offset, at.index);
 }
 
@@ -291,22 +292,22 @@ static void
 skx_inspect_subblock_bounds(SkxCheckNodes *w, SkxImpacts bound,
 							const SkxPostings *p)
 {
-	const uint8 *norms = w->l->cs->norms;
+	const uint8 *norms = w->list->cs->norms;
 	int			i;
 
 	for (i = 0; i < p->n; i++)
-		if (!skx_rank_impacts_cover(bound, p->tf[i], norms[p->docs[i]]))
-			skx_inspect_list_damaged(w->l,
+		if (!skx_rank_impacts_dominate(bound, p->tf[i], norms[p->docs[i]]))
+			skx_inspect_list_damaged(w->list,
 									 "the impacts of a sub-block of term %u do not cover document %u",
-									 w->l->term->ordinal, p->docs[i]);
+									 w->list->term->ordinal, p->docs[i]);
 }
 
 /* Decodes sub-block `sub`, and checks it with all its postings. */
 static void
-skx_inspect_subblock(SkxCheckNodes *w, const SkxCheckPortion *portion,
-					 int sub)
+skx_inspect_check_subblock(SkxCheckNodes *w, const SkxCheckPortion *portion,
+						   int sub)
 {
-	SkxCheckList *l = w->l;
+	SkxCheckList *l = w->list;
 	SkxCheckSegment *cs = l->cs;
 	int			nsub = portion->head->nsub;
 	uint32		base = l->last;
@@ -330,19 +331,19 @@ skx_inspect_subblock(SkxCheckNodes *w, const SkxCheckPortion *portion,
 	skx_inspect_subblock_address(w, portion, sub, &p);
 	skx_inspect_postings(l, &p, NULL, NULL);
 	skx_inspect_subblock_bounds(w, portion->impacts[sub], &p);
-	if (sub == 0 || sub == nsub - 1 || sub % SKX_SEEK_EVERY == 0)
+	if (sub == 0 || sub == nsub - 1 || sub % SKX_SEEK_CHECK_EVERY == 0)
 	{
 		/* base + 1 wraps to document 0 in the first sub-block */
-		skx_inspect_seek(w, portion, sub, base, base + 1);
-		skx_inspect_seek(w, portion, sub, base, l->last);
+		skx_inspect_check_seek(w, portion, sub, base, base + 1);
+		skx_inspect_check_seek(w, portion, sub, base, l->last);
 	}
 }
 
 static void
-skx_inspect_portion(SkxCheckNodes *w, uint32 number)
+skx_inspect_check_portion(SkxCheckNodes *w, uint32 number)
 {
-	SkxCheckList *l = w->l;
-	SkxCheckNode *node = skx_inspect_node(w, w->number);
+	SkxCheckList *l = w->list;
+	SkxCheckNode *node = skx_inspect_check_node(w, w->number);
 	SkxCheckPortion portion;
 	int			sub;
 
@@ -350,9 +351,9 @@ skx_inspect_portion(SkxCheckNodes *w, uint32 number)
 	skx_inspect_portion_begin(w, &portion);
 	for (sub = 0; sub < portion.head->nsub; sub++)
 	{
-		skx_inspect_subblock(w, &portion, sub);
-		if (!skx_inspect_bounds(node->page_impacts[number],
-								portion.impacts[sub]))
+		skx_inspect_check_subblock(w, &portion, sub);
+		if (!skx_inspect_impacts_cover(node->page_impacts[number],
+									   portion.impacts[sub]))
 			skx_inspect_list_damaged(l,
 									 "the impacts of a page of term %u do not cover its sub-block %d",
 									 l->term->ordinal, sub);
@@ -363,7 +364,8 @@ skx_inspect_portion(SkxCheckNodes *w, uint32 number)
 								 "page %u of node %u of term %u ends with document %u, but the node says %u",
 								 number, w->number, l->term->ordinal,
 								 l->last, node->page_last[number]);
-	if (!skx_inspect_bounds(node->head->impacts, node->page_impacts[number]))
+	if (!skx_inspect_impacts_cover(node->head->impacts,
+								   node->page_impacts[number]))
 		skx_inspect_list_damaged(l,
 								 "the impacts of node %u of term %u do not cover its page %u",
 								 w->number, l->term->ordinal, number);
@@ -376,8 +378,8 @@ skx_inspect_portion(SkxCheckNodes *w, uint32 number)
 static void
 skx_inspect_node_end(SkxCheckNodes *w, uint64 npostings)
 {
-	SkxCheckList *l = w->l;
-	SkxCheckNode *node = skx_inspect_node(w, w->number);
+	SkxCheckList *l = w->list;
+	SkxCheckNode *node = skx_inspect_check_node(w, w->number);
 	uint32		i;
 
 	l->block = node->block;
@@ -385,15 +387,16 @@ skx_inspect_node_end(SkxCheckNodes *w, uint64 npostings)
 		skx_inspect_list_damaged(l,
 								 "node %u of term %u ends elsewhere than it says",
 								 w->number, l->term->ordinal);
-	if (!skx_inspect_bounds(l->term->list.impacts, node->head->impacts))
+	if (!skx_inspect_impacts_cover(l->term->long_list.impacts,
+								   node->head->impacts))
 		skx_inspect_list_damaged(l,
 								 "the impacts of term %u do not cover its node %u",
 								 l->term->ordinal, w->number);
 	w->impacts[w->number] = node->head->impacts;
-	w->lasts[w->number] = node->head->last;
-	for (i = 1; i <= Min(w->number, SKX_NODE_LINEAR); i++)
+	w->last_docs[w->number] = node->head->last;
+	for (i = 1; i <= Min(w->number, SKX_NODE_FORWARD_LINEAR); i++)
 	{
-		SkxCheckNode *before = skx_inspect_node(w, w->number - i);
+		SkxCheckNode *before = skx_inspect_check_node(w, w->number - i);
 
 		if (i > before->head->nforward ||
 			(before->forward_last[i - 1] == node->head->last &&
@@ -415,27 +418,27 @@ skx_inspect_table_entries(SkxCheckNodes *w, uint32 first, uint32 n,
 
 	for (i = 0; i < n; i++)
 		if (impacts[i] != w->impacts[first + i] ||
-			lasts[i] != w->lasts[first + i])
-			skx_inspect_list_damaged(w->l,
+			lasts[i] != w->last_docs[first + i])
+			skx_inspect_list_damaged(w->list,
 									 "the node table of term %u describes node %u wrongly",
-									 w->l->term->ordinal, first + i);
+									 w->list->term->ordinal, first + i);
 }
 
 /* Checks a node table that has pages of its own. */
 static void
 skx_inspect_table_pages(SkxCheckNodes *w)
 {
-	SkxCheckList *l = w->l;
+	SkxCheckList *l = w->list;
 	SkxCheckSegment *cs = l->cs;
-	uint32		nnodes = l->term->list.nnodes;
-	uint32		ordinal = l->term->list.table_page;
+	uint32		nnodes = l->term->long_list.nnodes;
+	uint32		ordinal = l->term->long_list.table_page;
 	uint32		done;
 	uint32		n;
 
 	for (done = 0; done < nnodes; done += n)
 	{
-		const char *page = skx_inspect_place(cs, ordinal++, SKX_PAGE_START,
-											 8);
+		const char *page = skx_inspect_check_address(cs, ordinal++,
+													 SKX_PAGE_START, 8);
 		const SkxDiskNodeTable *table =
 			(const SkxDiskNodeTable *) (page + SKX_PAGE_START);
 		const uint64 *impacts = (const uint64 *) (table + 1);
@@ -444,7 +447,7 @@ skx_inspect_table_pages(SkxCheckNodes *w)
 		skx_inspect_structure(l, skx_disk_check_node_table(page,
 														   &cs->seg->header));
 		n = table->nnodes;
-		if (table->check != l->term->check || table->first_node != done ||
+		if (table->check != l->term->list_check || table->first_node != done ||
 			n == 0 || n > Min(nnodes - done, SKX_NODE_TABLE_MAX) ||
 			(n < SKX_NODE_TABLE_MAX && done + n < nnodes))
 			skx_inspect_list_damaged(l,
@@ -458,11 +461,11 @@ skx_inspect_table_pages(SkxCheckNodes *w)
 
 /* Checks the node table, once all nodes are read, and whether it is needed. */
 static void
-skx_inspect_table(SkxCheckNodes *w)
+skx_inspect_check_table(SkxCheckNodes *w)
 {
-	SkxCheckList *l = w->l;
+	SkxCheckList *l = w->list;
 	const SkxDiskNode *head = w->first.head;
-	bool		pages = (l->term->flags & SKX_TERM_TABLE) != 0;
+	bool		pages = (l->term->flags & SKX_TERM_TABLE_PAGES) != 0;
 
 	l->block = w->first.block;
 	if (head->table_nodes > 0)
@@ -470,7 +473,7 @@ skx_inspect_table(SkxCheckNodes *w)
 								  w->first.table_impacts,
 								  w->first.table_last);
 	if (pages ? head->table_nodes > 0 : head->table_nodes == 0 &&
-		head->nforward < l->term->list.nnodes - 1)
+		head->nforward < l->term->long_list.nnodes - 1)
 		skx_inspect_list_damaged(l,
 								 "the first node of term %u has a table too many or too few",
 								 l->term->ordinal);
@@ -483,31 +486,31 @@ skx_inspect_check_nodes(SkxCheckList *l)
 {
 	SkxCheckSegment *cs = l->cs;
 	const SkxBlkPlane *plane = &cs->seg->planes[SKX_SEGMENT_POSTINGS];
-	uint32		nnodes = l->term->list.nnodes;
+	uint32		nnodes = l->term->long_list.nnodes;
 	SkxCheckNodes w = {0};
 	uint32		portion;
 
 	if (nnodes > plane->npages)
 		skx_inspect_list_damaged(l, "term %u has an impossible number of nodes",
 								 l->term->ordinal);
-	w.l = l;
+	w.list = l;
 	w.unit = plane->unit;
 	w.impacts = MemoryContextAllocHuge(cs->check->scratch,
 									   nnodes * sizeof(uint64));
-	w.lasts = MemoryContextAllocHuge(cs->check->scratch,
-									 nnodes * sizeof(uint32));
+	w.last_docs = MemoryContextAllocHuge(cs->check->scratch,
+										 nnodes * sizeof(uint32));
 	for (w.number = 0; w.number < nnodes; w.number++)
 	{
 		uint64		before = l->npostings;
 		uint32		npages;
 
 		skx_inspect_node_begin(&w);
-		npages = skx_inspect_node(&w, w.number)->head->npages;
+		npages = skx_inspect_check_node(&w, w.number)->head->npages;
 		for (portion = 0; portion < npages; portion++)
-			skx_inspect_portion(&w, portion);
+			skx_inspect_check_portion(&w, portion);
 		skx_inspect_node_end(&w, l->npostings - before);
 	}
-	skx_inspect_table(&w);
-	skx_inspect_seek(&w, NULL, 0, 0, l->last + 1);
+	skx_inspect_check_table(&w);
+	skx_inspect_check_seek(&w, NULL, 0, 0, l->last + 1);
 	MemoryContextReset(cs->check->scratch);
 }

@@ -63,8 +63,8 @@ skx_inspect_page_read(SkxCheck *check, BlockNumber block, SkxCheckPage *page)
 	for (attempt = 0; attempt < 2; attempt++)
 	{
 		if (skx_inspect_page_get(check, block, page) ||
-			skx_compat_page_verified(page->data, block,
-									 SKX_REL_LOCATOR(check->index)))
+			skx_compat_page_is_verified(page->data, block,
+										SKX_REL_LOCATOR(check->index)))
 			return true;
 		/* a page that is being written can be torn: read it once more */
 	}
@@ -72,7 +72,7 @@ skx_inspect_page_read(SkxCheck *check, BlockNumber block, SkxCheckPage *page)
 }
 
 const char *
-skx_inspect_page_strange(const SkxCheck *check, const char *page)
+skx_inspect_page_is_foreign(const SkxCheck *check, const char *page)
 {
 	const SkxDiskTrailer *trailer = skx_disk_const_trailer(page);
 	SkxPageIdentity id;
@@ -102,7 +102,7 @@ skx_inspect_page_strange(const SkxCheck *check, const char *page)
  * counts the pages that it refuses.
  */
 const char *
-skx_inspect_page_whole(SkxCheck *check, BlockNumber block)
+skx_inspect_page_problem(SkxCheck *check, BlockNumber block)
 {
 	const char *what = NULL;
 	int			attempt;
@@ -114,12 +114,12 @@ skx_inspect_page_whole(SkxCheck *check, BlockNumber block)
 		if (attempt > 0)
 			pg_usleep(500L << attempt);
 		resident = skx_inspect_page_get(check, block, &check->page);
-		what = skx_inspect_page_strange(check, check->page.data);
+		what = skx_inspect_page_is_foreign(check, check->page.data);
 		if (what != NULL)
 			continue;
 		if (resident ||
-			skx_compat_page_verified(check->page.data, block,
-									 SKX_REL_LOCATOR(check->index)))
+			skx_compat_page_is_verified(check->page.data, block,
+										SKX_REL_LOCATOR(check->index)))
 			return NULL;
 		what = "the page's header or checksum is wrong";
 	}
@@ -128,7 +128,7 @@ skx_inspect_page_whole(SkxCheck *check, BlockNumber block)
 
 /* Call it for a page before it is read through the buffer manager. */
 void
-skx_inspect_page_sound(SkxCheck *check, BlockNumber block)
+skx_inspect_check_checksum(SkxCheck *check, BlockNumber block)
 {
 	if (!skx_inspect_page_read(check, block, &check->page))
 		skx_damage_report(check->index, block,
@@ -229,8 +229,8 @@ skx_inspect_reader_page(SkxCheckReader *r, uint32 ordinal)
  * `stream`.
  */
 static void
-skx_inspect_opened(SkxCheck *check, const SkxDiskSegmentRef *ref,
-				   const SkxSegment *seg, const char *stream)
+skx_inspect_check_opened(SkxCheck *check, const SkxDiskSegmentRef *ref,
+						 const SkxSegment *seg, const char *stream)
 {
 	const SkxDiskRun *runs =
 		(const SkxDiskRun *) (stream + sizeof(SkxDiskSegment));
@@ -279,7 +279,7 @@ skx_inspect_check_header(SkxCheck *check, int which)
 	if (what != NULL)
 		skx_damage_report(check->index, ref->header, what);
 	seg = skx_segment_open(check->file, check->index, check->view, which);
-	skx_inspect_opened(check, ref, seg, stream);
+	skx_inspect_check_opened(check, ref, seg, stream);
 	pfree(stream);
 	return seg;
 }

@@ -49,12 +49,13 @@ skx_inspect_pending_page(SkxCheckStripe *s, BlockNumber block, SkxPlane plane,
 		skx_damage_report_detail(check->index, s->block,
 								 "the pending list ends before document " UINT64_FORMAT,
 								 s->disk->next_sequence - 1);
-	if (skx_inspect_owner(check, block) != s->which)
+	if (skx_inspect_page_owner(check, block) != s->which)
 		skx_damage_report_detail(check->index, s->block,
 								 "the pending list leads to block %u, which is not its stripe's",
 								 block);
-	buffer = skx_manifest_buffer(check->index, check->view->meta.incarnation,
-								 block, plane, 0, BUFFER_LOCK_SHARE);
+	buffer = skx_manifest_lock_page(check->index,
+									check->view->meta.incarnation, block,
+									plane, 0, BUFFER_LOCK_SHARE);
 	memcpy(page, BufferGetPage(buffer), BLCKSZ);
 	UnlockReleaseBuffer(buffer);
 	/* the newest pages may refer to pages that the file had not then */
@@ -178,7 +179,7 @@ skx_inspect_pending_remember(SkxCheck *check, const SkxPendingDoc *doc)
 	SkxCheckEntry *entry;
 	bool		found;
 
-	if (doc->dead)
+	if (doc->is_dead)
 		return;
 	entry = hash_search(check->pending, &doc->tid, HASH_ENTER, &found);
 	if (found)
@@ -209,10 +210,12 @@ skx_inspect_pending_ndead(SkxCheck *check, int which)
 	Buffer		buffer;
 	uint64		ndead;
 
-	buffer = skx_manifest_buffer(check->index, check->view->meta.incarnation,
-								 check->view->stripes[which].stripe,
-								 SKX_PLANE_STRIPE, 0, BUFFER_LOCK_SHARE);
-	ndead = ((SkxDiskStripe *) skx_manifest_content(buffer))->ndead;
+	buffer = skx_manifest_lock_page(check->index,
+									check->view->meta.incarnation,
+									check->view->stripes[which].stripe,
+									SKX_PLANE_STRIPE, 0,
+									BUFFER_LOCK_SHARE);
+	ndead = ((SkxDiskStripe *) skx_manifest_page_content(buffer))->ndead;
 	UnlockReleaseBuffer(buffer);
 	return ndead;
 }
@@ -243,7 +246,7 @@ skx_inspect_pending_documents(SkxCheck *check, int which, SkxCheckSum *sum)
 	while (skx_pending_next(scan, &doc))
 	{
 		sum->ndocs++;
-		sum->ndead += doc.dead;
+		sum->ndead += doc.is_dead;
 		sum->nbytes += sizeof(SkxDiskPendingDoc);
 		sum->nnull += skx_column_is_null(doc.value);
 		sum->total_length += skx_pending_length(doc.value);

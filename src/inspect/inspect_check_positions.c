@@ -25,7 +25,7 @@ skx_inspect_positions_init(SkxCheckPositions *pos, SkxCheckSegment *cs)
 
 /* Moves to the next page if the current one has no more blocks. */
 static void
-skx_inspect_positions_turn(SkxCheckPositions *pos)
+skx_inspect_positions_next_page(SkxCheckPositions *pos)
 {
 	SkxCheckReader *r = &pos->reader;
 
@@ -48,7 +48,7 @@ skx_inspect_positions_at(SkxCheckPositions *pos, SkxPositionAddress *address)
 		address->index = (uint8) pos->i;
 		return;
 	}
-	skx_inspect_positions_turn(pos);
+	skx_inspect_positions_next_page(pos);
 	address->page = pos->next_page;
 	address->offset = (uint16) pos->next_offset;
 	address->index = 0;
@@ -63,7 +63,7 @@ skx_inspect_positions_block(SkxCheckPositions *pos)
 	const uint8 *src;
 	const uint8 *end;
 
-	skx_inspect_positions_turn(pos);
+	skx_inspect_positions_next_page(pos);
 	page = skx_inspect_reader_page(r, pos->next_page);
 	src = (const uint8 *) page + pos->next_offset;
 	end = (const uint8 *) page + r->lower;
@@ -79,7 +79,7 @@ skx_inspect_positions_block(SkxCheckPositions *pos)
 }
 
 void
-skx_inspect_positions_take(SkxCheckPositions *pos, int n, uint16 *positions)
+skx_inspect_positions_read(SkxCheckPositions *pos, int n, uint16 *positions)
 {
 	uint32		position = 0;
 	int			previous = -1;
@@ -118,7 +118,7 @@ skx_inspect_positions_end(SkxCheckPositions *pos)
 {
 	uint32		npages = pos->reader.seg->planes[SKX_SEGMENT_POSITIONS].npages;
 
-	skx_inspect_positions_turn(pos);
+	skx_inspect_positions_next_page(pos);
 	if (pos->next_page < npages)
 		skx_inspect_damaged(&pos->reader,
 							"positions from page %u, offset %u on belong to no list",

@@ -15,7 +15,7 @@
 
 /* Checks that the current page ends where the last structure on it ends. */
 static void
-skx_inspect_place_leave(SkxCheckSegment *cs)
+skx_inspect_end_list_page(SkxCheckSegment *cs)
 {
 	if (cs->post_offset == cs->post_lower)
 		return;
@@ -28,7 +28,7 @@ skx_inspect_place_leave(SkxCheckSegment *cs)
 
 /* Checks that pages [from, to), which have no list, are empty. */
 static void
-skx_inspect_place_skip(SkxCheckSegment *cs, uint32 from, uint32 to)
+skx_inspect_skip_list_pages(SkxCheckSegment *cs, uint32 from, uint32 to)
 {
 	uint32		page;
 
@@ -42,16 +42,16 @@ skx_inspect_place_skip(SkxCheckSegment *cs, uint32 from, uint32 to)
 }
 
 const char *
-skx_inspect_place(SkxCheckSegment *cs, uint32 page, uint32 offset,
-				  uint32 align)
+skx_inspect_check_address(SkxCheckSegment *cs, uint32 page, uint32 offset,
+						  uint32 align)
 {
 	const char *data;
 	uint32		want = TYPEALIGN(align, cs->post_offset);
 
 	if (page > cs->post_page)
 	{
-		skx_inspect_place_leave(cs);
-		skx_inspect_place_skip(cs, cs->post_page + 1, page);
+		skx_inspect_end_list_page(cs);
+		skx_inspect_skip_list_pages(cs, cs->post_page + 1, page);
 		want = SKX_PAGE_START;
 	}
 	data = skx_inspect_reader_page(&cs->postings, page);
@@ -66,14 +66,14 @@ skx_inspect_place(SkxCheckSegment *cs, uint32 page, uint32 offset,
 }
 
 void
-skx_inspect_place_end(SkxCheckSegment *cs)
+skx_inspect_end_postings_plane(SkxCheckSegment *cs)
 {
 	uint32		npages = cs->seg->planes[SKX_SEGMENT_POSTINGS].npages;
 
 	if (npages == 0)
 		return;
-	skx_inspect_place_leave(cs);
-	skx_inspect_place_skip(cs, cs->post_page + 1, npages);
+	skx_inspect_end_list_page(cs);
+	skx_inspect_skip_list_pages(cs, cs->post_page + 1, npages);
 }
 
 /*
@@ -108,13 +108,13 @@ skx_inspect_labels(SkxCheckList *l, const SkxPostings *p, int i,
 	if (set & ~(1 << SKX_LABEL_D))
 		l->flags |= SKX_TERM_LABELS;
 	if (p->tf[i] == 0)
-		l->flags |= SKX_TERM_BARE;
+		l->flags |= SKX_TERM_NO_POSITIONS;
 }
 
 /* Adds a posting that was checked to all sums. */
 static void
-skx_inspect_account(SkxCheckList *l, const SkxPostings *p, int i,
-					const uint16 *positions)
+skx_inspect_add_posting(SkxCheckList *l, const SkxPostings *p, int i,
+						const uint16 *positions)
 {
 	SkxCheckSegment *cs = l->cs;
 	uint32		doc = p->docs[i];
@@ -126,11 +126,11 @@ skx_inspect_account(SkxCheckList *l, const SkxPostings *p, int i,
 	l->npostings++;
 	l->npositions += tf;
 	for (k = 0; k < lengthof(l->kth); k++)
-		l->kth[k] |= l->term->kth[k] == impact;
+		l->kth[k] |= l->term->kth_best[k] == impact;
 	if (!l->is_value)
 		cs->lengths[doc] += Max(tf, 1);
 	if (l->key_column >= 0)
-		skx_inspect_account_key(cs, l->key_column, doc, &l->key);
+		skx_inspect_add_key(cs, l->key_column, doc, &l->key);
 	if (cs->fingerprints != NULL)
 		cs->fingerprints[doc] += skx_inspect_hash_positions(l->hash,
 															positions, tf);
@@ -157,7 +157,7 @@ skx_inspect_postings(SkxCheckList *l, const SkxPostings *p, const uint8 *own,
 			skx_inspect_list_damaged(l,
 									 "document %u is NULL, but has term %u",
 									 doc, l->term->ordinal);
-		if (cs->norms[doc] != SKX_NORM_NULL && l->marks_null)
+		if (cs->norms[doc] != SKX_NORM_NULL && l->is_null_term)
 			skx_inspect_list_damaged(l,
 									 "document %u is not NULL, but has term %u",
 									 doc, l->term->ordinal);
@@ -166,14 +166,14 @@ skx_inspect_postings(SkxCheckList *l, const SkxPostings *p, const uint8 *own,
 									 "term %u has an impossible frequency in document %u",
 									 l->term->ordinal, doc);
 		if (own == NULL)
-			skx_inspect_positions_take(&cs->positions, p->tf[i], positions);
+			skx_inspect_positions_read(&cs->positions, p->tf[i], positions);
 		else if (skx_codec_short_positions_get(own, own_end, p, i, positions,
 											   &own) == NULL)
 			skx_inspect_list_damaged(l,
 									 "the positions of term %u in document %u do not decode",
 									 l->term->ordinal, doc);
 		skx_inspect_labels(l, p, i, positions);
-		skx_inspect_account(l, p, i, positions);
+		skx_inspect_add_posting(l, p, i, positions);
 	}
 	return own;
 }

@@ -20,25 +20,25 @@
 #include "support/bitset/bitset.h"
 
 /* The next live document of a segment. */
-typedef struct SkxCheckNext
+typedef struct SkxCheckNextLive
 {
 	SkxCheckSegment *cs;
 	uint32		doc;
 	ItemPointerData tid;
-} SkxCheckNext;
+} SkxCheckNextLive;
 
 /* Reads the TIDs of a group into cs->tids. */
 static void
-skx_inspect_group(SkxCheckSegment *cs, uint32 group)
+skx_inspect_read_tid_group(SkxCheckSegment *cs, uint32 group)
 {
-	uint32		first = group * SKX_TID_GROUP;
+	uint32		first = group * SKX_TID_GROUP_DOCS;
 
 	if (cs->group == group + 1)
 		return;
 	CHECK_FOR_INTERRUPTS();
 	cs->group = group + 1;
-	cs->ntids = Min(cs->ndocs - first, SKX_TID_GROUP);
-	skx_segment_tids(cs->seg, first, cs->ntids, cs->tids);
+	cs->ntids = Min(cs->ndocs - first, SKX_TID_GROUP_DOCS);
+	skx_segment_read_tids(cs->seg, first, cs->ntids, cs->tids);
 }
 
 uint32
@@ -60,12 +60,12 @@ skx_inspect_find_live(SkxCheckSegment *cs, ItemPointer tid, bool *deleted)
 		else
 			high = mid - 1;
 	}
-	skx_inspect_group(cs, low);
+	skx_inspect_read_tid_group(cs, low);
 	for (i = 0; i < cs->ntids && !ItemPointerEquals(&cs->tids[i], tid); i++)
 		 /* keep looking */ ;
 	if (i == cs->ntids)
 		return SKX_NO_DOC;
-	doc = low * SKX_TID_GROUP + i;
+	doc = low * SKX_TID_GROUP_DOCS + i;
 	if (!skx_bitset_test(cs->deleted, doc))
 		return doc;
 	if (deleted != NULL)
@@ -78,7 +78,7 @@ skx_inspect_find_live(SkxCheckSegment *cs, ItemPointer tid, bool *deleted)
  * none.
  */
 static bool
-skx_inspect_next(SkxCheckNext *next, uint32 doc)
+skx_inspect_next_live(SkxCheckNextLive *next, uint32 doc)
 {
 	SkxCheckSegment *cs = next->cs;
 
@@ -86,17 +86,17 @@ skx_inspect_next(SkxCheckNext *next, uint32 doc)
 		doc++;
 	if (doc >= cs->ndocs)
 		return false;
-	skx_inspect_group(cs, doc / SKX_TID_GROUP);
+	skx_inspect_read_tid_group(cs, doc / SKX_TID_GROUP_DOCS);
 	next->doc = doc;
-	next->tid = cs->tids[doc % SKX_TID_GROUP];
+	next->tid = cs->tids[doc % SKX_TID_GROUP_DOCS];
 	return true;
 }
 
 static int
-skx_inspect_next_order(Datum a, Datum b, void *arg)
+skx_inspect_compare_live(Datum a, Datum b, void *arg)
 {
-	SkxCheckNext *x = (SkxCheckNext *) DatumGetPointer(a);
-	SkxCheckNext *y = (SkxCheckNext *) DatumGetPointer(b);
+	SkxCheckNextLive *x = (SkxCheckNextLive *) DatumGetPointer(a);
+	SkxCheckNextLive *y = (SkxCheckNextLive *) DatumGetPointer(b);
 
 	return ItemPointerCompare(&y->tid, &x->tid);	/* least TID first */
 }
@@ -109,22 +109,22 @@ static void
 skx_inspect_merge_segments(SkxCheck *check)
 {
 	int			n = check->view->nsegments;
-	SkxCheckNext *nexts = palloc(n * sizeof(SkxCheckNext));
-	binaryheap *heap = binaryheap_allocate(n, skx_inspect_next_order, NULL);
-	SkxCheckNext last = {0};
+	SkxCheckNextLive *nexts = palloc(n * sizeof(SkxCheckNextLive));
+	binaryheap *heap = binaryheap_allocate(n, skx_inspect_compare_live, NULL);
+	SkxCheckNextLive last = {0};
 	int			i;
 
 	for (i = 0; i < n; i++)
 	{
 		nexts[i].cs = check->segments[i];
-		if (skx_inspect_next(&nexts[i], 0))
+		if (skx_inspect_next_live(&nexts[i], 0))
 			binaryheap_add_unordered(heap, PointerGetDatum(&nexts[i]));
 	}
 	binaryheap_build(heap);
 	while (!binaryheap_empty(heap))
 	{
-		SkxCheckNext *next =
-			(SkxCheckNext *) DatumGetPointer(binaryheap_first(heap));
+		SkxCheckNextLive *next =
+			(SkxCheckNextLive *) DatumGetPointer(binaryheap_first(heap));
 
 		if (last.cs != NULL && ItemPointerEquals(&last.tid, &next->tid))
 			skx_damage_report_detail(check->index, InvalidBlockNumber,
@@ -135,7 +135,7 @@ skx_inspect_merge_segments(SkxCheck *check)
 									 next->doc,
 									 next->cs->seg->header.segment);
 		last = *next;
-		if (skx_inspect_next(next, next->doc + 1))
+		if (skx_inspect_next_live(next, next->doc + 1))
 			binaryheap_replace_first(heap, PointerGetDatum(next));
 		else
 			binaryheap_remove_first(heap);

@@ -24,7 +24,7 @@
  * ascend, so the chain has no circle.
  */
 static void
-skx_inspect_root(SkxCheck *check, const SkxDiskMeta *meta)
+skx_inspect_check_root(SkxCheck *check, const SkxDiskMeta *meta)
 {
 	BlockNumber next = meta->root;
 	BlockNumber block = SKX_META_BLOCK;
@@ -42,14 +42,14 @@ skx_inspect_root(SkxCheck *check, const SkxDiskMeta *meta)
 			skx_damage_report(check->index, block,
 							  "the chain of root pages leads nowhere");
 		block = next;
-		skx_inspect_page_sound(check, block);
-		buffer = skx_manifest_buffer(check->index, meta->incarnation, block,
-									 SKX_PLANE_ROOT, npages++,
-									 BUFFER_LOCK_SHARE);
+		skx_inspect_check_checksum(check, block);
+		buffer = skx_manifest_lock_page(check->index, meta->incarnation, block,
+										SKX_PLANE_ROOT, npages++,
+										BUFFER_LOCK_SHARE);
 		what = skx_disk_check_root((char *) BufferGetPage(buffer));
 		if (what != NULL)
 			skx_damage_report(check->index, block, what);
-		head = (const SkxDiskRootPage *) skx_manifest_content(buffer);
+		head = (const SkxDiskRootPage *) skx_manifest_page_content(buffer);
 		appendBinaryStringInfo(&stream, (const char *) (head + 1),
 							   head->nbytes);
 		next = head->next;
@@ -79,7 +79,7 @@ skx_inspect_copy_meta(SkxCheck *check, SkxDiskMeta *meta)
 		ReleaseBuffer(buffer);
 		return false;
 	}
-	memcpy(meta, skx_manifest_content(buffer), sizeof(SkxDiskMeta));
+	memcpy(meta, skx_manifest_page_content(buffer), sizeof(SkxDiskMeta));
 	UnlockReleaseBuffer(buffer);
 	return true;
 }
@@ -89,7 +89,7 @@ skx_inspect_copy_meta(SkxCheck *check, SkxDiskMeta *meta)
  * stripe ever had.
  */
 static void
-skx_inspect_stripe_fits(SkxCheck *check, int which)
+skx_inspect_check_stripe_root(SkxCheck *check, int which)
 {
 	const SkxDiskStripeRef *ref = &check->view->stripes[which];
 	const SkxDiskStripe *stripe = &check->stripes[which];
@@ -113,7 +113,7 @@ skx_inspect_stripe_fits(SkxCheck *check, int which)
  * taken.
  */
 static bool
-skx_inspect_moment(SkxCheck *check)
+skx_inspect_copy_at_once(SkxCheck *check)
 {
 	SkxView    *view = check->view;
 	Buffer	   *buffers = palloc(view->nstripes * sizeof(Buffer));
@@ -123,13 +123,13 @@ skx_inspect_moment(SkxCheck *check)
 
 	check->stripes = palloc(view->nstripes * sizeof(SkxDiskStripe));
 	for (i = 0; i < view->nstripes; i++)
-		skx_inspect_page_sound(check, view->stripes[i].stripe);
+		skx_inspect_check_checksum(check, view->stripes[i].stripe);
 	for (i = 0; i < view->nstripes; i++)
-		buffers[i] = skx_manifest_buffer(check->index,
-										 view->meta.incarnation,
-										 view->stripes[i].stripe,
-										 SKX_PLANE_STRIPE, 0,
-										 BUFFER_LOCK_SHARE);
+		buffers[i] = skx_manifest_lock_page(check->index,
+											view->meta.incarnation,
+											view->stripes[i].stripe,
+											SKX_PLANE_STRIPE, 0,
+											BUFFER_LOCK_SHARE);
 	copied = skx_inspect_copy_meta(check, &meta);
 	for (i = 0; i < view->nstripes; i++)
 	{
@@ -139,7 +139,7 @@ skx_inspect_moment(SkxCheck *check)
 
 		if (what != NULL)
 			skx_damage_report(check->index, view->stripes[i].stripe, what);
-		memcpy(&check->stripes[i], skx_manifest_content(buffers[i]),
+		memcpy(&check->stripes[i], skx_manifest_page_content(buffers[i]),
 			   sizeof(SkxDiskStripe));
 		UnlockReleaseBuffer(buffers[i]);
 	}
@@ -148,7 +148,7 @@ skx_inspect_moment(SkxCheck *check)
 		return false;
 	view->meta = meta;
 	for (i = 0; i < view->nstripes; i++)
-		skx_inspect_stripe_fits(check, i);
+		skx_inspect_check_stripe_root(check, i);
 	return true;
 }
 
@@ -157,29 +157,29 @@ skx_inspect_moment(SkxCheck *check)
  * root changed meanwhile.
  */
 static bool
-skx_inspect_view(SkxCheck *check)
+skx_inspect_try_view(SkxCheck *check)
 {
 	SkxDiskMeta meta;
 	const char *what;
 
 	check->file_pages = RelationGetNumberOfBlocks(check->index);
-	skx_inspect_page_sound(check, SKX_META_BLOCK);
+	skx_inspect_check_checksum(check, SKX_META_BLOCK);
 	skx_manifest_meta(check->index, &meta);
 	check->file_pages = RelationGetNumberOfBlocks(check->index);
 	skx_inspect_page_copy(check, SKX_META_BLOCK, check->page.data);
 	what = skx_disk_check_meta(check->page.data);
 	if (what != NULL)
 		skx_damage_report(check->index, SKX_META_BLOCK, what);
-	skx_inspect_root(check, &meta);
+	skx_inspect_check_root(check, &meta);
 	check->view = skx_manifest_view(check->index);
 	return check->view->meta.generation == meta.generation &&
-		skx_inspect_moment(check);
+		skx_inspect_copy_at_once(check);
 }
 
 void
 skx_inspect_check_view(SkxCheck *check)
 {
-	while (!skx_inspect_view(check))
+	while (!skx_inspect_try_view(check))
 	{
 		CHECK_FOR_INTERRUPTS();
 		pg_usleep(SKX_INSPECT_RETRY);

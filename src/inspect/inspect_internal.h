@@ -41,7 +41,7 @@ typedef struct SkxCheck
 	BlockNumber file_pages;		/* length of the file */
 	SkxBlkFile *file;
 	SkxCheckSegment **segments;
-	struct SkxOwners *owners;	/* of all pages below meta.nblocks */
+	struct SkxCheckOwners *owners;	/* of all pages below meta.nblocks */
 	HTAB	   *pending;		/* SkxCheckEntry: live pending documents */
 	SkxCheckPage page;			/* scratch page, used within one function */
 	MemoryContext scratch;		/* reset after each long list */
@@ -103,7 +103,7 @@ struct SkxCheckSegment
 	/* the group of TIDs read last (inspect_check_unique.c) */
 	uint32		group;			/* its number plus one; 0: none */
 	int			ntids;
-	ItemPointerData tids[SKX_TID_GROUP];
+	ItemPointerData tids[SKX_TID_GROUP_DOCS];
 
 	/* state of the pass over the dictionary */
 	SkxCheckReader postings;
@@ -112,7 +112,7 @@ struct SkxCheckSegment
 	uint32		post_offset;	/* and its offset there */
 	uint32		post_lower;		/* where the content of that page ends */
 	uint32		nterms;			/* so far, as are those below */
-	uint32		nmarked;		/* documents in the list of the term of texts
+	uint32		nnull_term;		/* documents in the list of the term of texts
 								 * that are NULL */
 	uint64		npostings;
 	uint64		npositions;
@@ -136,7 +136,7 @@ extern bool skx_inspect_page_read(SkxCheck *check, BlockNumber block,
  * Raises an error if the server does not find the page sound.  Overwrites
  * check->page.
  */
-extern void skx_inspect_page_sound(SkxCheck *check, BlockNumber block);
+extern void skx_inspect_check_checksum(SkxCheck *check, BlockNumber block);
 
 /* Copies a page by way of shared buffers to `data`, of BLCKSZ bytes. */
 extern void skx_inspect_page_copy(SkxCheck *check, BlockNumber block,
@@ -146,16 +146,17 @@ extern void skx_inspect_page_copy(SkxCheck *check, BlockNumber block,
  * Every page of the file must be zero or a whole page of this index, whatever
  * owns it.  Returns what is wrong with a page; NULL if nothing is.
  */
-extern const char *skx_inspect_page_strange(const SkxCheck *check,
-											const char *page);
+extern const char *skx_inspect_page_is_foreign(const SkxCheck *check,
+											   const char *page);
 
 /*
  * Reads a page into check->page and returns what is wrong with it, as
- * skx_inspect_page_strange() does or by the server's own check; NULL if
+ * skx_inspect_page_is_foreign() does or by the server's own check; NULL if
  * nothing is.  Reads it again a few times, since a write under way can tear
  * it.
  */
-extern const char *skx_inspect_page_whole(SkxCheck *check, BlockNumber block);
+extern const char *skx_inspect_page_problem(SkxCheck *check,
+											BlockNumber block);
 
 /*
  * Begins to read a plane of a segment.  The memory for a page comes from the
@@ -207,7 +208,7 @@ extern void skx_inspect_check_view(SkxCheck *check);
 extern void skx_inspect_check_extents(SkxCheck *check);
 
 /* Returns the number of the stripe that a page belongs to; -1 for none. */
-extern int	skx_inspect_owner(const SkxCheck *check, BlockNumber block);
+extern int	skx_inspect_page_owner(const SkxCheck *check, BlockNumber block);
 
 /* inspect_check_documents.c */
 
@@ -235,8 +236,8 @@ extern void skx_inspect_check_keys(SkxCheckSegment *cs);
  * Accounts for a document in the posting list of a value, whose key is `key`.
  * `column` is the number of the column among those with keys.
  */
-extern void skx_inspect_account_key(SkxCheckSegment *cs, int column,
-									uint32 doc, const SkxKey *key);
+extern void skx_inspect_add_key(SkxCheckSegment *cs, int column,
+								uint32 doc, const SkxKey *key);
 
 /*
  * Checks that each document has the same keys in the keys plane as in the
@@ -262,13 +263,13 @@ typedef struct SkxCheckList
 	int			key_column;		/* number of that column among those with
 								 * keys, or -1 */
 	SkxKey		key;			/* of the value, if key_column is not -1 */
-	bool		marks_null;		/* the term of texts that are NULL */
+	bool		is_null_term;	/* the term of texts that are NULL */
 	uint32		last;			/* last document; SKX_NO_DOC: none yet */
 	uint64		npostings;
 	uint64		npositions;
-	uint8		flags;			/* SKX_TERM_LABELS, SKX_TERM_BARE */
-	bool		kth[SKX_NKTHS]; /* a posting has the impacts that the term
-								 * gives for that k */
+	uint8		flags;			/* SKX_TERM_LABELS, SKX_TERM_NO_POSITIONS */
+	bool		kth[SKX_NKTH_BEST]; /* a posting has the impacts that the term
+									 * gives for that k */
 } SkxCheckList;
 
 /*
@@ -296,11 +297,11 @@ extern const uint8 *skx_inspect_postings(SkxCheckList *l,
  * `align`, or at the start of a later page.  Returns the page; the caller
  * sets post_offset to where the new one ends.
  */
-extern const char *skx_inspect_place(SkxCheckSegment *cs, uint32 page,
-									 uint32 offset, uint32 align);
+extern const char *skx_inspect_check_address(SkxCheckSegment *cs, uint32 page,
+											 uint32 offset, uint32 align);
 
 /* Checks that the postings plane has nothing after the last list. */
-extern void skx_inspect_place_end(SkxCheckSegment *cs);
+extern void skx_inspect_end_postings_plane(SkxCheckSegment *cs);
 
 /* Reports damage in a list. */
 #define skx_inspect_list_damaged(l, ...) \
@@ -325,7 +326,7 @@ extern void skx_inspect_positions_at(SkxCheckPositions *pos,
  * Reads the next n positions, those of one posting, into `positions` as
  * WordEntryPos.  Raises an error unless they ascend.
  */
-extern void skx_inspect_positions_take(SkxCheckPositions *pos, int n,
+extern void skx_inspect_positions_read(SkxCheckPositions *pos, int n,
 									   uint16 *positions);
 
 /* Checks that the current block ends with the list that was read. */

@@ -121,10 +121,10 @@ skipidx_cache(PG_FUNCTION_ARGS)
 	values[2] = Int64GetDatum((int64) state.frames_used);
 	values[3] = Int64GetDatum((int64) state.pinned);
 	values[4] = Int64GetDatum((int64) state.evictions);
-	values[5] = Int64GetDatum((int64) state.reads);
-	values[6] = Int64GetDatum((int64) state.queue);
+	values[5] = Int64GetDatum((int64) state.reads_in_flight);
+	values[6] = Int64GetDatum((int64) state.queued_backends);
 	values[7] = Int64GetDatum((int64) state.configured);
-	values[8] = Int64GetDatum((int64) state.taken);
+	values[8] = Int64GetDatum((int64) state.bytes_allocated);
 	(void) skx_blkio_setting(0, &setting);
 	skx_inspect_io_text(setting.reason, &values[9], &nulls[9]);
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values,
@@ -186,7 +186,7 @@ skx_inspect_io_incarnation(Oid oid)
 	{
 		Buffer		buffer = ReadBuffer(rel, SKX_META_BLOCK);
 		const SkxDiskMeta *meta =
-			(const SkxDiskMeta *) skx_manifest_content(buffer);
+			(const SkxDiskMeta *) skx_manifest_page_content(buffer);
 
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
 		if (meta->magic == SKX_MAGIC)
@@ -203,7 +203,7 @@ skx_inspect_io_incarnation(Oid oid)
  */
 static void
 skx_inspect_io_index(ReturnSetInfo *rsinfo, Oid oid,
-					 const SkxBlkCached *cached)
+					 const SkxBlkIndexFrames *cached)
 {
 	Datum		values[4];
 	bool		nulls[4] = {false};
@@ -232,7 +232,7 @@ skx_inspect_io_list(void)
 		Form_pg_class class = (Form_pg_class) GETSTRUCT(tuple);
 
 		if (class->relkind == RELKIND_INDEX && class->relam == am &&
-			skx_inspect_shows(MyDatabaseId, class->oid))
+			skx_inspect_may_show(MyDatabaseId, class->oid))
 			oids = lappend_oid(oids, class->oid);
 	}
 	systable_endscan(scan);
@@ -250,8 +250,8 @@ Datum
 skipidx_cache_indexes(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	SkxBlkCached rest = {0};
-	SkxBlkCached *cached;
+	SkxBlkIndexFrames rest = {0};
+	SkxBlkIndexFrames *cached;
 	int			n;
 	ListCell   *cell;
 

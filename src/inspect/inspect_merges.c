@@ -21,15 +21,15 @@ PG_FUNCTION_INFO_V1(skipidx_merges);
 #define SKX_MERGES_COLUMNS	16
 
 static const char *
-skx_inspect_merges_asker(uint8 asker)
+skx_inspect_merges_requester(uint8 asker)
 {
 	switch (asker)
 	{
-		case SKX_ASKER_INSERT:
+		case SKX_REQUESTER_INSERT:
 			return "insert";
-		case SKX_ASKER_VACUUM:
+		case SKX_REQUESTER_VACUUM:
 			return "vacuum";
-		case SKX_ASKER_WORKER:
+		case SKX_REQUESTER_WORKER:
 			return "worker";
 		default:
 			return "function";
@@ -80,7 +80,7 @@ skx_inspect_merges_row(ReturnSetInfo *rsinfo, const SkxWorkerRecord *record)
 	values[2] = CStringGetTextDatum(record->operation == SKX_OPERATION_MERGE ?
 									"merge" : "flush");
 	values[3] =
-		CStringGetTextDatum(skx_inspect_merges_asker(record->asker));
+		CStringGetTextDatum(skx_inspect_merges_requester(record->requester));
 	values[4] = CStringGetTextDatum(state);
 	values[5] = Int32GetDatum(record->pid);
 	values[6] = TimestampTzGetDatum(record->started);
@@ -91,10 +91,10 @@ skx_inspect_merges_row(ReturnSetInfo *rsinfo, const SkxWorkerRecord *record)
 	values[11] = Int64GetDatum((int64) record->nwritten);
 	values[12] = Int64GetDatum((int64) record->nlogged);
 	nulls[13] = strcmp(state, "running") != 0;
-	nulls[14] = nulls[15] = nulls[13] || record->total == 0;
+	nulls[14] = nulls[15] = nulls[13] || record->progress_total == 0;
 	values[13] = CStringGetTextDatum(skx_inspect_merges_phase(record->phase));
-	values[14] = Int64GetDatum((int64) record->done);
-	values[15] = Int64GetDatum((int64) record->total);
+	values[14] = Int64GetDatum((int64) record->progress);
+	values[15] = Int64GetDatum((int64) record->progress_total);
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 
@@ -103,7 +103,8 @@ skx_inspect_merges_row(ReturnSetInfo *rsinfo, const SkxWorkerRecord *record)
  * server shows to all users: the process and its database.
  */
 static void
-skx_inspect_merges_bare(ReturnSetInfo *rsinfo, const SkxWorkerRecord *record)
+skx_inspect_merges_hidden_row(ReturnSetInfo *rsinfo,
+							  const SkxWorkerRecord *record)
 {
 	Datum		values[SKX_MERGES_COLUMNS] = {0};
 	bool		nulls[SKX_MERGES_COLUMNS];
@@ -128,10 +129,10 @@ skipidx_merges(PG_FUNCTION_ARGS)
 	{
 		const SkxWorkerRecord *record = &records[i];
 
-		if (skx_inspect_shows(record->database, record->index))
+		if (skx_inspect_may_show(record->database, record->index))
 			skx_inspect_merges_row(rsinfo, record);
 		else if (strcmp(skx_inspect_merges_state(record), "running") == 0)
-			skx_inspect_merges_bare(rsinfo, record);
+			skx_inspect_merges_hidden_row(rsinfo, record);
 	}
 	return (Datum) 0;
 }

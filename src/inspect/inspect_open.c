@@ -18,7 +18,7 @@
 #include "write/maint/maint.h"
 
 static bool
-skx_inspect_may(Oid oid, Oid table, SkxInspectRight right)
+skx_inspect_has_right(Oid oid, Oid table, SkxInspectRight right)
 {
 	if (skx_compat_owns_relation(oid))
 		return true;
@@ -40,7 +40,7 @@ skx_inspect_check_right(Oid oid, Oid table, SkxInspectRight right)
 {
 	const char *name = get_rel_name(oid);
 
-	if (name != NULL && !skx_inspect_may(oid, table, right))
+	if (name != NULL && !skx_inspect_has_right(oid, table, right))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, name);
 }
 
@@ -69,7 +69,7 @@ skx_inspect_close(Relation heap, Relation index)
 }
 
 bool
-skx_inspect_shows(Oid database, Oid index)
+skx_inspect_may_show(Oid database, Oid index)
 {
 	HeapTuple	tuple;
 	Oid			owner;

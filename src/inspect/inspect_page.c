@@ -26,7 +26,8 @@ PG_FUNCTION_INFO_V1(skipidx_page);
 
 /* Adds the row (field, value). */
 static void
-skx_inspect_field(ReturnSetInfo *rows, const char *field, const char *value)
+skx_inspect_put_field(ReturnSetInfo *rows, const char *field,
+					  const char *value)
 {
 	Datum		values[2] = {
 		CStringGetTextDatum(field), CStringGetTextDatum(value)
@@ -37,19 +38,20 @@ skx_inspect_field(ReturnSetInfo *rows, const char *field, const char *value)
 }
 
 static void
-skx_inspect_number(ReturnSetInfo *rows, const char *field, uint64 value)
+skx_inspect_put_number(ReturnSetInfo *rows, const char *field, uint64 value)
 {
-	skx_inspect_field(rows, field, psprintf(UINT64_FORMAT, value));
+	skx_inspect_put_field(rows, field, psprintf(UINT64_FORMAT, value));
 }
 
 /* Adds a row with a block number, which may be that of no block. */
 static void
-skx_inspect_block(ReturnSetInfo *rows, const char *field, BlockNumber block)
+skx_inspect_put_block(ReturnSetInfo *rows, const char *field,
+					  BlockNumber block)
 {
 	if (block == InvalidBlockNumber)
-		skx_inspect_field(rows, field, "none");
+		skx_inspect_put_field(rows, field, "none");
 	else
-		skx_inspect_number(rows, field, block);
+		skx_inspect_put_number(rows, field, block);
 }
 
 /*
@@ -62,13 +64,13 @@ skx_inspect_page_meta(ReturnSetInfo *rows, const char *content)
 {
 	const SkxDiskMeta *meta = (const SkxDiskMeta *) content;
 
-	skx_inspect_number(rows, "format version", meta->version);
-	skx_inspect_number(rows, "generation", meta->generation);
-	skx_inspect_number(rows, "block size", meta->block_size);
-	skx_inspect_block(rows, "root", meta->root);
-	skx_inspect_number(rows, "next segment", meta->next_segment);
-	skx_inspect_number(rows, "allocated pages", meta->nblocks);
-	skx_inspect_number(rows, "free extents in pool", meta->npool);
+	skx_inspect_put_number(rows, "format version", meta->version);
+	skx_inspect_put_number(rows, "generation", meta->generation);
+	skx_inspect_put_number(rows, "block size", meta->block_size);
+	skx_inspect_put_block(rows, "root", meta->root);
+	skx_inspect_put_number(rows, "next segment", meta->next_segment);
+	skx_inspect_put_number(rows, "allocated pages", meta->nblocks);
+	skx_inspect_put_number(rows, "free extents in pool", meta->npool);
 }
 
 static void
@@ -78,14 +80,14 @@ skx_inspect_page_root(ReturnSetInfo *rows, const char *content,
 	const SkxDiskRootPage *page = (const SkxDiskRootPage *) content;
 	const SkxDiskRoot *root = (const SkxDiskRoot *) (page + 1);
 
-	skx_inspect_block(rows, "next page", page->next);
-	skx_inspect_number(rows, "bytes", page->nbytes);
+	skx_inspect_put_block(rows, "next page", page->next);
+	skx_inspect_put_number(rows, "bytes", page->nbytes);
 	if (ordinal != 0)
 		return;
-	skx_inspect_number(rows, "segments", root->nsegments);
-	skx_inspect_number(rows, "stripes", root->nstripes);
-	skx_inspect_number(rows, "extents", root->nextents);
-	skx_inspect_number(rows, "operations", root->noperations);
+	skx_inspect_put_number(rows, "segments", root->nsegments);
+	skx_inspect_put_number(rows, "stripes", root->nstripes);
+	skx_inspect_put_number(rows, "extents", root->nextents);
+	skx_inspect_put_number(rows, "operations", root->noperations);
 }
 
 static void
@@ -93,13 +95,13 @@ skx_inspect_page_stripe(ReturnSetInfo *rows, const char *content)
 {
 	const SkxDiskStripe *stripe = (const SkxDiskStripe *) content;
 
-	skx_inspect_number(rows, "next document", stripe->next_sequence);
-	skx_inspect_number(rows, "dead documents", stripe->ndead);
-	skx_inspect_number(rows, "null documents", stripe->nnull);
-	skx_inspect_number(rows, "bytes of documents", stripe->nbytes);
-	skx_inspect_block(rows, "first page", stripe->first);
-	skx_inspect_block(rows, "last page", stripe->tail);
-	skx_inspect_number(rows, "pages", stripe->npages);
+	skx_inspect_put_number(rows, "next document", stripe->next_sequence);
+	skx_inspect_put_number(rows, "dead documents", stripe->ndead);
+	skx_inspect_put_number(rows, "null documents", stripe->nnull);
+	skx_inspect_put_number(rows, "bytes of documents", stripe->nbytes);
+	skx_inspect_put_block(rows, "first page", stripe->first);
+	skx_inspect_put_block(rows, "last page", stripe->tail);
+	skx_inspect_put_number(rows, "pages", stripe->npages);
 }
 
 static void
@@ -107,9 +109,9 @@ skx_inspect_page_pending(ReturnSetInfo *rows, const char *content)
 {
 	const SkxDiskPendingPage *page = (const SkxDiskPendingPage *) content;
 
-	skx_inspect_number(rows, "first document", page->first_sequence);
-	skx_inspect_number(rows, "documents", page->nrecords);
-	skx_inspect_block(rows, "next page", page->next);
+	skx_inspect_put_number(rows, "first document", page->first_sequence);
+	skx_inspect_put_number(rows, "documents", page->nrecords);
+	skx_inspect_put_block(rows, "next page", page->next);
 }
 
 static void
@@ -117,8 +119,8 @@ skx_inspect_page_chain(ReturnSetInfo *rows, const char *content)
 {
 	const SkxDiskChainPage *page = (const SkxDiskChainPage *) content;
 
-	skx_inspect_number(rows, "bytes of document", page->nbytes);
-	skx_inspect_block(rows, "next page", page->next);
+	skx_inspect_put_number(rows, "bytes of document", page->nbytes);
+	skx_inspect_put_block(rows, "next page", page->next);
 }
 
 /* The fields of a segment header, which begins on the page with ordinal 0. */
@@ -134,15 +136,15 @@ skx_inspect_page_header(ReturnSetInfo *rows, const char *content,
 
 	if (ordinal != 0)
 		return;
-	skx_inspect_number(rows, "documents", header->ndocs);
-	skx_inspect_number(rows, "null documents", header->nnull);
-	skx_inspect_number(rows, "terms", header->nterms);
-	skx_inspect_number(rows, "postings", header->npostings);
-	skx_inspect_number(rows, "positions", header->npositions);
-	skx_inspect_number(rows, "dictionary root", header->dict_root);
-	skx_inspect_number(rows, "columns with keys", header->nkeys);
+	skx_inspect_put_number(rows, "documents", header->ndocs);
+	skx_inspect_put_number(rows, "null documents", header->nnull);
+	skx_inspect_put_number(rows, "terms", header->nterms);
+	skx_inspect_put_number(rows, "postings", header->npostings);
+	skx_inspect_put_number(rows, "positions", header->npositions);
+	skx_inspect_put_number(rows, "dictionary root", header->dict_root);
+	skx_inspect_put_number(rows, "columns with keys", header->nkeys);
 	for (int i = 0; i < SKX_SEGMENT_NPLANES; i++)
-		skx_inspect_number(rows, planes[i], header->planes[i].npages);
+		skx_inspect_put_number(rows, planes[i], header->planes[i].npages);
 }
 
 /* Adds the key of the first entry of a dictionary page, if it can be read. */
@@ -159,19 +161,20 @@ skx_inspect_page_key(ReturnSetInfo *rows, const char *content)
 		src = skx_codec_varint32_get(src, end, &n);
 	if (src == NULL || shared != 0 || n > SKX_LEXEME_MAX || n > end - src)
 	{
-		skx_inspect_field(rows, "first key", "not readable");
+		skx_inspect_put_field(rows, "first key", "not readable");
 		return;
 	}
 	/* values of columns are terms, too, and those are bytes */
 	if (n > 0 && memchr(src, '\0', n) == NULL &&
 		pg_verifymbstr((const char *) src, n, true))
-		skx_inspect_field(rows, "first key", pnstrdup((const char *) src, n));
+		skx_inspect_put_field(rows, "first key",
+							  pnstrdup((const char *) src, n));
 	else
 	{
 		char	   *hex = palloc(2 * n + 1);
 
 		hex[hex_encode((const char *) src, n, hex)] = '\0';
-		skx_inspect_field(rows, "first key (hex)", hex);
+		skx_inspect_put_field(rows, "first key (hex)", hex);
 	}
 }
 
@@ -180,13 +183,15 @@ skx_inspect_page_dict(ReturnSetInfo *rows, const char *content)
 {
 	const SkxDiskDictPage *page = (const SkxDiskDictPage *) content;
 
-	skx_inspect_number(rows, "level", page->level);
-	skx_inspect_number(rows, "entries", page->nentries);
+	skx_inspect_put_number(rows, "level", page->level);
+	skx_inspect_put_number(rows, "entries", page->nentries);
 	if (page->level == 0)
 	{
-		skx_inspect_number(rows, "first term", page->first_term);
-		skx_inspect_number(rows, "first postings page", page->postings_page);
-		skx_inspect_number(rows, "first positions page", page->positions_page);
+		skx_inspect_put_number(rows, "first term", page->first_term);
+		skx_inspect_put_number(rows, "first postings page",
+							   page->postings_page);
+		skx_inspect_put_number(rows, "first positions page",
+							   page->positions_page);
 	}
 	skx_inspect_page_key(rows, content);
 }
@@ -196,7 +201,7 @@ skx_inspect_page_deletes(ReturnSetInfo *rows, const char *content)
 {
 	const SkxDiskDeletes *page = (const SkxDiskDeletes *) content;
 
-	skx_inspect_number(rows, "deleted documents", page->ndeleted);
+	skx_inspect_put_number(rows, "deleted documents", page->ndeleted);
 }
 
 /* Adds what the content of a page says, as far as its head alone tells. */
@@ -274,17 +279,18 @@ skx_inspect_page_identity(ReturnSetInfo *rows, const char *page)
 	id.ordinal = trailer->ordinal;
 	id.plane = trailer->plane;
 	wrong = skx_disk_page_check(page, &id);
-	skx_inspect_field(rows, "kind", skx_inspect_page_kind(trailer->plane));
-	skx_inspect_field(rows, "damage", wrong == NULL ? "none" : wrong);
-	skx_inspect_field(rows, "index incarnation",
-					  psprintf("%08x%08x",
-							   (uint32) (trailer->incarnation >> 32),
-							   (uint32) trailer->incarnation));
-	skx_inspect_number(rows, "segment", trailer->segment);
-	skx_inspect_number(rows, "ordinal", trailer->ordinal);
-	skx_inspect_number(rows, "page version", trailer->version);
-	skx_inspect_field(rows, "lsn", psprintf("%X/%08X", (uint32) (lsn >> 32),
-											(uint32) lsn));
+	skx_inspect_put_field(rows, "kind", skx_inspect_page_kind(trailer->plane));
+	skx_inspect_put_field(rows, "damage", wrong == NULL ? "none" : wrong);
+	skx_inspect_put_field(rows, "index incarnation",
+						  psprintf("%08x%08x",
+								   (uint32) (trailer->incarnation >> 32),
+								   (uint32) trailer->incarnation));
+	skx_inspect_put_number(rows, "segment", trailer->segment);
+	skx_inspect_put_number(rows, "ordinal", trailer->ordinal);
+	skx_inspect_put_number(rows, "page version", trailer->version);
+	skx_inspect_put_field(rows, "lsn",
+						  psprintf("%X/%08X", (uint32) (lsn >> 32),
+								   (uint32) lsn));
 }
 
 /* Returns what one page says of itself as rows (field, value). */
@@ -310,11 +316,12 @@ skipidx_page(PG_FUNCTION_ARGS)
 	skx_inspect_page_alloc(&page);
 	sound = skx_inspect_page_read(&check, (BlockNumber) block, &page);
 	if (PageIsNew((Page) page.data))
-		skx_inspect_field(rows, "kind", "unused");
+		skx_inspect_put_field(rows, "kind", "unused");
 	else
 	{
 		skx_inspect_page_identity(rows, page.data);
-		skx_inspect_field(rows, "server checksum", sound ? "right" : "wrong");
+		skx_inspect_put_field(rows, "server checksum",
+							  sound ? "right" : "wrong");
 		skx_inspect_page_content(rows, page.data);
 	}
 	skx_inspect_close(check.heap, check.index);

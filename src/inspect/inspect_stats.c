@@ -32,21 +32,21 @@ typedef struct SkxRow
 } SkxRow;
 
 static void
-skx_inspect_add(SkxRow *row, uint64 value)
+skx_inspect_row_add(SkxRow *row, uint64 value)
 {
 	Assert(row->n < SKX_STATS_COLUMNS);
 	row->values[row->n++] = Int64GetDatum((int64) value);
 }
 
 static void
-skx_inspect_add_null(SkxRow *row)
+skx_inspect_row_add_null(SkxRow *row)
 {
 	Assert(row->n < SKX_STATS_COLUMNS);
 	row->nulls[row->n++] = true;
 }
 
 static Datum
-skx_inspect_row(FunctionCallInfo fcinfo, SkxRow *row)
+skx_inspect_row_datum(FunctionCallInfo fcinfo, SkxRow *row)
 {
 	TupleDesc	desc;
 
@@ -72,12 +72,13 @@ typedef struct SkxSegmentTotals
 } SkxSegmentTotals;
 
 static void
-skx_inspect_sum(Relation rel, const SkxView *view, SkxSegmentTotals *sum)
+skx_inspect_sum_segments(Relation rel, const SkxView *view,
+						 SkxSegmentTotals *sum)
 {
-	SkxSource  *source = skx_snapshot_open(rel, view);
+	SkxSnapshotReader *source = skx_snapshot_open(rel, view);
 
 	memset(sum, 0, sizeof(*sum));
-	while (skx_snapshot_next(source, 1) > 0)
+	while (skx_snapshot_next_segments(source, 1) > 0)
 	{
 		SkxSegment *seg = source->segments[0];
 
@@ -103,9 +104,9 @@ typedef struct SkxFreeTotals
 } SkxFreeTotals;
 
 static void
-skx_inspect_sum_free(Relation rel, const SkxView *view, SkxFreeTotals *sum)
+skx_inspect_sum_extents(Relation rel, const SkxView *view, SkxFreeTotals *sum)
 {
-	uint64	   *waits = skx_manifest_waits(rel, view);
+	uint64	   *waits = skx_manifest_extent_waits(rel, view);
 	int			i;
 
 	memset(sum, 0, sizeof(*sum));
@@ -151,39 +152,39 @@ skipidx_stats(PG_FUNCTION_ARGS)
 
 	skx_inspect_open(PG_GETARG_OID(0), SKX_INSPECT_STATS, &heap, &rel);
 	view = skx_manifest_view(rel);
-	skx_inspect_sum_free(rel, view, &free);
-	skx_inspect_sum(rel, view, &sum);
+	skx_inspect_sum_extents(rel, view, &free);
+	skx_inspect_sum_segments(rel, view, &sum);
 	skx_pending_totals(rel, view, &pending, NULL);
 	ndocs = sum.ndocs + pending.ndocs;
 	nnull = sum.nnull + pending.nnull;
 	length = sum.total_length + pending.total_length;
 	row.values[row.n++] = Int32GetDatum(view->meta.block_size);
 	row.values[row.n++] = Int32GetDatum(view->meta.version);
-	skx_inspect_add(&row, view->meta.generation);
-	skx_inspect_add(&row, ndocs);
-	skx_inspect_add(&row, sum.ndeleted + pending.ndead);
-	skx_inspect_add(&row, nnull);
-	skx_inspect_add(&row, length);
+	skx_inspect_row_add(&row, view->meta.generation);
+	skx_inspect_row_add(&row, ndocs);
+	skx_inspect_row_add(&row, sum.ndeleted + pending.ndead);
+	skx_inspect_row_add(&row, nnull);
+	skx_inspect_row_add(&row, length);
 	row.values[row.n++] = Float8GetDatum(ndocs > nnull ?
 										 (double) length / (ndocs - nnull) :
 										 0.0);
-	skx_inspect_add(&row, sum.nterms);
-	skx_inspect_add(&row, sum.npostings);
-	skx_inspect_add(&row, sum.npositions);
+	skx_inspect_row_add(&row, sum.nterms);
+	skx_inspect_row_add(&row, sum.npostings);
+	skx_inspect_row_add(&row, sum.npositions);
 	row.values[row.n++] = Int32GetDatum(view->nsegments);
-	skx_inspect_add(&row, pending.ndocs);
-	skx_inspect_add(&row, pending.ndead);
-	skx_inspect_add(&row, pending.nbytes);
-	skx_inspect_add(&row, pending.npages);
+	skx_inspect_row_add(&row, pending.ndocs);
+	skx_inspect_row_add(&row, pending.ndead);
+	skx_inspect_row_add(&row, pending.nbytes);
+	skx_inspect_row_add(&row, pending.npages);
 	row.values[row.n++] = Int32GetDatum(view->nstripes);
 	row.values[row.n++] = Int32GetDatum(free.nextents);
-	skx_inspect_add(&row, RelationGetNumberOfBlocks(rel));
-	skx_inspect_add(&row, free.nfree + free.nwaiting + free.npool +
-					pending.nunused);
-	skx_inspect_add(&row, free.nwaiting);
-	skx_inspect_add(&row, free.nreserved);
+	skx_inspect_row_add(&row, RelationGetNumberOfBlocks(rel));
+	skx_inspect_row_add(&row, free.nfree + free.nwaiting + free.npool +
+						pending.nunused);
+	skx_inspect_row_add(&row, free.nwaiting);
+	skx_inspect_row_add(&row, free.nreserved);
 	skx_inspect_close(heap, rel);
-	return skx_inspect_row(fcinfo, &row);
+	return skx_inspect_row_datum(fcinfo, &row);
 }
 
 /*
@@ -192,68 +193,68 @@ skipidx_stats(PG_FUNCTION_ARGS)
 
 /* Adds the first two columns: kind and segment, NULL if `segment` is 0. */
 static void
-skx_inspect_part(SkxRow *row, const char *kind, uint32 segment)
+skx_inspect_row_begin(SkxRow *row, const char *kind, uint32 segment)
 {
 	row->values[row->n++] = CStringGetTextDatum(kind);
 	if (segment > 0)
-		skx_inspect_add(row, segment);
+		skx_inspect_row_add(row, segment);
 	else
-		skx_inspect_add_null(row);
+		skx_inspect_row_add_null(row);
 }
 
 static void
-skx_inspect_part_end(ReturnSetInfo *rsinfo, SkxRow *row)
+skx_inspect_row_end(ReturnSetInfo *rsinfo, SkxRow *row)
 {
 	while (row->n < SKX_SEGMENTS_COLUMNS)
-		skx_inspect_add_null(row);
+		skx_inspect_row_add_null(row);
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, row->values,
 						 row->nulls);
 }
 
 static void
-skx_inspect_segment(ReturnSetInfo *rsinfo, const SkxDiskSegmentRef *ref,
-					SkxSegment *seg)
+skx_inspect_put_segment(ReturnSetInfo *rsinfo, const SkxDiskSegmentRef *ref,
+						SkxSegment *seg)
 {
 	SkxRow		row = {0};
 	int			i;
 
-	skx_inspect_part(&row, "segment", ref->segment);
+	skx_inspect_row_begin(&row, "segment", ref->segment);
 	row.values[row.n++] = Int32GetDatum(ref->level);
-	skx_inspect_add(&row, seg->header.ndocs);
-	skx_inspect_add(&row, skx_segment_ndeleted(seg));
-	skx_inspect_add(&row, ref->npages);
-	skx_inspect_add(&row, ref->npages * BLCKSZ);
-	skx_inspect_add_null(&row);
-	skx_inspect_add(&row, seg->header.nnull);
-	skx_inspect_add(&row, seg->header.nterms);
-	skx_inspect_add(&row, seg->header.npostings);
-	skx_inspect_add(&row, seg->header.npositions);
-	skx_inspect_add(&row, seg->header.total_length);
+	skx_inspect_row_add(&row, seg->header.ndocs);
+	skx_inspect_row_add(&row, skx_segment_ndeleted(seg));
+	skx_inspect_row_add(&row, ref->npages);
+	skx_inspect_row_add(&row, ref->npages * BLCKSZ);
+	skx_inspect_row_add_null(&row);
+	skx_inspect_row_add(&row, seg->header.nnull);
+	skx_inspect_row_add(&row, seg->header.nterms);
+	skx_inspect_row_add(&row, seg->header.npostings);
+	skx_inspect_row_add(&row, seg->header.npositions);
+	skx_inspect_row_add(&row, seg->header.total_length);
 	row.values[row.n++] = Int32GetDatum(seg->header.block_size);
 	for (i = 0; i < SKX_SEGMENT_NPLANES; i++)
-		skx_inspect_add(&row, seg->planes[i].npages);
+		skx_inspect_row_add(&row, seg->planes[i].npages);
 	Assert(row.n == SKX_SEGMENTS_COLUMNS);
-	skx_inspect_part_end(rsinfo, &row);
+	skx_inspect_row_end(rsinfo, &row);
 }
 
 static void
-skx_inspect_pending(ReturnSetInfo *rsinfo, const SkxPendingTotals *pending)
+skx_inspect_put_pending(ReturnSetInfo *rsinfo, const SkxPendingTotals *pending)
 {
 	SkxRow		row = {0};
 
-	skx_inspect_part(&row, "pending", 0);
-	skx_inspect_add_null(&row);
-	skx_inspect_add(&row, pending->ndocs);
-	skx_inspect_add(&row, pending->ndead);
-	skx_inspect_add(&row, pending->npages + pending->nunused);
-	skx_inspect_add(&row, pending->nbytes);
-	skx_inspect_add_null(&row);
-	skx_inspect_add(&row, pending->nnull);
-	skx_inspect_add_null(&row);
-	skx_inspect_add_null(&row);
-	skx_inspect_add_null(&row);
-	skx_inspect_add(&row, pending->total_length);
-	skx_inspect_part_end(rsinfo, &row);
+	skx_inspect_row_begin(&row, "pending", 0);
+	skx_inspect_row_add_null(&row);
+	skx_inspect_row_add(&row, pending->ndocs);
+	skx_inspect_row_add(&row, pending->ndead);
+	skx_inspect_row_add(&row, pending->npages + pending->nunused);
+	skx_inspect_row_add(&row, pending->nbytes);
+	skx_inspect_row_add_null(&row);
+	skx_inspect_row_add(&row, pending->nnull);
+	skx_inspect_row_add_null(&row);
+	skx_inspect_row_add_null(&row);
+	skx_inspect_row_add_null(&row);
+	skx_inspect_row_add(&row, pending->total_length);
+	skx_inspect_row_end(rsinfo, &row);
 }
 
 /*
@@ -261,25 +262,25 @@ skx_inspect_pending(ReturnSetInfo *rsinfo, const SkxPendingTotals *pending)
  * they wait for, or 0 for none.
  */
 static void
-skx_inspect_pages(ReturnSetInfo *rsinfo, const char *kind, uint32 segment,
-				  uint64 npages, uint64 xid)
+skx_inspect_put_pages(ReturnSetInfo *rsinfo, const char *kind, uint32 segment,
+					  uint64 npages, uint64 xid)
 {
 	SkxRow		row = {0};
 
-	skx_inspect_part(&row, kind, segment);
-	skx_inspect_add_null(&row);
-	skx_inspect_add_null(&row);
-	skx_inspect_add_null(&row);
-	skx_inspect_add(&row, npages);
-	skx_inspect_add(&row, npages * BLCKSZ);
+	skx_inspect_row_begin(&row, kind, segment);
+	skx_inspect_row_add_null(&row);
+	skx_inspect_row_add_null(&row);
+	skx_inspect_row_add_null(&row);
+	skx_inspect_row_add(&row, npages);
+	skx_inspect_row_add(&row, npages * BLCKSZ);
 	if (xid > 0)
 		row.values[row.n++] =
 			FullTransactionIdGetDatum(FullTransactionIdFromU64(xid));
-	skx_inspect_part_end(rsinfo, &row);
+	skx_inspect_row_end(rsinfo, &row);
 }
 
 static void
-skx_inspect_operations(ReturnSetInfo *rsinfo, const SkxView *view)
+skx_inspect_put_operations(ReturnSetInfo *rsinfo, const SkxView *view)
 {
 	int			i;
 	int			k;
@@ -294,8 +295,8 @@ skx_inspect_operations(ReturnSetInfo *rsinfo, const SkxView *view)
 			if (view->extents[k].operation == op->segment)
 				npages += view->extents[k].npages;
 		}
-		skx_inspect_pages(rsinfo, op->kind == SKX_OPERATION_FLUSH ?
-						  "flush" : "merge", op->segment, npages, 0);
+		skx_inspect_put_pages(rsinfo, op->kind == SKX_OPERATION_FLUSH ?
+							  "flush" : "merge", op->segment, npages, 0);
 	}
 }
 
@@ -313,9 +314,10 @@ skx_inspect_compare_xids(const void *a, const void *b)
  * open views have a row without a transaction id.
  */
 static void
-skx_inspect_waiting(ReturnSetInfo *rsinfo, Relation rel, const SkxView *view)
+skx_inspect_put_waiting(ReturnSetInfo *rsinfo, Relation rel,
+						const SkxView *view)
 {
-	uint64	   *waits = skx_manifest_waits(rel, view);
+	uint64	   *waits = skx_manifest_extent_waits(rel, view);
 	SkxDiskExtent *waiting = palloc_extended((view->nextents + 1) *
 											 sizeof(SkxDiskExtent),
 											 MCXT_ALLOC_HUGE);
@@ -337,7 +339,8 @@ skx_inspect_waiting(ReturnSetInfo *rsinfo, Relation rel, const SkxView *view)
 		npages += waiting[i].npages;
 		if (i + 1 < n && waiting[i + 1].safexid == waiting[i].safexid)
 			continue;
-		skx_inspect_pages(rsinfo, "waiting", 0, npages, waiting[i].safexid);
+		skx_inspect_put_pages(rsinfo, "waiting", 0, npages,
+							  waiting[i].safexid);
 		npages = 0;
 	}
 	pfree(waiting);
@@ -354,7 +357,7 @@ skipidx_segments(PG_FUNCTION_ARGS)
 	Relation	heap;
 	Relation	rel;
 	SkxView    *view;
-	SkxSource  *source;
+	SkxSnapshotReader *source;
 	SkxPendingTotals pending;
 	SkxFreeTotals free;
 	int			i;
@@ -365,17 +368,19 @@ skipidx_segments(PG_FUNCTION_ARGS)
 	skx_inspect_open(PG_GETARG_OID(0), SKX_INSPECT_STATS, &heap, &rel);
 	view = skx_manifest_view(rel);
 	source = skx_snapshot_open(rel, view);
-	for (i = 0; skx_snapshot_next(source, 1) > 0; i++)
-		skx_inspect_segment(rsinfo, &view->segments[i], source->segments[0]);
+	for (i = 0; skx_snapshot_next_segments(source, 1) > 0; i++)
+		skx_inspect_put_segment(rsinfo, &view->segments[i],
+								source->segments[0]);
 	skx_snapshot_close(source);
 	skx_pending_totals(rel, view, &pending, NULL);
-	skx_inspect_pending(rsinfo, &pending);
-	skx_inspect_operations(rsinfo, view);
-	skx_inspect_waiting(rsinfo, rel, view);
-	skx_inspect_sum_free(rel, view, &free);
-	skx_inspect_pages(rsinfo, "free", 0, free.nfree, 0);
-	skx_inspect_pages(rsinfo, "pool", 0, free.npool, 0);
-	skx_inspect_pages(rsinfo, "head", 0, 1 + view->nroot + view->nstripes, 0);
+	skx_inspect_put_pending(rsinfo, &pending);
+	skx_inspect_put_operations(rsinfo, view);
+	skx_inspect_put_waiting(rsinfo, rel, view);
+	skx_inspect_sum_extents(rel, view, &free);
+	skx_inspect_put_pages(rsinfo, "free", 0, free.nfree, 0);
+	skx_inspect_put_pages(rsinfo, "pool", 0, free.npool, 0);
+	skx_inspect_put_pages(rsinfo, "head", 0, 1 + view->nroot + view->nstripes,
+						  0);
 	skx_inspect_close(heap, rel);
 	return (Datum) 0;
 }

@@ -28,13 +28,14 @@ skipidx_work(PG_FUNCTION_ARGS)
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	values[0] = Int64GetDatum((int64) nodes->nodes);
-	values[1] = Int64GetDatum((int64) (nodes->portions + lists->shorts));
-	values[2] = Int64GetDatum((int64) nodes->tables);
+	values[0] = Int64GetDatum((int64) nodes->read_nodes);
+	values[1] =
+		Int64GetDatum((int64) (nodes->entered_portions + lists->short_lists));
+	values[2] = Int64GetDatum((int64) nodes->read_table_pages);
 	values[3] = Int64GetDatum((int64) lists->subblocks);
-	values[4] = Int64GetDatum((int64) lists->fills);
+	values[4] = Int64GetDatum((int64) lists->window_fills);
 	values[5] = Int64GetDatum((int64) lists->positions);
-	values[6] = Int64GetDatum((int64) lists->candidates);
+	values[6] = Int64GetDatum((int64) lists->filtered_docs);
 	values[7] = Int64GetDatum((int64) skx_segment_asked);
 	values[8] = Int64GetDatum((int64) skx_snapshot_heap_asked);
 	values[9] = Int64GetDatum((int64) skx_segment_keys_tested);

@@ -32,7 +32,7 @@ check_fill(FuzzInput *in, int n, uint32 base, uint32 window, int nwords,
 {
 	uint64		bits[256 + 2] = {0};
 	uint64		wanted[256 + 2] = {0};
-	bool		done = skx_codec_subblock_fill(in->at, in->end, n, base,
+	bool		done = skx_codec_subblock_fill_window(in->at, in->end, n, base,
 											   window, bits + 1, nwords);
 	int			i;
 

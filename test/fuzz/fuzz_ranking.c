@@ -77,7 +77,7 @@ write_again(const SkxRanking *r)
 	FUZZ_ASSERT(unit_ranking_same(r, &again));
 	(void) skx_ranking_weigh(&again);
 	for (i = 0; i < again.nterms; i++)
-		sum += skx_rank_part(again.terms[i].ceiling, 1e9f, 1e9f);
+		sum += skx_rank_contribution(again.terms[i].ceiling, 1e9f, 1e9f);
 	FUZZ_ASSERT(sum <= SKX_RANK_SUM_MAX);
 }
 

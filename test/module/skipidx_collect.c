@@ -154,7 +154,7 @@ skx_toy_collect(SkxCollector *c, const SkxExecRange *range, uint32 *docs,
 		skx_toy_expect(toy->enough == 0 || toy->segment_rows <= toy->enough, "nothing of a segment of which there is enough");
 		if (toy->enough > 0 && ++toy->segment_rows > toy->enough)
 			return SKX_COLLECT_ENOUGH;
-		skx_segment_tids(range->segment, docs[i], 1, &tid);
+		skx_segment_read_tids(range->segment, docs[i], 1, &tid);
 		has_room = skx_toy_add(toy, &tid);
 	}
 	/* that may be done */
@@ -237,7 +237,7 @@ static bool
 skx_toy_answer(SkxCollector *c, const SkxExecRange *range)
 {
 	SkxToy	   *toy = (SkxToy *) c;
-	uint32	   *docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
+	uint32	   *docs = palloc(sizeof(uint32) * SKX_QUERY_BATCH_DOCS);
 	SkxDocs    *matches;
 	int			n;
 	int			i;
@@ -253,7 +253,7 @@ skx_toy_answer(SkxCollector *c, const SkxExecRange *range)
 		{
 			ItemPointerData tid;
 
-			skx_segment_tids(range->segment, docs[i], 1, &tid);
+			skx_segment_read_tids(range->segment, docs[i], 1, &tid);
 			(void) skx_toy_add(toy, &tid);
 		}
 	skx_query_docs_close(matches);
@@ -283,35 +283,35 @@ skx_toy_wants(SkxCollector *c, const SkxPendingDoc *doc)
 }
 
 static const SkxCollectorMethods skx_toy_own_methods = {
-	.order = skx_toy_order,
-	.answer = skx_toy_answer,
-	.begin = skx_toy_begin,
-	.collect = skx_toy_collect,
-	.end = skx_toy_end,
-	.leave = skx_toy_leave,
-	.enter = skx_toy_enter,
-	.wants = skx_toy_wants,
-	.pending = skx_toy_pending,
-	.drain = skx_toy_drain
+	.order_segments = skx_toy_order,
+	.answer_range = skx_toy_answer,
+	.begin_range = skx_toy_begin,
+	.collect_matches = skx_toy_collect,
+	.end_range = skx_toy_end,
+	.end_segment = skx_toy_leave,
+	.begin_pending = skx_toy_enter,
+	.wants_pending = skx_toy_wants,
+	.collect_pending = skx_toy_pending,
+	.drain_batch = skx_toy_drain
 };
 
 static const SkxCollectorMethods skx_toy_whole_methods = {
-	.begin = skx_toy_begin,
-	.collect = skx_toy_collect,
-	.end = skx_toy_end,
-	.leave = skx_toy_leave,
-	.pending = skx_toy_pending,
-	.drain = skx_toy_drain
+	.begin_range = skx_toy_begin,
+	.collect_matches = skx_toy_collect,
+	.end_range = skx_toy_end,
+	.end_segment = skx_toy_leave,
+	.collect_pending = skx_toy_pending,
+	.drain_batch = skx_toy_drain
 };
 
 static const SkxCollectorMethods skx_toy_methods = {
-	.range = skx_toy_range,
-	.begin = skx_toy_begin,
-	.collect = skx_toy_collect,
-	.end = skx_toy_end,
-	.leave = skx_toy_leave,
-	.pending = skx_toy_pending,
-	.drain = skx_toy_drain
+	.choose_range = skx_toy_range,
+	.begin_range = skx_toy_begin,
+	.collect_matches = skx_toy_collect,
+	.end_range = skx_toy_end,
+	.end_segment = skx_toy_leave,
+	.collect_pending = skx_toy_pending,
+	.drain_batch = skx_toy_drain
 };
 
 /* One turn of an answer; false: it has come to its end. */
@@ -337,8 +337,8 @@ skx_toy_turn(SkxToy *toy)
 static void
 skx_toy_again(SkxToy *toy, uint64 rows)
 {
-	skx_exec_wait(toy->exec);
-	skx_exec_again(toy->exec);
+	skx_exec_wait_others(toy->exec);
+	skx_exec_restart_alone(toy->exec);
 	toy->rows = toy->number = 0;
 	toy->pending = toy->entered = false;
 	while (skx_toy_turn(toy))
@@ -359,7 +359,7 @@ skx_toy_open(const SkxRequest *request, int room, int again, int fails,
 	toy->query = request->query;
 	toy->step = step;
 	toy->enough = enough;
-	toy->collector.parts = 4;
+	toy->collector.max_parts = 4;
 	toy->collector.wants_all = room < 0;
 	toy->context = CurrentMemoryContext;
 	toy->room = room;
@@ -386,7 +386,7 @@ skipidx_collect(PG_FUNCTION_ARGS)
 
 	if (PG_GETARG_INT32(2) > 0 && ways > 1)
 	{
-		request.share = palloc(sizeof(SkxShare));
+		request.share = palloc(sizeof(SkxExecShared));
 		skx_exec_share_init(request.share);
 	}
 	request.index = index;
@@ -403,7 +403,7 @@ skipidx_collect(PG_FUNCTION_ARGS)
 			continue;
 		rows += toys[i]->rows;
 		places += toys[i]->places;
-		nlast += skx_exec_is_last(toys[i]->exec);
+		nlast += skx_exec_finish_process(toys[i]->exec);
 		if (open == 1 && toys[i]->own > 0)
 			skx_toy_again(toys[i], request.share == NULL ? toys[i]->rows : rows);
 		skx_exec_end(toys[i]->exec);

@@ -286,9 +286,9 @@ skx_fault_contract_breaks(SkxFaultContract contract)
 static const SkxFaultTransfers skx_fault_results = {
 	.read = skx_fault_read_result,
 	.write = skx_fault_write_result,
-	.grow = skx_fault_grow_result,
-	.skip = skx_fault_skip_result,
-	.breaks = skx_fault_contract_breaks
+	.file_growth = skx_fault_grow_result,
+	.skip_pages = skx_fault_skip_result,
+	.breaks_contract = skx_fault_contract_breaks
 };
 
 void

@@ -199,7 +199,7 @@ for my $case (@finish)
 	damaged($what, 'team_encoded', 2, sub { put(done(), $at, $bytes) }, $error);
 }
 
-# Where its SkxDoneTask is, behind tails.
+# Where its SkxTaskRecord is, behind tails.
 sub done_task
 {
 	my $name = done();

@@ -10,7 +10,7 @@
 #include "support/bitset/bitset.h"
 
 #define WORDS	9
-#define BITS	(WORDS * SKX_BITSET_WORD)
+#define BITS	(WORDS * SKX_BITSET_BITS)
 #define BEFORE	UINT64CONST(0x0123456789ABCDEF)
 
 /* A set, and the same with a byte for each bit. */
@@ -91,15 +91,15 @@ one_word(void)
 	{
 		bool		has = (word >> i & 1) != 0;
 
-		CHECK(skx_bitset_bit(i) == UINT64CONST(1) << i);
-		CHECK(skx_bitset_bit(i + 64 * 3) == UINT64CONST(1) << i);
-		CHECK(skx_bitset_below(i) == (i == 0 ? 0 :
+		CHECK(skx_bitset_mask_bit(i) == UINT64CONST(1) << i);
+		CHECK(skx_bitset_mask_bit(i + 64 * 3) == UINT64CONST(1) << i);
+		CHECK(skx_bitset_mask_below(i) == (i == 0 ? 0 :
 									  ~UINT64CONST(0) >> (64 - i)));
-		CHECK(skx_bitset_has(word, i) == has);
-		CHECK(skx_bitset_has(word, i + 64) == has);
+		CHECK(skx_bitset_word_has(word, i) == has);
+		CHECK(skx_bitset_word_has(word, i + 64) == has);
 		if (!has)
 			continue;
-		CHECK(skx_bitset_take(&left) == i);
+		CHECK(skx_bitset_pop_lowest(&left) == i);
 		n++;
 	}
 	CHECK(left == 0);
@@ -122,7 +122,7 @@ one_bit(void)
 	set.bit[i] = 1;
 	CHECK(as_expected(&set));
 	i = unit_below(set.nwords * 64);
-	skx_bitset_put(set.words, i, bits);
+	skx_bitset_or_bits(set.words, i, bits);
 	for (k = 0; i % 64 + k < 64; k++)
 		set.bit[i + k] |= bits >> k & 1;
 	CHECK(as_expected(&set));

@@ -54,7 +54,7 @@ MemoryContextAlloc(MemoryContext context, Size size)
 }
 
 int
-skx_blkio_depth_take(int n, bool wait)
+skx_blkio_depth_acquire(int n, bool wait)
 {
 	if (tokens == 0)
 		return 0;
@@ -81,7 +81,7 @@ skx_blkio_claim_present(SkxBlkFile *file, const SkxBlkPlane *plane,
 }
 
 SkxBlkPin *
-skx_blkio_pins_at(int32 slot)
+skx_blkio_pins_slot(int32 slot)
 {
 	return &pin_of_all;
 }
@@ -91,11 +91,11 @@ skx_blkio_load_new(SkxBlkFile *file, const SkxBlkPlane *plane, bool ahead)
 {
 	int			i = 0;
 
-	while (loads[i].used)
+	while (loads[i].is_used)
 		CHECK(++i < SKX_BLK_MAX_AHEAD);
-	loads[i].used = true;
-	loads[i].ahead = ahead;
-	loads[i].token = false;
+	loads[i].is_used = true;
+	loads[i].is_prefetch = ahead;
+	loads[i].has_permit = false;
 	loads[i].owner = CurrentResourceOwner;
 	loads[i].file = file;
 	loads[i].group.plane = plane;
@@ -125,7 +125,7 @@ skx_blkio_load_start(SkxBlkLoad *load)
 {
 	SkxBlkGroup *group = &load->group;
 
-	CHECK(load->token);
+	CHECK(load->has_permit);
 	for (int i = 1; i < group->nframes; i++)
 		CHECK(group->firsts[i] > group->firsts[i - 1]);
 	requests++;
@@ -148,8 +148,8 @@ skx_blkio_load_drop(SkxBlkLoad *load)
 		if (pages[load->group.firsts[i]] == CLAIMED)
 			pages[load->group.firsts[i]] = AWAY;
 	}
-	tokens += load->token;
-	load->used = false;
+	tokens += load->has_permit;
+	load->is_used = false;
 	skx_blkio_loads_ahead--;
 }
 
@@ -158,7 +158,7 @@ skx_blkio_load_find(const SkxBlkKey *key, bool private, int *which)
 {
 	for (int i = 0; i < SKX_BLK_MAX_AHEAD; i++)
 	{
-		for (int k = 0; loads[i].used && k < loads[i].group.nframes; k++)
+		for (int k = 0; loads[i].is_used && k < loads[i].group.nframes; k++)
 		{
 			if (loads[i].group.firsts[k] == key->ordinal && !private)
 				return &loads[i];
@@ -168,7 +168,7 @@ skx_blkio_load_find(const SkxBlkKey *key, bool private, int *which)
 }
 
 void
-skx_blkio_loads_weed(uint32 patience)
+skx_blkio_loads_drop_stale(uint32 patience)
 {
 }
 
@@ -177,7 +177,7 @@ skx_blkio_loads_end(ResourceOwner owner, SkxBlkFile *file)
 {
 	for (int i = 0; i < SKX_BLK_MAX_AHEAD; i++)
 	{
-		if (loads[i].used && (owner == NULL || loads[i].owner == owner) &&
+		if (loads[i].is_used && (owner == NULL || loads[i].owner == owner) &&
 			(file == NULL || loads[i].file == file))
 			skx_blkio_load_drop(&loads[i]);
 	}
@@ -194,7 +194,7 @@ skx_blkio_block(Relation rel, const SkxBlkPlane *of, uint32 ordinal)
 	return ordinal < gap_at ? ordinal : ordinal + PAGES;
 }
 
-static SkxBlkFile file = {.method = &method, .ahead = 16};
+static SkxBlkFile file = {.method = &method, .prefetch_depth = 16};
 static SkxBlkPlane plane = {.unit = 1, .npages = PAGES};
 
 static void
@@ -211,7 +211,7 @@ forget_all(void)
 static void
 ask(const SkxBlkPlane *what, const uint32 *ordinals, int n)
 {
-	skx_blkio_ahead_plan(&file, what, ordinals, n);
+	skx_blkio_prefetch_plan(&file, what, ordinals, n);
 }
 
 static void
@@ -221,19 +221,19 @@ pin(uint32 ordinal)
 	bool		read = pages[ordinal] == AWAY;
 
 	if (pages[ordinal] == CLAIMED)
-		skx_blkio_ahead_finish(&file, &key);
+		skx_blkio_prefetch_finish(&file, &key);
 	misses += read;
 	CHECK(read || pages[ordinal] == THERE);
 	pages[ordinal] = THERE;
 	if (read || skx_blkio_ahead_starved)
-		skx_blkio_ahead_go();
+		skx_blkio_prefetch_continue();
 }
 
 /* Nothing is under way, and no token is gone. */
 static void
 close_file(void)
 {
-	skx_blkio_ahead_forget(NULL, &file);
+	skx_blkio_prefetch_forget(NULL, &file);
 	CHECK(skx_blkio_loads_ahead == 0);
 	CHECK(tokens == 64);
 	CHECK(!skx_blkio_ahead_starved);
@@ -333,13 +333,13 @@ test_tokens(void)
 static void
 test_room(void)
 {
-	static SkxBlkFile other = {.method = &method, .ahead = 16};
+	static SkxBlkFile other = {.method = &method, .prefetch_depth = 16};
 	uint32		ordinals[16];
 
 	forget_all();
 	for (int i = 0; i < 16; i++)
 		ordinals[i] = 100 + 2 * i;
-	skx_blkio_ahead_plan(&other, &plane, ordinals, 16);
+	skx_blkio_prefetch_plan(&other, &plane, ordinals, 16);
 	CHECK(requests == 16);
 	for (int i = 0; i < 16; i++)
 		ordinals[i] = 1000 + 2 * i;
@@ -392,9 +392,9 @@ test_error(void)
 		}
 		CHECK(skx_blkio_loads_ahead == 1 + at / RUN);
 		CurrentResourceOwner = (ResourceOwner) &mine;
-		skx_blkio_ahead_forget((ResourceOwner) &mine, NULL);
+		skx_blkio_prefetch_forget((ResourceOwner) &mine, NULL);
 		CHECK(skx_blkio_loads_ahead == 1 + at / RUN);
-		skx_blkio_ahead_forget((ResourceOwner) &its, NULL);
+		skx_blkio_prefetch_forget((ResourceOwner) &its, NULL);
 		close_file();
 	}
 	CurrentResourceOwner = NULL;

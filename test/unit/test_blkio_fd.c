@@ -64,7 +64,7 @@ CacheRegisterRelcacheCallback(RelcacheCallbackFunction function, Datum arg)
 }
 
 char *
-skx_compat_path(SkxLocator locator)
+skx_compat_relation_path(SkxLocator locator)
 {
 	opened++;
 	return strdup("/dev/null");
@@ -83,7 +83,7 @@ pfree(void *pointer)
 }
 
 bool
-skx_blkio_first_refusal(SkxBlkRefusal what)
+skx_blkio_note_limit(SkxBlkRefusal what)
 {
 	return false;
 }

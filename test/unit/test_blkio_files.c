@@ -151,13 +151,13 @@ set_errcontext_domain(const char *domain)
 }
 
 bool
-skx_blkio_first_refusal(SkxBlkRefusal what)
+skx_blkio_note_limit(SkxBlkRefusal what)
 {
 	return false;
 }
 
 bool
-skx_compat_page_verified(char *page, BlockNumber block, SkxLocator locator)
+skx_compat_page_is_verified(char *page, BlockNumber block, SkxLocator locator)
 {
 	return true;
 }
@@ -176,20 +176,20 @@ skx_blkio_claim_present(SkxBlkFile *file, const SkxBlkPlane *plane,
 }
 
 void
-skx_blkio_ahead_plan(SkxBlkFile *file, const SkxBlkPlane *plane,
+skx_blkio_prefetch_plan(SkxBlkFile *file, const SkxBlkPlane *plane,
 					 const uint32 *ordinals, int n)
 {
 	abort();
 }
 
 int
-skx_blkio_depth_take(int wanted, bool wait)
+skx_blkio_depth_acquire(int wanted, bool wait)
 {
 	return wanted;
 }
 
 void
-skx_blkio_depth_give(int n)
+skx_blkio_depth_release(int n)
 {
 }
 
@@ -201,7 +201,7 @@ SkxBlkCounters skx_blkio_mine[SKX_BLK_NMETHODS];
 int			skx_blkio_pins_ahead;
 
 SkxBlkPin *
-skx_blkio_pins_at(int32 slot)
+skx_blkio_pins_slot(int32 slot)
 {
 	pins[slot].memory = frames + (Size) slot * BLCKSZ;
 	return &pins[slot];
@@ -227,7 +227,7 @@ static char directory[] = "/tmp/skipidx_files_XXXXXX";
 static uint32 advised;			/* pages that the kernel is told of */
 
 char *
-skx_compat_path(SkxLocator locator)
+skx_compat_relation_path(SkxLocator locator)
 {
 	return psprintf("%s/77", directory);
 }
@@ -428,7 +428,7 @@ test_blocks(BlockNumber first, int n)
 	}
 	for (i = 0; i < n; i++)
 	{
-		CHECK(skx_blkio_fd_look(&relation, first + i, page) == BLCKSZ);
+		CHECK(skx_blkio_fd_read_page(&relation, first + i, page) == BLCKSZ);
 		CHECK(is_page(page, first + i));
 	}
 	advised = 0;
@@ -443,11 +443,14 @@ test_end(void)
 	const BlockNumber file = 5;
 	char		page[BLCKSZ];
 
-	CHECK(skx_blkio_fd_look(&relation, file * RELSEG_SIZE, page) == -ENOENT);
+	CHECK(skx_blkio_fd_read_page(&relation, file * RELSEG_SIZE,
+								 page) == -ENOENT);
 	make(file);
 	CHECK(truncate(name(file), BLCKSZ) == 0);
-	CHECK(skx_blkio_fd_look(&relation, file * RELSEG_SIZE, page) == BLCKSZ);
-	CHECK(skx_blkio_fd_look(&relation, file * RELSEG_SIZE + 1, page) == 0);
+	CHECK(skx_blkio_fd_read_page(&relation, file * RELSEG_SIZE,
+								 page) == BLCKSZ);
+	CHECK(skx_blkio_fd_read_page(&relation, file * RELSEG_SIZE + 1,
+								 page) == 0);
 	unlink(name(file));
 }
 

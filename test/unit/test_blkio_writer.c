@@ -152,7 +152,7 @@ data_sync_elevel(int elevel)
 }
 
 char *
-skx_compat_path(SkxLocator locator)
+skx_compat_relation_path(SkxLocator locator)
 {
 	abort();
 }
@@ -258,14 +258,14 @@ skx_blkio_install(Relation rel, BlockNumber block, const char *page)
 }
 
 ErrorData *
-skx_blkio_mend_begin(MemoryContext context)
+skx_blkio_repair_begin(MemoryContext context)
 {
 	return NULL;
 }
 
 bool
-skx_blkio_mend(Relation rel, BlockNumber block, char **pages, int npages,
-			   bool direct, bool in_use)
+skx_blkio_repair_pages(Relation rel, BlockNumber block, char **pages,
+					   int npages, bool direct, bool in_use)
 {
 	CHECK(in_use);
 	CHECK((proc.delayChkptFlags & DELAY_CHKPT_START) != 0 && direct);
@@ -275,7 +275,7 @@ skx_blkio_mend(Relation rel, BlockNumber block, char **pages, int npages,
 }
 
 void
-skx_blkio_mend_end(ErrorData *error)
+skx_blkio_repair_end(ErrorData *error)
 {
 	pg_re_throw();
 }
@@ -335,7 +335,7 @@ smgrimmedsync(SMgrRelation smgr, ForkNumber fork)
 }
 
 int
-skx_compat_fill(SMgrRelation smgr, BlockNumber nblocks)
+skx_compat_allocate_holes(SMgrRelation smgr, BlockNumber nblocks)
 {
 	CHECK(nblocks == FIRST + BLOCKS);
 	return full ? ENOSPC : 0;
@@ -354,7 +354,7 @@ skx_blkio_method_in_force(void)
 }
 
 SkxBlkPath
-skx_blkio_path(Relation rel, uint64 incarnation)
+skx_blkio_path_is_readable(Relation rel, uint64 incarnation)
 {
 	return path;
 }
@@ -543,9 +543,9 @@ test_choices(void)
 	{
 		path = i == 0 ? SKX_BLK_PATH_PROVEN : SKX_BLK_PATH_REFUSED;
 		test_choice(SKX_BLK_DIRECT, true, 0, i == 0);
-		test_choice(SKX_BLK_AUTO, true, 0, i == 0);
-		test_choice(SKX_BLK_AUTO, false, 0, false);
-		test_choice(SKX_BLK_AUTO, false, much, i == 0);
+		test_choice(SKX_BLK_METHOD_AUTO, true, 0, i == 0);
+		test_choice(SKX_BLK_METHOD_AUTO, false, 0, false);
+		test_choice(SKX_BLK_METHOD_AUTO, false, much, i == 0);
 		test_choice(SKX_BLK_URING, false, much, false);
 		test_choice(SKX_BLK_SHARED_BUFFERS, false, much, false);
 	}
@@ -639,7 +639,7 @@ main(void)
 	for (int step = 1; step <= 64; step *= 4)
 	{
 		test_new(step, SKX_BLK_DIRECT, true);
-		test_new(step, SKX_BLK_AUTO, false);
+		test_new(step, SKX_BLK_METHOD_AUTO, false);
 		test_new(step, SKX_BLK_SHARED_BUFFERS, true);
 	}
 	return unit_done("blkio_writer");

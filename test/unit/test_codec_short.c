@@ -145,7 +145,7 @@ round_trip(const SkxPostings *p)
 	size_t		cut;
 
 	CHECK(unit_postings_valid(p, SKX_NO_DOC));
-	CHECK(size <= skx_codec_short_max(p->n));
+	CHECK(size <= skx_codec_short_max_bytes(p->n));
 	src = unit_guarded(list, size);
 	CHECK(skx_codec_short_get(src, src + size, p->n, &got) == src + size);
 	CHECK(unit_postings_equal(p, &got));

@@ -182,7 +182,7 @@ check_window(const uint8 *src, const uint8 *end, const SkxPostings *p,
 		if (p->docs[i] >= window && bit < 64 * (uint64) nwords)
 			wanted[1 + bit / 64] |= UINT64CONST(1) << (bit % 64);
 	}
-	CHECK(skx_codec_subblock_fill(src, end, p->n, base, window, got + 1,
+	CHECK(skx_codec_subblock_fill_window(src, end, p->n, base, window, got + 1,
 								  nwords));
 	CHECK(memcmp(got, wanted, sizeof(got)) == 0);
 }
@@ -208,7 +208,7 @@ check_keep(const uint8 *src, const uint8 *end, const SkxPostings *p,
 	limit = doc - unit_below(Min(doc - base, 100));
 	for (i = 0; i < n && docs[i] < limit; i++)
 		;
-	passed = skx_codec_subblock_keep(src, end, p->n, base, docs, n, limit,
+	passed = skx_codec_subblock_filter(src, end, p->n, base, docs, n, limit,
 									 docs, &kept);
 	CHECK(passed == (has_bits ? i : -1));
 	if (passed < 0)
@@ -217,7 +217,7 @@ check_keep(const uint8 *src, const uint8 *end, const SkxPostings *p,
 		if (docs[k] == p->docs[i])
 			k++;
 	CHECK(k == kept);
-	CHECK(skx_codec_subblock_keep(src, end, p->n, base, p->docs, p->n,
+	CHECK(skx_codec_subblock_filter(src, end, p->n, base, p->docs, p->n,
 								  SKX_NO_DOC, docs, &kept) == p->n);
 	CHECK(kept == p->n);
 }
@@ -290,8 +290,8 @@ round_trip(const SkxPostings *p, uint32 base, bool cuts)
 		CHECK(!unit_subblock_get(src, src + cut, p->n, base, &got));
 		/* a run has no bytes after its form */
 		if (cut < 2 || (cut == 2 && body[0] != 0))
-			CHECK(!skx_codec_subblock_fill(src, src + cut, p->n, base, 0,
-										   &word, 1));
+			CHECK(!skx_codec_subblock_fill_window(src, src + cut, p->n, base,
+												  0, &word, 1));
 	}
 }
 
@@ -313,11 +313,11 @@ flips(const SkxPostings *p, uint32 base)
 		end = unit_subblock_get(src, src + size, p->n, base, &got);
 		CHECK(end == NULL || unit_postings_valid(&got, base));
 		if (skx_codec_subblock_docs(src, src + size, p->n, base, got.docs))
-			CHECK(skx_codec_subblock_fill(src, src + size, p->n, base,
+			CHECK(skx_codec_subblock_fill_window(src, src + size, p->n, base,
 										  got.docs[0], bits, 64));
 		else
-			CHECK(!skx_codec_subblock_fill(src, src + size, p->n, base, 0,
-										   bits, 64));
+			CHECK(!skx_codec_subblock_fill_window(src, src + size, p->n, base,
+												  0, bits, 64));
 	}
 }
 
@@ -405,7 +405,7 @@ refused_documents(void)
 	CHECK(DOCS(129, 99) == NULL);
 	CHECK(DOCS(0, 99) == NULL);
 	CHECK(DOCS(-1, 99) == NULL);
-	CHECK(!skx_codec_subblock_fill(body, end, 128, SKX_DOC_MAX - 127, 0,
+	CHECK(!skx_codec_subblock_fill_window(body, end, 128, SKX_DOC_MAX - 127, 0,
 								   NULL, 0));
 
 	/* forms that no encoder writes, whatever follows */

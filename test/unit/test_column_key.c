@@ -49,7 +49,7 @@ typedef struct UnitForm
 static UnitForm
 unit_lexeme(int kind)
 {
-	UnitForm	form = {SKX_VALUE_HEAD};
+	UnitForm	form = {SKX_VALUE_HEAD_BYTES};
 
 	form.bytes[1] = COLUMN + 1;
 	form.bytes[2] = kind;
@@ -182,12 +182,12 @@ test_ranges(const SkxKeyColumn *column, const UnitForm *values, int n,
 	for (i = 0; i < n; i++)
 	{
 		SkxKey		key = unit_key(column, &values[i]);
-		char		form[SKX_KEY_FORM_MOST];
+		char		form[SKX_KEY_FORM_BYTES_MAX];
 		int			len = skx_column_key_form(column, key.value, form);
 
 		CHECK(!key.is_null);
-		CHECK(len == values[i].len - SKX_VALUE_HEAD);
-		CHECK(memcmp(form, values[i].bytes + SKX_VALUE_HEAD, len) == 0);
+		CHECK(len == values[i].len - SKX_VALUE_HEAD_BYTES);
+		CHECK(memcmp(form, values[i].bytes + SKX_VALUE_HEAD_BYTES, len) == 0);
 		if (i == 0)
 			continue;
 		CHECK(unit_compare(&values[i - 1], &values[i]) < 0);
@@ -202,7 +202,7 @@ static void
 test_moments(void)
 {
 	static const SkxKeyColumn date = {COLUMN, SKX_KEY_DAY, 12};
-	static const SkxKeyColumn moment = {COLUMN, SKX_KEY_MOMENT, 12};
+	static const SkxKeyColumn moment = {COLUMN, SKX_KEY_TIMESTAMP, 12};
 	const UnitForm dates[] = {
 		unit_moment(DATEVAL_NOBEGIN, 0), unit_moment(FIRST_DAY, 0),
 		unit_moment(-1, 0), unit_moment(0, 0), unit_moment(1, 0),
@@ -443,8 +443,9 @@ test_coarse(const SkxKeyColumn *column, UnitForm *values, int n)
 static void
 test_coarse_columns(void)
 {
-	const SkxKeyColumn number = {COLUMN, SKX_KEY_NUMBER, SKX_KEY_COARSE_WIDTH};
-	const SkxKeyColumn leading = {COLUMN, SKX_KEY_LEADING,
+	const SkxKeyColumn number = {COLUMN, SKX_KEY_NUMERIC_COARSE,
+		SKX_KEY_COARSE_WIDTH};
+	const SkxKeyColumn leading = {COLUMN, SKX_KEY_LEADING_BYTES,
 	SKX_KEY_COARSE_WIDTH};
 	UnitForm	values[COARSE];
 	int			n = 0;

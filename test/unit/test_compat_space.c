@@ -203,7 +203,7 @@ test_server(BlockNumber from, BlockNumber to, bool each)
 	length = from;
 	extended = 0;
 	calls = 0;
-	skx_compat_reserve(&smgr, from, to);
+	skx_compat_write_zeros(&smgr, from, to);
 	CHECK(length == to && extended == to - from);
 }
 
@@ -216,11 +216,11 @@ test_border(BlockNumber file)
 	struct stat st;
 
 	make(file - 1, RELSEG_SIZE - 4);
-	CHECK(skx_compat_allocate(&smgr, border - 4, to) == 0);
+	CHECK(skx_compat_allocate_space(&smgr, border - 4, to) == 0);
 	CHECK(size(file - 1) == FILE_BYTES && size(file) == 3 * BLCKSZ);
 	CHECK(size(file + 1) == -1);
 	CHECK(stat(name(file - 1), &st) == 0 && st.st_blocks < 1000);
-	skx_compat_cut(&smgr, border - 2, to);
+	skx_compat_truncate_tail(&smgr, border - 2, to);
 	CHECK(size(file - 1) == FILE_BYTES - 2 * BLCKSZ && size(file) == 0);
 	unlink(name(file - 1));
 	unlink(name(file));
@@ -234,10 +234,11 @@ test_last(void)
 	BlockNumber at = MaxBlockNumber % RELSEG_SIZE;
 
 	make(file, at - 5);
-	CHECK(skx_compat_allocate(&smgr, MaxBlockNumber - 5, MaxBlockNumber) == 0);
+	CHECK(skx_compat_allocate_space(&smgr, MaxBlockNumber - 5,
+									MaxBlockNumber) == 0);
 	CHECK(size(file) == (off_t) at * BLCKSZ);
 	CHECK(size(0) == -1);
-	skx_compat_cut(&smgr, MaxBlockNumber - 3, MaxBlockNumber);
+	skx_compat_truncate_tail(&smgr, MaxBlockNumber - 3, MaxBlockNumber);
 	CHECK(size(file) == (off_t) (at - 3) * BLCKSZ);
 	unlink(name(file));
 }

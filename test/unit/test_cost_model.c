@@ -39,7 +39,7 @@ operator(SkxCostKind kind)
 static SkxEstimate
 match(void)
 {
-	int			depth = skx_cost_model_depth(items, nitems);
+	int			depth = skx_cost_model_stack_size(items, nitems);
 	SkxEstimate set;
 
 	/* No more room is used than was asked for. */
@@ -90,9 +90,10 @@ static bool
 sane(const SkxEstimate *set)
 {
 	return set->docs >= 0 && set->docs <= NDOCS * (1 + 1e-9) &&
-		set->lead >= 0 && set->work >= 0 && set->pages >= 0 &&
-		set->ask >= 0 && isfinite(set->work) && isfinite(set->pages) &&
-		isfinite(set->ask);
+		set->lead_postings >= 0 && set->find_time >= 0 && set->pages >= 0 &&
+		set->probe_time >= 0 && isfinite(set->find_time) &&
+			isfinite(set->pages) &&
+		isfinite(set->probe_time);
 }
 
 /*
@@ -120,7 +121,7 @@ test_trees(void)
 			items[k].df = 0;
 		nitems = n;
 		all = match();
-		CHECK(nkinds == 4 || (all.work == 0 && all.docs == 0));
+		CHECK(nkinds == 4 || (all.find_time == 0 && all.docs == 0));
 	}
 }
 
@@ -134,13 +135,15 @@ test_conjunctions(void)
 	SkxEstimate other = two(SKX_COST_AND, 300000, 100);
 	SkxEstimate dense = two(SKX_COST_AND, 300000, 300000);
 
-	CHECK(both.work == other.work && both.pages == other.pages);
-	CHECK(both.docs == 30 && both.lead == 100 && other.lead == 100);
-	CHECK(both.work > rare.work + 100 * common.ask);
-	CHECK(both.work < common.work / 10);
+	CHECK(both.find_time == other.find_time && both.pages == other.pages);
+	CHECK(both.docs == 30 && both.lead_postings == 100 &&
+		  other.lead_postings == 100);
+	CHECK(both.find_time > rare.find_time + 100 * common.probe_time);
+	CHECK(both.find_time < common.find_time / 10);
 	CHECK(both.pages == rare.pages + common.pages);
 	CHECK(dense.docs == 90000);
-	CHECK(dense.work == 2 * common.fill && dense.work < 2 * common.work);
+	CHECK(dense.find_time == 2 * common.fill_time &&
+		  dense.find_time < 2 * common.find_time);
 	CHECK(dense.pages == 2 * common.pages);
 
 	/* A document of a long list is on one of its pages. */
@@ -149,7 +152,7 @@ test_conjunctions(void)
 
 	/* A word that no document has makes all of it nothing. */
 	both = two(SKX_COST_AND, 0, 300000);
-	CHECK(both.docs == 0 && both.work == 0 && both.pages == 0);
+	CHECK(both.docs == 0 && both.find_time == 0 && both.pages == 0);
 
 	/* A negation filters; alone it is everything but a list. */
 	operator(SKX_COST_AND);
@@ -159,11 +162,12 @@ test_conjunctions(void)
 	other = match();
 	both = two(SKX_COST_AND, 100, 300000);
 	CHECK(other.docs == 70);
-	CHECK(other.lead == 100 && other.work <= both.work * 1.1);
+	CHECK(other.lead_postings == 100 &&
+		  other.find_time <= both.find_time * 1.1);
 	operator(SKX_COST_NOT);
 	word(300000);
 	both = match();
-	CHECK(both.docs == 700000 && both.work > common.work);
+	CHECK(both.docs == 700000 && both.find_time > common.find_time);
 }
 
 /* The cheapest of three ways, whatever the sets. */
@@ -178,16 +182,18 @@ test_ways(void)
 		SkxEstimate b = unit_below(3) == 0 ?
 			skx_estimate_keys(random_df(), NDOCS, NDOCS) :
 			skx_estimate_word(random_df(), NDOCS);
-		SkxEstimate both = skx_estimate_both(&a, &b, NDOCS);
-		SkxEstimate other = skx_estimate_both(&b, &a, NDOCS);
+		SkxEstimate both = skx_estimate_and(&a, &b, NDOCS);
+		SkxEstimate other = skx_estimate_and(&b, &a, NDOCS);
 		double		least = Min(a.docs, b.docs);
 
-		CHECK(both.work == other.work && both.docs <= least);
-		CHECK(both.work <= (a.work + skx_estimate_asked(&b, a.docs, 1)) * 1.0001);
-		CHECK(both.work <= (b.work + skx_estimate_asked(&a, b.docs, 1)) * 1.0001);
-		CHECK(both.work <= (a.fill + b.fill) * 1.0001);
-		CHECK(both.likely <= least && both.likely >= both.docs);
-		CHECK(skx_estimate_either(&a, &b, NDOCS).docs >= Max(a.docs, b.docs));
+		CHECK(both.find_time == other.find_time && both.docs <= least);
+		CHECK(both.find_time <=
+			  (a.find_time + skx_estimate_probe_time(&b, a.docs, 1)) * 1.0001);
+		CHECK(both.find_time <=
+			  (b.find_time + skx_estimate_probe_time(&a, b.docs, 1)) * 1.0001);
+		CHECK(both.find_time <= (a.fill_time + b.fill_time) * 1.0001);
+		CHECK(both.likely_docs <= least && both.likely_docs >= both.docs);
+		CHECK(skx_estimate_or(&a, &b, NDOCS).docs >= Max(a.docs, b.docs));
 	}
 }
 
@@ -202,18 +208,19 @@ test_spans(void)
 	SkxEstimate far = skx_estimate_keys(1000, NDOCS, NDOCS);
 	SkxEstimate word3 = (word(300000), match());
 	SkxEstimate phrase = two(SKX_COST_PHRASE, 300000, 200000);
-	SkxEstimate in_near = skx_estimate_both(&near, &word3, NDOCS);
-	SkxEstimate in_far = skx_estimate_both(&far, &word3, NDOCS);
+	SkxEstimate in_near = skx_estimate_and(&near, &word3, NDOCS);
+	SkxEstimate in_far = skx_estimate_and(&far, &word3, NDOCS);
 
-	CHECK(near.span == .001 && far.span == 1 && word3.span == 1);
+	CHECK(near.doc_span == .001 && far.doc_span == 1 && word3.doc_span == 1);
 	CHECK(in_near.pages < near.pages + 2 && in_far.pages > far.pages + 70);
-	CHECK(in_near.work < near.work + 1000 * word3.ask + word3.work / 500);
-	CHECK(in_far.work > far.work + 1000 * word3.decode);
-	CHECK(in_near.span == near.span && in_near.docs == in_far.docs);
-	in_near = skx_estimate_both(&phrase, &near, NDOCS);
-	CHECK(in_near.span == near.span && in_near.pages < 4);
-	CHECK(skx_estimate_both(&word3, &far, NDOCS).span == 1);
-	CHECK(skx_estimate_keys(0, 0, 0).span == 1);
+	CHECK(in_near.find_time < near.find_time + 1000 * word3.probe_time +
+		  word3.find_time / 500);
+	CHECK(in_far.find_time > far.find_time + 1000 * word3.probe_decode_time);
+	CHECK(in_near.doc_span == near.doc_span && in_near.docs == in_far.docs);
+	in_near = skx_estimate_and(&phrase, &near, NDOCS);
+	CHECK(in_near.doc_span == near.doc_span && in_near.pages < 4);
+	CHECK(skx_estimate_and(&word3, &far, NDOCS).doc_span == 1);
+	CHECK(skx_estimate_keys(0, 0, 0).doc_span == 1);
 }
 
 static void
@@ -224,10 +231,10 @@ test_others(void)
 	SkxEstimate phrase = two(SKX_COST_PHRASE, 20000, 50000);
 	SkxEstimate any = two(SKX_COST_OR, 20000, 50000);
 
-	CHECK(any.docs == 69000 && any.lead == 70000);
-	CHECK(any.work == 3.5 * a.work && any.pages == 3.5 * a.pages);
+	CHECK(any.docs == 69000 && any.lead_postings == 70000);
+	CHECK(any.find_time == 3.5 * a.find_time && any.pages == 3.5 * a.pages);
 	CHECK(phrase.docs > 0 && phrase.docs < both.docs);
-	CHECK(phrase.work > both.work + both.docs * 5);
+	CHECK(phrase.find_time > both.find_time + both.docs * 5);
 	CHECK(phrase.pages > both.pages);
 
 	/* A phrase that goes on is no coincidence, whichever way it is put. */
@@ -243,14 +250,14 @@ test_others(void)
 	word(50000);
 	word(50000);
 	both = match();
-	CHECK(phrase.likely >= both.likely / 50);
-	CHECK(phrase.likely <= both.likely / 2);
+	CHECK(phrase.likely_docs >= both.likely_docs / 50);
+	CHECK(phrase.likely_docs <= both.likely_docs / 2);
 	operator(SKX_COST_PHRASE);
 	operator(SKX_COST_PHRASE);
 	word(50000);
 	word(50000);
 	word(50000);
-	CHECK(match().likely == phrase.likely);
+	CHECK(match().likely_docs == phrase.likely_docs);
 
 	/* All of the documents, all of the time. */
 	any = two(SKX_COST_OR, NDOCS, NDOCS);
@@ -266,9 +273,10 @@ some_word(SkxCostWord *w, double df, double weight)
 
 	memset(w, 0, sizeof(*w));
 	w->df = df;
-	w->most = weight * 0.9;
-	for (i = 0; i < SKX_NKTHS && df >= 100 && df >= pow(10, i + 1); i++)
-		w->kth[i] = w->most * (1 - 0.5 * log(pow(10, i + 1)) / log(df));
+	w->max_contribution = weight * 0.9;
+	for (i = 0; i < SKX_NKTH_BEST && df >= 100 && df >= pow(10, i + 1); i++)
+		w->kth_contribution[i] = w->max_contribution *
+			(1 - 0.5 * log(pow(10, i + 1)) / log(df));
 }
 
 static double
@@ -291,20 +299,21 @@ some_ranking(SkxCostRanked *ranked, SkxCostWord *words)
 	ranked->ndocs = NDOCS;
 	ranked->words = words;
 	ranked->nwords = unit_below(WORDS_MAX + 1);
-	ranked->any = unit_below(2) == 0;
+	ranked->matches_any_word = unit_below(2) == 0;
 	for (k = 0; k < ranked->nwords; k++)
 	{
 		double		df = random_df();
 
 		some_word(&words[k], df, log(1 + NDOCS / df));
 	}
-	ranked->paired = unit_below(2) == 0 ? 0 : unit_below(100000);
+	ranked->pair_docs = unit_below(2) == 0 ? 0 : unit_below(100000);
 	ranked->proximity = unit_below(100) / 50.0;
-	ranked->others = ranked->any ? 0 : unit_below(ranked->nwords + 1);
+	ranked->other_words = ranked->matches_any_word ? 0 :
+		unit_below(ranked->nwords + 1);
 	nitems = 0;
 	random_tree((int) unit_below(4), 4);
 	ranked->match = match();
-	if (ranked->any)
+	if (ranked->matches_any_word)
 		ranked->match.docs = NDOCS;
 }
 
@@ -338,9 +347,10 @@ test_best(void)
 			before_pages = pages;
 		}
 		CHECK(best(&ranked, 10, 1e7, &pages) >= before * 0.999);
-		for (k = 0; k < ranked.nwords && ranked.any; k++)
+		for (k = 0; k < ranked.nwords && ranked.matches_any_word; k++)
 			CHECK(before >= words[k].df);
-		CHECK(ranked.any || before >= ranked.match.work * 0.999);
+		CHECK(ranked.matches_any_word ||
+			  before >= ranked.match.find_time * 0.999);
 	}
 }
 
@@ -355,17 +365,17 @@ test_many(void)
 
 	memset(&ranked, 0, sizeof(ranked));
 	ranked.ndocs = NDOCS;
-	ranked.any = true;
+	ranked.matches_any_word = true;
 	ranked.match.docs = NDOCS;
-	ranked.many = 1000;
+	ranked.nmany_words = 1000;
 	ranked.postings = 2e6;
 	work = best(&ranked, 10, 10, &pages);
 	CHECK(work >= 2e6 && pages > 0);
-	ranked.many = 2000;
+	ranked.nmany_words = 2000;
 	ranked.postings = 4e6;
 	CHECK(best(&ranked, 10, 10, &pages) < 2 * work);
 	CHECK(best(&ranked, 10, 1000, &pages) > best(&ranked, 10, 10, &pages));
-	ranked.any = false;
+	ranked.matches_any_word = false;
 	word(5);
 	ranked.match = match();
 	few = best(&ranked, 10, 10, &pages);
@@ -384,7 +394,7 @@ test_pruning(void)
 
 	memset(&ranked, 0, sizeof(ranked));
 	ranked.ndocs = NDOCS;
-	ranked.any = true;
+	ranked.matches_any_word = true;
 	ranked.words = words;
 	ranked.match.docs = NDOCS;
 	some_word(&words[0], 500, 7.6);
@@ -404,7 +414,7 @@ test_pruning(void)
 	CHECK(best(&ranked, 10, 10, &pages) * 20 <
 		  best(&ranked, 300000, 300000, &pages));
 	ranked.nwords = 2;
-	ranked.any = false;
+	ranked.matches_any_word = false;
 	ranked.match = two(SKX_COST_AND, 300000, 300000);
 	both = best(&ranked, 10, 10, &pages);
 	CHECK(both * 5 < best(&ranked, 90000, 90000, &pages));
@@ -440,26 +450,30 @@ test_above(void)
 	ranked.nwords = 1;
 	some_word(&words[0], 300000, 1.5);
 	some_word(&words[1], 5000, 5);
-	CHECK(skx_cost_model_above(&ranked, words[0].most * 1.01) == 0);
-	for (i = 0; i < SKX_NKTHS; i++)
+	CHECK(skx_cost_model_count_above(&ranked,
+									 words[0].max_contribution * 1.01) == 0);
+	for (i = 0; i < SKX_NKTH_BEST; i++)
 	{
-		n = skx_cost_model_above(&ranked, words[0].kth[i]);
+		n = skx_cost_model_count_above(&ranked, words[0].kth_contribution[i]);
 		CHECK(n > pow(10, i + 1) * 0.99 && n < pow(10, i + 1) * 1.01);
 	}
-	CHECK(skx_cost_model_above(&ranked, words[0].most / 100) > 250000);
+	CHECK(skx_cost_model_count_above(&ranked, words[0].max_contribution /
+									 100) > 250000);
 	ranked.nwords = 2;
-	n = words[0].most + words[1].most;
-	CHECK(skx_cost_model_above(&ranked, n * 1.01) == 0);
+	n = words[0].max_contribution + words[1].max_contribution;
+	CHECK(skx_cost_model_count_above(&ranked, n * 1.01) == 0);
 	for (i = 100; i > 0; i--)
 	{
-		double		after = skx_cost_model_above(&ranked, n * (101 - i) / 101);
+		double		after = skx_cost_model_count_above(&ranked,
+													   n * (101 - i) / 101);
 
 		CHECK(after <= before && after >= 0);
 		before = after;
 	}
-	CHECK(skx_cost_model_above(&ranked, words[1].kth[0]) >= 9.9);
+	CHECK(skx_cost_model_count_above(&ranked,
+									 words[1].kth_contribution[0]) >= 9.9);
 	memset(words, 0, sizeof(words));
-	CHECK(skx_cost_model_above(&ranked, 1) == 0);
+	CHECK(skx_cost_model_count_above(&ranked, 1) == 0);
 }
 
 /* Searches that go on, and pairs of words, of two common words. */
@@ -496,7 +510,7 @@ test_growth_and_pairs(void)
 	 * Pairs of words loosen bounds, the more they count, and have positions
 	 * read.
 	 */
-	ranked.paired = 1;
+	ranked.pair_docs = 1;
 	CHECK(best(&ranked, 10, 10, &pages) < both + 650);
 	ranked.proximity = 0.1;
 	rare = best(&ranked, 10, 10, &pages);
@@ -504,7 +518,7 @@ test_growth_and_pairs(void)
 	ranked.proximity = 0.3;
 	CHECK(best(&ranked, 10, 10, &pages) > rare * 1.1);
 	rare = best(&ranked, 10, 10, &pages);
-	ranked.paired = 90000;
+	ranked.pair_docs = 90000;
 	CHECK(best(&ranked, 10, 10, &pages) > rare + 10 * 20);
 }
 

@@ -77,7 +77,7 @@ unit_labels(const UnitList *u, uint32 i)
 static int32
 unit_part(const UnitList *u, uint32 i)
 {
-	return skx_rank_part(1e6f, Max(u->tfs[i], 1),
+	return skx_rank_contribution(1e6f, Max(u->tfs[i], 1),
 						 unit_inverse[unit_norms[u->docs[i]]]);
 }
 
@@ -121,7 +121,7 @@ unit_write(SkxTermWriter *w, const UnitList *u, const char *lexeme)
 	{
 		npositions += u->tfs[i];
 		if (u->tfs[i] == 0)
-			flags |= SKX_TERM_BARE;
+			flags |= SKX_TERM_NO_POSITIONS;
 		else if (u->docs[i] % 3 == 0)
 			flags |= SKX_TERM_LABELS;
 	}
@@ -131,7 +131,7 @@ unit_write(SkxTermWriter *w, const UnitList *u, const char *lexeme)
 		p.doc = u->docs[i];
 		p.norm = unit_norms[p.doc];
 		p.tf = unit_positions(u, i, p.positions);
-		p.labelled = p.tf > 0 && p.doc % 3 == 0;
+		p.has_labels = p.tf > 0 && p.doc % 3 == 0;
 		skx_writer_term_posting(w, &p);
 	}
 	skx_writer_term_end(w);
@@ -249,7 +249,7 @@ unit_more(SkxCursorMemory *m, uint32 target)
 		r->docs[m->n] = u->docs[i];
 		r->counts[m->n++] = u->counts[i];
 	}
-	m->to = i < u->n ? u->docs[i - 1] + 1 +
+	m->refill_to = i < u->n ? u->docs[i - 1] + 1 +
 		unit_below(u->docs[i] - u->docs[i - 1]) : SKX_NO_DOC;
 	r->ended = m->n == 0;
 	return !r->ended;
@@ -265,7 +265,7 @@ unit_open_ranges(const UnitList *u)
 	r->memory.docs = r->docs;
 	r->memory.counts = r->counts;
 	r->memory.bounds = r->bounds;
-	r->memory.more = unit_more;
+	r->memory.refill = unit_more;
 	return skx_cursor_open_memory(&unit_segment.seg, &r->memory);
 }
 
@@ -320,7 +320,7 @@ unit_forward(const UnitList *u, UnitForm form, uint32 from, uint32 to)
 	uint32		target = unit_below(step);
 	uint32		doc;
 
-	skx_cursor_range(c, from, to);
+	skx_cursor_set_range(c, from, to);
 	do
 	{
 		doc = skx_cursor_seek(c, target);
@@ -329,7 +329,7 @@ unit_forward(const UnitList *u, UnitForm form, uint32 from, uint32 to)
 			unit_check_posting(u, c, form);
 		target = (doc == SKX_NO_DOC ? target : doc) + 1 + unit_below(step);
 	} while (doc != SKX_NO_DOC);
-	CHECK(skx_cursor_seek(c, target) == SKX_NO_DOC && c->done);
+	CHECK(skx_cursor_seek(c, target) == SKX_NO_DOC && c->at_end);
 	skx_cursor_close(c);
 }
 
@@ -344,12 +344,12 @@ unit_locate(const UnitList *u, uint32 from, uint32 to)
 	uint32		step = unit_step(u);
 	uint32		doc = unit_below(step);
 
-	skx_cursor_range(c, from, to);
+	skx_cursor_set_range(c, from, to);
 	for (; doc < DOCS; doc += 1 + unit_below(step))
 	{
 		uint16		wanted[SKX_POSITIONS_MAX];
 		uint16		got[SKX_POSITIONS_MAX];
-		SkxPositionPlace place;
+		SkxPositionsRef place;
 		uint32		next = unit_at_or_after(u, doc, from, to);
 		bool		there;
 		int			n;
@@ -370,7 +370,7 @@ unit_locate(const UnitList *u, uint32 from, uint32 to)
 		/* in between, those of the posting before */
 		if (c->i > 0 && unit_below(4) == 0)
 		{
-			skx_cursor_place(c, c->i - 1, &place);
+			skx_cursor_positions_ref(c, c->i - 1, &place);
 			CHECK(place.tf == skx_cursor_tfs(c)[c->i - 1]);
 		}
 		/* whether the sub-block had to be decoded for it or has to be now */
@@ -392,7 +392,7 @@ unit_backward(const UnitList *u, UnitForm form, uint32 from, uint32 to)
 	uint32		target = SKX_NO_DOC - 1;
 	uint32		doc;
 
-	skx_cursor_range(c, from, to);
+	skx_cursor_set_range(c, from, to);
 	for (;;)
 	{
 		doc = skx_cursor_seek_back(c, target);
@@ -416,7 +416,7 @@ unit_both(const UnitList *u, UnitForm form, uint32 from, uint32 to)
 	uint32		doc = SKX_NO_DOC;
 	int			i;
 
-	skx_cursor_range(c, from, to);
+	skx_cursor_set_range(c, from, to);
 	for (i = 0; i < 60; i++)
 	{
 		uint32		target = unit_below(DOCS + 100);
@@ -447,7 +447,7 @@ unit_take(const UnitList *u, UnitForm form, uint8 labels, uint32 from, uint32 to
 	uint32		at = 0;
 
 	skx_cursor_want_labels(c, labels);
-	skx_cursor_range(c, from, to);
+	skx_cursor_set_range(c, from, to);
 	while (at < DOCS)
 	{
 		uint32		limit = Min(DOCS, at + 1 + unit_below(DOCS / 3));
@@ -494,7 +494,7 @@ unit_filter(const UnitList *u, UnitForm form, uint32 from, uint32 to)
 		if (unit_at_or_after(u, doc, from, to) == doc && doc >= from)
 			wanted[nwanted++] = doc;
 	}
-	skx_cursor_range(c, from, to);
+	skx_cursor_set_range(c, from, to);
 	CHECK(skx_cursor_filter(c, docs, n) == nwanted);
 	CHECK(memcmp(docs, wanted, nwanted * sizeof(uint32)) == 0);
 	skx_cursor_close(c);
@@ -508,7 +508,7 @@ unit_fill(const UnitList *u, UnitForm form, uint8 labels, uint32 from, uint32 to
 	uint32		window;
 
 	skx_cursor_want_labels(c, labels);
-	skx_cursor_range(c, from, to);
+	skx_cursor_set_range(c, from, to);
 	for (window = 0; window < DOCS; window += 4096 * (1 + unit_below(3)))
 	{
 		uint32		bound = skx_cursor_lower_bound(c, window);
@@ -517,7 +517,7 @@ unit_fill(const UnitList *u, UnitForm form, uint8 labels, uint32 from, uint32 to
 
 		CHECK(bound >= window && bound <= next);
 		memset(bits, 0, sizeof(bits));
-		skx_cursor_fill(c, window, bits, 64);
+		skx_cursor_fill_window(c, window, bits, 64);
 		for (i = unit_first(u, window);
 			 i < u->n && u->docs[i] < window + 4096; i++)
 		{
@@ -544,7 +544,7 @@ unit_count(const UnitList *u, UnitForm form, uint32 from, uint32 to)
 	uint32		window = 64 * unit_below(64);
 	int			nwords;
 
-	skx_cursor_range(c, from, to);
+	skx_cursor_set_range(c, from, to);
 	for (; window < DOCS; window += nwords * 64 * (1 + unit_below(3) / 2))
 	{
 		uint64		wanted = 0;
@@ -561,7 +561,7 @@ unit_count(const UnitList *u, UnitForm form, uint32 from, uint32 to)
 			wanted += u->docs[i] >= from && u->docs[i] < to &&
 				(bits[bit / 64] >> (bit % 64) & 1) != 0;
 		}
-		CHECK(skx_cursor_count(c, window, bits, nwords) == wanted);
+		CHECK(skx_cursor_count_window(c, window, bits, nwords) == wanted);
 	}
 	skx_cursor_close(c);
 }
@@ -574,9 +574,9 @@ unit_bounds(const UnitList *u, UnitForm form)
 	SkxCursor  *c = unit_cursor(u, form, SKX_CURSOR_PROBE);
 	uint32		from = 0;
 
-	if (skx_cursor_weigh(c, 1e6f, 1, unit_inverse) < 0)
-		skx_cursor_limit(c, 1 << 30);
-	while (skx_cursor_reach(c, from))
+	if (skx_cursor_set_weight(c, 1e6f, 1, unit_inverse) < 0)
+		skx_cursor_set_bound(c, 1 << 30);
+	while (skx_cursor_advance(c, from))
 	{
 		uint32		width = unit_below(3) == 0 ? DOCS : 3000;
 		uint32		to = from + 1 + unit_below(width);
@@ -597,8 +597,8 @@ unit_bounds(const UnitList *u, UnitForm form)
 		}
 		CHECK(bound >= most);
 		CHECK(form == UNIT_LAID_OUT || bound < 1 << 30 ||
-			  (form == UNIT_RANGES && to > unit_ranges.memory.to));
-		CHECK(skx_cursor_bound_sub(c) >= most_sub);
+			  (form == UNIT_RANGES && to > unit_ranges.memory.refill_to));
+		CHECK(skx_cursor_bound_subblock(c) >= most_sub);
 		if (unit_below(2) == 0)
 		{
 			int			i;
@@ -663,8 +663,9 @@ unit_in_vain(void)
 static void
 unit_ahead_rows(const UnitList *u)
 {
-	static const SkxCursorRole roles[] = {SKX_CURSOR_PROBE, SKX_CURSOR_SWEEP};
-	int			nodes = (int) u->term.list.nnodes;
+	static const SkxCursorRole roles[] = {SKX_CURSOR_PROBE,
+		SKX_CURSOR_PROBE_ALL};
+	int			nodes = (int) u->term.long_list.nnodes;
 	SkxCursor  *c;
 	int			i;
 	int			k;
@@ -686,7 +687,7 @@ unit_ahead_rows(const UnitList *u)
 
 	/* all that may be in flight with the first node */
 	unit_watch();
-	c = unit_cursor(u, UNIT_LAID_OUT, SKX_CURSOR_WHOLE);
+	c = unit_cursor(u, UNIT_LAID_OUT, SKX_CURSOR_LEAD_ALL);
 	(void) skx_cursor_next(c);
 	CHECK(unit_nasked == Min(nodes - 1, 8));
 	skx_cursor_close(c);
@@ -696,12 +697,12 @@ unit_ahead_rows(const UnitList *u)
 static void
 unit_ahead_sweep(const UnitList *u)
 {
-	int			nodes = (int) u->term.list.nnodes;
+	int			nodes = (int) u->term.long_list.nnodes;
 	uint32	   *targets = malloc(sizeof(uint32) * nodes);
 	SkxCursor  *c;
 	int			i;
 
-	unit_segment.seg.ahead = 8;
+	unit_segment.seg.prefetch_units = 8;
 	for (i = 0; i < 4; i++)
 	{
 		bool		many = i % 2 == 1;
@@ -711,7 +712,7 @@ unit_ahead_sweep(const UnitList *u)
 		c = unit_cursor(u, UNIT_LAID_OUT, SKX_CURSOR_PROBE);
 		if (entered)
 			(void) skx_cursor_next(c);
-		skx_cursor_sweep(c, 8 * nodes - !many);
+		skx_cursor_set_probe_all(c, 8 * nodes - !many);
 		CHECK(entered && many && nodes <= 16 ? unit_nasked > 0 :
 			  unit_nasked == 0);
 		if (!entered)
@@ -726,15 +727,15 @@ unit_ahead_sweep(const UnitList *u)
 	unit_watch();
 	c = unit_cursor(u, UNIT_LAID_OUT, SKX_CURSOR_PROBE);
 	(void) skx_cursor_next(c);
-	skx_cursor_sweep(c, nodes);
-	skx_cursor_targets(c, targets, nodes);
+	skx_cursor_set_probe_all(c, nodes);
+	skx_cursor_set_targets(c, targets, nodes);
 	CHECK(unit_nasked > Min(nodes, 30) / 2 - 1 && unit_nasked <= 4 * 8);
 	CHECK(skx_cursor_filter(c, targets, nodes) == nodes);
-	skx_cursor_targets(c, NULL, 0);
+	skx_cursor_set_targets(c, NULL, 0);
 	CHECK(unit_in_vain() == 0);
 	skx_cursor_close(c);
 	free(targets);
-	unit_segment.seg.ahead = 0;
+	unit_segment.seg.prefetch_units = 0;
 	free(unit_seen);
 	unit_seen = NULL;
 }
@@ -742,12 +743,12 @@ unit_ahead_sweep(const UnitList *u)
 static void
 unit_ahead(const UnitList *u)
 {
-	uint32		nodes = u->term.list.nnodes;
+	uint32		nodes = u->term.long_list.nnodes;
 	uint32		targets[8];
 	SkxCursor  *c;
 	int			i;
 
-	unit_segment.seg.ahead = 8;
+	unit_segment.seg.prefetch_units = 8;
 	for (i = 0; i < 2; i++)
 	{
 		/* all but the node that it begins with, in either direction */
@@ -783,7 +784,7 @@ unit_ahead(const UnitList *u)
 	/* what follows in the plane, whatever the form of the list */
 	unit_watch();
 	c = skx_cursor_create(&unit_segment.seg, SKX_CURSOR_MERGE);
-	skx_cursor_begin(c, &unit_lists[3].term);
+	skx_cursor_begin_term(c, &unit_lists[3].term);
 	CHECK(unit_nasked > 0);
 	skx_cursor_close(c);
 
@@ -799,7 +800,7 @@ unit_ahead(const UnitList *u)
 	skx_cursor_close(c);
 
 	unit_ahead_rows(u);
-	unit_segment.seg.ahead = 0;
+	unit_segment.seg.prefetch_units = 0;
 	free(unit_seen);
 	unit_seen = NULL;
 }
@@ -862,7 +863,7 @@ main(void)
 	/* few documents are short, so that bounds differ */
 	for (i = 0; i < DOCS; i++)
 		unit_norms[i] = unit_below(5000) == 0 ? unit_below(20) :
-			SKX_NORM_LAST / 2 + unit_below(20);
+			SKX_NORM_MAX / 2 + unit_below(20);
 	for (i = 0; i < 256; i++)
 		unit_inverse[i] = 1.0f / (0.3f + 0.1f * (float) skx_rank_norm_decode(i));
 	for (i = 0; i < LISTS; i++)
@@ -876,9 +877,9 @@ main(void)
 			test_list(&unit_lists[i], UNIT_LAID_OUT);
 			test_list(&unit_lists[i], UNIT_MEMORY);
 			test_list(&unit_lists[i], UNIT_RANGES);
-			if (unit_lists[i].term.list.nnodes > 8 && i > LISTS - 3)
+			if (unit_lists[i].term.long_list.nnodes > 8 && i > LISTS - 3)
 				unit_ahead(&unit_lists[i]);
-			if (unit_lists[i].term.list.nnodes > 2)
+			if (unit_lists[i].term.long_list.nnodes > 2)
 				unit_ahead_sweep(&unit_lists[i]);
 		}
 	}

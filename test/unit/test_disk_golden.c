@@ -348,14 +348,14 @@ unit_entry(SkxDictEntry *entry, uint32 i)
 	{
 		entry->df = 50;
 		entry->npositions = 20;
-		entry->flags = SKX_TERM_SHORT | SKX_TERM_BARE;
+		entry->flags = SKX_TERM_SHORT | SKX_TERM_NO_POSITIONS;
 		entry->nbytes = 70;
 	}
 	else if (i % 3 == 2)
 	{
 		entry->df = 1000 + i;
 		entry->npositions = 5000 + i;
-		entry->flags = SKX_TERM_LONG | SKX_TERM_TABLE | SKX_TERM_LABELS;
+		entry->flags = SKX_TERM_LONG | SKX_TERM_TABLE_PAGES | SKX_TERM_LABELS;
 		entry->list.nnodes = 17;
 		entry->list.impacts = UINT64CONST(0x1E021E0214010A00);
 		entry->list.has_table = true;
@@ -373,16 +373,17 @@ unit_lexeme(char *lexeme, int size, uint32 i)
 {
 	if (i == 0)
 	{
-		memcpy(lexeme, SKX_VALUE_NULL_TEXT, SKX_VALUE_HEAD);
-		return SKX_VALUE_HEAD;
+		memcpy(lexeme, SKX_VALUE_NULL_TEXT, SKX_VALUE_HEAD_BYTES);
+		return SKX_VALUE_HEAD_BYTES;
 	}
 	if (i < 30)
 	{
 		lexeme[0] = '\0';
 		lexeme[1] = i < 20 ? 2 : 3;
 		lexeme[2] = SKX_VALUE_PRESENT;
-		return SKX_VALUE_HEAD + snprintf(lexeme + SKX_VALUE_HEAD,
-										 size - SKX_VALUE_HEAD, "value%02u", i);
+		return SKX_VALUE_HEAD_BYTES + snprintf(lexeme + SKX_VALUE_HEAD_BYTES,
+										 size - SKX_VALUE_HEAD_BYTES,
+											 "value%02u", i);
 	}
 	return snprintf(lexeme, size, "lexeme%05u%s", i,
 					i % 5 == 0 ? "abcdefghijklmnop" : "");
@@ -515,7 +516,7 @@ test_node_table(void)
 	unit_start(&plane, SKX_PLANE_POSTINGS);
 	w = skx_skiplist_writer_create(1, skx_writer_plane_put, &plane);
 	skx_skiplist_writer_begin(w, 3, SKX_SUBBLOCK);
-	w->remaining = 0;
+	w->remaining_postings = 0;
 	while (plane.npages < 20)
 	{
 		for (p.n = 0; p.n < SKX_SUBBLOCK; p.n++)
@@ -545,7 +546,7 @@ test_positions(void)
 
 	unit_start(&plane, SKX_PLANE_POSITIONS);
 	w = skx_writer_positions_begin(skx_writer_plane_put, &plane);
-	skx_writer_positions_mark(w, &marks[0]);
+	skx_writer_positions_next_address(w, &marks[0]);
 	for (i = 0; i < 10000; i++)
 	{
 		uint16		positions[3];
@@ -555,10 +556,10 @@ test_positions(void)
 		positions[2] = (positions[1] + 7) | (i % 50 == 0 ? 0xC000 : 0);
 		skx_writer_positions_add(w, positions, 1 + i % 3);
 	}
-	skx_writer_positions_close(w);
-	skx_writer_positions_mark(w, &marks[1]);
+	skx_writer_positions_end_block(w);
+	skx_writer_positions_next_address(w, &marks[1]);
 	skx_writer_positions_add(w, (const uint16 *) "a", 1);
-	skx_writer_positions_close(w);
+	skx_writer_positions_end_block(w);
 	CHECK(skx_writer_positions_end(w) == plane.npages);
 	CHECK(marks[0].page == 0 && marks[0].offset == SKX_PAGE_START);
 	CHECK(marks[1].page == plane.npages - 1 && marks[1].index == 0);

@@ -16,7 +16,7 @@
 #define MOST_DOCS	((uint32) SKX_DOC_MAX + 1)
 
 /* Its TID groups, norms and deletes, in pages; each group on its own page. */
-#define GROUPS		(MOST_DOCS / SKX_TID_GROUP)
+#define GROUPS		(MOST_DOCS / SKX_TID_GROUP_DOCS)
 #define TIDS		(GROUPS + (GROUPS + SKX_TID_DIRECTORY - 1) / SKX_TID_DIRECTORY)
 #define NORMS		((MOST_DOCS + SKX_NORMS_PER_PAGE - 1) / SKX_NORMS_PER_PAGE)
 #define DELETES		((MOST_DOCS + SKX_DELETES_PER_PAGE - 1) / SKX_DELETES_PER_PAGE)
@@ -115,7 +115,7 @@ test_header(void)
 	REFUSED(h.seg.tid_pages++, "the TID plane has an impossible size");
 	REFUSED((h.seg.ndocs--, h.seg.nnull--), "");
 	REFUSED(h.seg.ndocs--, docs);
-	REFUSED(h.seg.nnull = h.seg.ndocs = MOST_DOCS - SKX_TID_GROUP,
+	REFUSED(h.seg.nnull = h.seg.ndocs = MOST_DOCS - SKX_TID_GROUP_DOCS,
 			"the TID plane has an impossible size");
 	REFUSED((h.seg.planes[SKX_SEGMENT_NORMS].npages--, h.runs[1].npages--),
 			"the norm plane has an impossible size");
@@ -204,11 +204,14 @@ test_documents(void)
 	CHECK(skx_disk_check_deletes(p, DELETES - 1, &seg) == NULL);
 	/* groups are the first page's, and know of its own bits */
 	CHECK(SkxDeletesGroup(0, DELETES) == 1 && SkxDeletesGroup(0, 1) == 1);
-	CHECK(SkxDeletesGroup(DELETES - 1, DELETES) << 1 == SKX_DELETES_KEPT);
-	((SkxDiskDeletes *) (p + SKX_PAGE_START))->groups = SKX_DELETES_KEPT | 1;
+	CHECK(SkxDeletesGroup(DELETES - 1,
+						  DELETES) << 1 == SKX_DELETES_GROUPS_VALID);
+	((SkxDiskDeletes *) (p + SKX_PAGE_START))->groups =
+		SKX_DELETES_GROUPS_VALID | 1;
 	CHECK(skx_disk_check_deletes(p, DELETES - 1, &seg) != NULL);
 	CHECK(skx_disk_check_deletes(p, 0, &seg) == NULL);
-	((SkxDiskDeletes *) (p + SKX_PAGE_START))->groups = SKX_DELETES_KEPT | 2;
+	((SkxDiskDeletes *) (p + SKX_PAGE_START))->groups =
+		SKX_DELETES_GROUPS_VALID | 2;
 	CHECK(skx_disk_check_deletes(p, 0, &seg) != NULL);
 	((SkxDiskDeletes *) (p + SKX_PAGE_START))->groups = 1;
 	CHECK(skx_disk_check_deletes(p, 0, &seg) != NULL);
@@ -220,13 +223,13 @@ test_documents(void)
 	seg.ndocs++;
 
 	p = page(sizeof(SkxDiskTidPage) + sizeof(SkxDiskTidGroup) +
-			 SKX_TID_GROUP * (32 + 16) / 8);
+			 SKX_TID_GROUP_DOCS * (32 + 16) / 8);
 	tids = (SkxDiskTidPage *) (p + SKX_PAGE_START);
 	group = (SkxDiskTidGroup *) (tids + 1);
 	tids->first_group = GROUPS - 1;
 	tids->ngroups = 1;
 	*group = (SkxDiskTidGroup) {0xFFFFFFFE, 1, (char *) (group + 1) - p, 32,
-		16, SKX_TID_GROUP};
+		16, SKX_TID_GROUP_DOCS};
 	CHECK(skx_disk_check_tids(p, GROUPS - 1, &seg) == NULL);
 	tids->first_group = PG_UINT32_MAX;
 	CHECK(skx_disk_check_tids(p, GROUPS - 1, &seg) != NULL);
@@ -252,14 +255,14 @@ test_keys(void)
 
 	seg.nkeys = 1;
 	seg.planes[SKX_SEGMENT_KEYS].npages = PG_UINT32_MAX;
-	head->first_group = MOST_DOCS / SKX_KEY_GROUP - 1;
+	head->first_group = MOST_DOCS / SKX_KEY_GROUP_DOCS - 1;
 	head->n = 1;
 	group->body = (char *) (group + 1) - p;
-	group->ndocs = SKX_KEY_GROUP;
+	group->ndocs = SKX_KEY_GROUP_DOCS;
 	CHECK(skx_disk_check_keys(p, PG_UINT32_MAX - 2, &seg) == NULL);
 	head->first_group++;
 	CHECK(skx_disk_check_keys(p, PG_UINT32_MAX - 2, &seg) != NULL);
-	head->first_group = PG_UINT32_MAX / SKX_KEY_GROUP + 1;
+	head->first_group = PG_UINT32_MAX / SKX_KEY_GROUP_DOCS + 1;
 	CHECK(skx_disk_check_keys(p, PG_UINT32_MAX - 2, &seg) != NULL);
 }
 

@@ -164,7 +164,7 @@ test_meta(void)
 			"the metapage has an impossible next segment");
 	REFUSED(metapage, x.meta.order_key_bits = 65,
 			"the metapage has an impossible order key");
-	REFUSED(metapage, x.meta.npool = SKX_META_POOL + 1,
+	REFUSED(metapage, x.meta.npool = SKX_META_POOL_EXTENTS + 1,
 			"the metapage has an impossible pool");
 	REFUSED(metapage, x.meta.npool = 4,
 			"the metapage has an impossible extent in its pool");
@@ -235,7 +235,7 @@ test_segments(void)
 	REFUSED(root, x.s.segments[1].header = NBLOCKS - 1, "");
 	REFUSED(root, x.s.segments[1].salt = 0,
 			"the root names a segment without salt");
-	REFUSED(root, x.s.segments[1].level = SKX_LEVEL_MAX + 1,
+	REFUSED(root, x.s.segments[1].level = SKX_SEGMENT_LEVEL_MAX + 1,
 			"the root names a segment of an impossible level");
 }
 
@@ -285,9 +285,9 @@ test_extents(void)
 	REFUSED(root, x.s.extents[2].waits = SKX_WAITS_VIEWS,
 			"the root has an extent that was free before it was used");
 	REFUSED(root, (x.s.extents[1].waits = SKX_WAITS_VIEWS,
-				   x.s.extents[1].safexid = SKX_LIFE(2, 3)), "");
+				   x.s.extents[1].safexid = SKX_VIEW_SPAN(2, 3)), "");
 	REFUSED(root, (x.s.extents[1].waits = SKX_WAITS_VIEWS,
-				   x.s.extents[1].safexid = SKX_LIFE(3, 3)),
+				   x.s.extents[1].safexid = SKX_VIEW_SPAN(3, 3)),
 			"the root has an extent that was free before it was used");
 	REFUSED(root, x.s.extents[1].block--,
 			"the extents of the root are not in order");

@@ -46,7 +46,7 @@ transfers(ssize_t result, bool same)
 	CHECK((skx_fault_read(result) == result) == same);
 	CHECK((skx_fault_write(result) == result) == same);
 	CHECK((skx_fault_grow(result) == result) == same);
-	CHECK((skx_fault_skip(result) == result) == same);
+	CHECK((skx_fault_skip_pages(result) == result) == same);
 }
 
 int

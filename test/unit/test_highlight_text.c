@@ -45,7 +45,7 @@ static size_t length;
 static size_t looked_up;		/* up to here */
 static size_t parsed;
 
-static const SkxHighlightPiece piece = {.whole = true};
+static const SkxHighlightPiece piece = {.is_one_token = true};
 
 static void
 look_up(const char *bytes, int len)
@@ -67,7 +67,7 @@ skx_highlight_piece(SkxHighlight *h, int kind, const char *bytes, int len)
 }
 
 void
-skx_highlight_drop(const SkxHighlightPiece *dropped)
+skx_highlight_free_piece(const SkxHighlightPiece *dropped)
 {
 }
 
@@ -105,7 +105,7 @@ check_text(const char *bytes, size_t len)
 	static TSParserCacheEntry parser;
 	static SkxHighlightQuery query;
 	SkxHighlight h = {.parser = &parser, .query = &query, .plain = true};
-	SkxHighlightText t = {.h = &h};
+	SkxHighlightText t = {.highlight = &h};
 	size_t		i;
 
 	begun = (const char *) unit_guarded((const uint8 *) bytes, len);
@@ -114,7 +114,7 @@ check_text(const char *bytes, size_t len)
 	parsed = len;
 	t.bytes = begun;
 	t.len = len;
-	skx_highlight_read(&t);
+	skx_highlight_read_text(&t);
 	for (i = looked_up; i < parsed; i++)
 		CHECK(!isalnum((unsigned char) begun[i]) && !IS_HIGHBIT_SET(begun[i]));
 	free(t.words);

@@ -92,9 +92,9 @@ make_run(int which, uint32 doc)
 	term.nbytes = skx_codec_varint64_put(p, (uint64) doc << 2 | 1) - p;
 	term.npositions = POSITIONS;
 	term.df = 1;
-	term.last = doc;
+	term.last_doc = doc;
 	term.len = 1;
-	term.flags = SKX_TERM_BARE;
+	term.flags = SKX_TERM_NO_POSITIONS;
 	memcpy(bytes[which], &term, sizeof(term));
 	nbytes[which] = p + term.nbytes - bytes[which];
 	run.nbytes = nbytes[which];

@@ -33,8 +33,8 @@ life_new(void)
 
 	life->limits.bytes = 5 * GB;
 	life->limits.ndocs = PG_INT32_MAX;
-	life->limits.fan = 8;
-	life->limits.deleted = 20;
+	life->limits.tier_segments = 8;
+	life->limits.deleted_percent = 20;
 	life->next_id = 1;
 	return life;
 }
@@ -112,10 +112,10 @@ life_settle(Life *life, int most, int shrink)
 	for (;;)
 	{
 		n = most > 0 ?
-			skx_maint_policy_most(life->segments, life->n, most,
+			skx_maint_policy_choose_count(life->segments, life->n, most,
 								  &life->limits, chosen) :
-			skx_maint_policy_tiers(life->segments, life->n, &life->limits,
-								   chosen);
+			skx_maint_policy_choose_tiers(life->segments, life->n,
+										  &life->limits, chosen);
 		if (n == 0)
 			break;
 		life_merge(life, chosen, n, shrink);
@@ -212,7 +212,7 @@ test_deletes(void)
 	life->written = 0;
 	life_add(life, 3 * GB, 5, 5);
 	life_add(life, 8 * KB, 7, 7);
-	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
+	CHECK(skx_maint_policy_choose_tiers(life->segments, life->n, &life->limits,
 								 chosen) == 2);
 	CHECK(chosen[0] == 4 && chosen[1] == 5);
 	CHECK(life_settle(life, 0, 100) == 1);
@@ -231,7 +231,7 @@ test_deletes(void)
 	CHECK(life->n == 5);
 
 	/* the size that counts is the live one */
-	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
+	CHECK(skx_maint_policy_choose_tiers(life->segments, life->n, &life->limits,
 								 chosen) == 0);
 	while (life->n < 8)
 		life_add(life, 1 * MB, 1000, 0);
@@ -250,7 +250,7 @@ test_tiers(void)
 	uint32		chosen[SKX_POLICY_INPUTS_MAX];
 	int			i;
 
-	CHECK(skx_maint_policy_tiers(life->segments, 0, &life->limits,
+	CHECK(skx_maint_policy_choose_tiers(life->segments, 0, &life->limits,
 								 chosen) == 0);
 	life_add(life, 3 * GB, 100, 0);
 	for (i = 0; i < 7; i++)
@@ -259,18 +259,18 @@ test_tiers(void)
 		life_add(life, 4 * MB + 1, 100, 0);
 	CHECK(life_settle(life, 0, 100) == 0);
 	life_add(life, 32 * MB, 100, 0);
-	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
+	CHECK(skx_maint_policy_choose_tiers(life->segments, life->n, &life->limits,
 								 chosen) == 8);
 	CHECK(chosen[0] == 9 && chosen[7] == 16);
 	life_add(life, 512 * KB + 1, 100, 0);
-	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
+	CHECK(skx_maint_policy_choose_tiers(life->segments, life->n, &life->limits,
 								 chosen) == 8);
 	CHECK(chosen[0] == 17 && chosen[1] == 2);
 	CHECK(life_settle(life, 0, 100) == 2);
 	CHECK(life->n == 2);
 	for (i = 0; i < 100; i++)
 		life_add(life, 10 * KB, 1, 0);
-	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
+	CHECK(skx_maint_policy_choose_tiers(life->segments, life->n, &life->limits,
 								 chosen) == SKX_POLICY_INPUTS_MAX);
 	free(life);
 }
@@ -285,21 +285,21 @@ check_small(Life *life, int fan, uint64 bytes)
 {
 	uint32		chosen[SKX_POLICY_INPUTS_MAX];
 
-	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
+	CHECK(skx_maint_policy_choose_tiers(life->segments, life->n, &life->limits,
 								 chosen) == life->n);
-	life->limits.fan = fan;
-	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
+	life->limits.tier_segments = fan;
+	CHECK(skx_maint_policy_choose_tiers(life->segments, life->n, &life->limits,
 								 chosen) == life->n);
-	life->limits.fan = fan + 1;
-	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
+	life->limits.tier_segments = fan + 1;
+	CHECK(skx_maint_policy_choose_tiers(life->segments, life->n, &life->limits,
 								 chosen) == 0);
-	life->limits.fan = 8;
+	life->limits.tier_segments = 8;
 	life->limits.bytes = bytes;
-	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
+	CHECK(skx_maint_policy_choose_tiers(life->segments, life->n, &life->limits,
 								 chosen) == 0);
 	life->limits.bytes = 5 * GB;
 	life->limits.ndocs = 1000;
-	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
+	CHECK(skx_maint_policy_choose_tiers(life->segments, life->n, &life->limits,
 								 chosen) == 0);
 	life->limits.ndocs = PG_INT32_MAX;
 	CHECK(life_settle(life, 0, 100) == 1 && life->n == 1);
@@ -349,7 +349,7 @@ test_small_dying(void)
 	Life	   *life = life_new();
 	int			i;
 
-	life->limits.dying = true;
+	life->limits.many_likely_dead = true;
 	life_add(life, 20 * MB, 1000, 0);
 	life_add(life, 3 * MB, 100, 0);
 	life_add(life, 2 * MB, 100, 0);
@@ -395,10 +395,10 @@ test_large(void)
 	life_add(life, (UINT64CONST(1) << 61) + 4096, 1, 0);
 	for (i = 0; i < 7; i++)
 		life_add(life, UINT64CONST(1) << 59, 1, 0);
-	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
+	CHECK(skx_maint_policy_choose_tiers(life->segments, life->n, &life->limits,
 								 chosen) == 0);
 	life_add(life, UINT64CONST(1) << 59, 1, 0);
-	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
+	CHECK(skx_maint_policy_choose_tiers(life->segments, life->n, &life->limits,
 								 chosen) == 8);
 	CHECK(chosen[0] == 3 && chosen[7] == 10);
 	alarm(0);
@@ -416,8 +416,8 @@ test_most(void)
 	for (i = 0; i < 10; i++)
 		life_add(life, (i + 1) * MB, 10, 0);
 	CHECK(life_settle(life, 10, 100) == 0);
-	CHECK(skx_maint_policy_most(life->segments, life->n, 7, &life->limits,
-								chosen) == 4);
+	CHECK(skx_maint_policy_choose_count(life->segments, life->n, 7,
+										&life->limits, chosen) == 4);
 	CHECK(chosen[0] == 1 && chosen[3] == 4);
 	CHECK(life_settle(life, 7, 100) == 1 && life->n == 7);
 	CHECK(life_settle(life, 1, 100) == 1 && life->n == 1);
@@ -438,9 +438,10 @@ test_most(void)
 	life_add(life, MB, 1000, 1);
 	life_add(life, 900 * MB, 100000, 0);
 	life_add(life, MB, 1000, 1);
-	life->limits.purged = 2;
-	CHECK(skx_maint_policy_most(life->segments, life->n, 3, &life->limits,
-								chosen) == 1 && chosen[0] == 1);
+	life->limits.purge_up_to = 2;
+	CHECK(skx_maint_policy_choose_count(life->segments, life->n, 3,
+										&life->limits, chosen) == 1 &&
+											chosen[0] == 1);
 	CHECK(life_settle(life, 3, 100) == 1);
 	CHECK(life->n == 3 && life_deleted(life) == 1);
 	CHECK(life_settle(life, 3, 100) == 0);
@@ -538,7 +539,8 @@ life_tiers(const Life *life, uint64 bytes)
 {
 	int			tiers = 0;
 
-	for (; bytes <= life->limits.bytes / 2; bytes *= life->limits.fan)
+	for (; bytes <= life->limits.bytes / 2; bytes *=
+		 life->limits.tier_segments)
 		tiers++;
 	return tiers;
 }
@@ -567,7 +569,8 @@ life_year(Life *life, const Year *y)
 		life_settle(life, 0, 100);
 		for (j = 0; j < life->n; j++)
 			CHECK(life->segments[j].ndeleted <=
-				  (uint64) life->segments[j].ndocs * life->limits.deleted / 100);
+				  (uint64) life->segments[j].ndocs *
+					  life->limits.deleted_percent / 100);
 	}
 	CHECK(dead <= life->flushed / 99 * y->dying &&
 		  dead >= life->flushed / 101 * y->dying);
@@ -590,8 +593,8 @@ test_year(const Year *y, const Settings *s)
 	int			tiers;
 
 	life->limits.bytes = s->bytes;
-	life->limits.fan = s->fan;
-	life->limits.deleted = s->deleted;
+	life->limits.tier_segments = s->fan;
+	life->limits.deleted_percent = s->deleted;
 	tiers = life_tiers(life, (uint64) y->docs * y->doc);
 	dead = life_year(life, y);
 	left = y->base + life->flushed - dead;
@@ -650,7 +653,7 @@ test_small_lives(void)
 		Life	   *life = life_new();
 		double		segments = 0;
 
-		life->limits.dying = lives[i].dying;
+		life->limits.many_likely_dead = lives[i].dying;
 		life_add(life, lives[i].base, (uint32) (lives[i].base / 500), 0);
 		for (int flush = 0; flush < 5000; flush++)
 		{
@@ -704,19 +707,19 @@ test_settings_rules(void)
 	Life	   *life = life_new();
 	int			i;
 
-	life->limits.fan = 3;
+	life->limits.tier_segments = 3;
 	for (i = 0; i < 2; i++)
 		life_add(life, 4 * MB, 1000, 0);
 	CHECK(life_settle(life, 0, 100) == 0);
 	life_add(life, 4 * MB, 1000, 0);
 	CHECK(life_settle(life, 0, 100) == 1 && life->n == 1);
-	life->limits.deleted = 5;
+	life->limits.deleted_percent = 5;
 	life_add(life, 4 * MB, 1000, 50);
 	CHECK(life_settle(life, 0, 100) == 0);
 	/* the smallest is the first now */
 	life->segments[0].ndeleted++;
 	CHECK(life_settle(life, 0, 100) == 1 && life_deleted(life) == 0);
-	life->limits.deleted = 90;
+	life->limits.deleted_percent = 90;
 	life_add(life, 1 * MB, 1000, 900);
 	CHECK(life_settle(life, 0, 100) == 0);
 	life->segments[0].ndeleted++;
@@ -725,7 +728,7 @@ test_settings_rules(void)
 
 	/* two of 4 MB fill 8, what is larger stays as it is */
 	life = life_new();
-	life->limits.fan = 2;
+	life->limits.tier_segments = 2;
 	life->limits.bytes = 8 * MB;
 	life_add(life, 9 * MB, 1000, 0);
 	life_add(life, 9 * MB, 1000, 0);
@@ -746,7 +749,7 @@ life_overlaps(const Life *life, int i, int column)
 	{
 		const SkxPolicyRange *s = &life->segments[j].ranges[column];
 
-		n += j != i && s->least <= r->most && s->most >= r->least;
+		n += j != i && s->min <= r->max && s->max >= r->min;
 	}
 	return n;
 }
@@ -767,10 +770,10 @@ life_union(const Life *life, const uint32 *chosen, int n)
 
 			for (int k = 0; k < n; k++)
 			{
-				if (life->segments[i].id != chosen[k] || r->least > r->most)
+				if (life->segments[i].id != chosen[k] || r->min > r->max)
 					continue;
-				ranges[c].least = Min(ranges[c].least, r->least);
-				ranges[c].most = Max(ranges[c].most, r->most);
+				ranges[c].min = Min(ranges[c].min, r->min);
+				ranges[c].max = Max(ranges[c].max, r->max);
 			}
 		}
 	}
@@ -810,8 +813,8 @@ test_neighbours(int backlog, uint64 most, int nranges)
 	{
 		const SkxPolicyRange *ranges;
 
-		n = skx_maint_policy_tiers(life->segments, life->n, &life->limits,
-								   chosen);
+		n = skx_maint_policy_choose_tiers(life->segments, life->n,
+										  &life->limits, chosen);
 		if (n == 0)
 			break;
 		ranges = life_union(life, chosen, n);
@@ -833,12 +836,12 @@ test_moves(void)
 {
 	uint32		small = 64 * MB / BLCKSZ;
 
-	CHECK(!skx_maint_policy_moves(40000, 14000, 39000, 37400));
-	CHECK(!skx_maint_policy_moves(40000, 14000, 39000, 35501));
-	CHECK(skx_maint_policy_moves(40000, 14000, 39000, 35500));
-	CHECK(skx_maint_policy_moves(40000, 14000, 39000, 14000));
-	CHECK(!skx_maint_policy_moves(small + 1, 4000, 8000, 7900));
-	CHECK(skx_maint_policy_moves(small, 4000, 8000, 7900));
+	CHECK(!skx_maint_policy_is_worth_move(40000, 14000, 39000, 37400));
+	CHECK(!skx_maint_policy_is_worth_move(40000, 14000, 39000, 35501));
+	CHECK(skx_maint_policy_is_worth_move(40000, 14000, 39000, 35500));
+	CHECK(skx_maint_policy_is_worth_move(40000, 14000, 39000, 14000));
+	CHECK(!skx_maint_policy_is_worth_move(small + 1, 4000, 8000, 7900));
+	CHECK(skx_maint_policy_is_worth_move(small, 4000, 8000, 7900));
 }
 
 /* Pages that wait for transactions are not added to. */
@@ -852,23 +855,23 @@ test_waiting(void)
 	life_add(life, 20 * MB, 1000, 300);
 	for (i = 0; i < 7; i++)
 		life_add(life, MB + MB / 2, 100, 0);
-	life->limits.waiting = 13 * MB;
+	life->limits.waiting_bytes = 13 * MB;
 	CHECK(life_settle(life, 0, 100) == 0);
-	life->limits.waiting = 12 * MB;
+	life->limits.waiting_bytes = 12 * MB;
 	CHECK(life_settle(life, 0, 100) > 0);
 
 	/* a full tier, unless very much waits */
 	life->n = 0;
 	for (i = 0; i < 8; i++)
 		life_add(life, MB, 100, 0);
-	life->limits.waiting = 17 * MB;
+	life->limits.waiting_bytes = 17 * MB;
 	CHECK(life_settle(life, 0, 100) == 0);
-	life->limits.waiting = 16 * MB;
+	life->limits.waiting_bytes = 16 * MB;
 	CHECK(life_settle(life, 0, 100) == 1 && life->n == 1);
 
 	/* what is dead costs nothing */
 	life_add(life, MB, 100, 100);
-	life->limits.waiting = GB;
+	life->limits.waiting_bytes = GB;
 	CHECK(life_settle(life, 0, 100) == 1 && life->n == 1);
 	free(life);
 }
@@ -880,26 +883,26 @@ test_room(void)
 	int			i;
 
 	/* what is free; what the file may grow; and some in any case */
-	CHECK(skx_maint_policy_room(2000, 700, 1000, 1000) == 700);
-	CHECK(skx_maint_policy_room(1900, 700, 1000, 1000) == 800);
-	CHECK(skx_maint_policy_room(1900, 700, 1000, 750) == 800);
-	CHECK(skx_maint_policy_room(1900, 700, 1000, 600) == 700);
-	CHECK(skx_maint_policy_room(1900, 10, 1000, 250) == 128);
-	CHECK(skx_maint_policy_room(1400, 10, 1000, 250) == 128);
-	CHECK(skx_maint_policy_room(1300, 10, 1000, 250) == 210);
-	CHECK(skx_maint_policy_room(99999, 10, 16000, 250) == 1000);
+	CHECK(skx_maint_policy_max_result(2000, 700, 1000, 1000) == 700);
+	CHECK(skx_maint_policy_max_result(1900, 700, 1000, 1000) == 800);
+	CHECK(skx_maint_policy_max_result(1900, 700, 1000, 750) == 800);
+	CHECK(skx_maint_policy_max_result(1900, 700, 1000, 600) == 700);
+	CHECK(skx_maint_policy_max_result(1900, 10, 1000, 250) == 128);
+	CHECK(skx_maint_policy_max_result(1400, 10, 1000, 250) == 128);
+	CHECK(skx_maint_policy_max_result(1300, 10, 1000, 250) == 210);
+	CHECK(skx_maint_policy_max_result(99999, 10, 16000, 250) == 1000);
 
 	/* no result is larger than the room, if there is more than one input */
 	life_add(life, 20 * MB, 1000, 300);
 	for (i = 0; i < 9; i++)
 		life_add(life, 3 * MB, 100, 0);
-	life->limits.room = 13 * MB;
+	life->limits.result_bytes_max = 13 * MB;
 	CHECK(life_settle(life, 0, 100) > 0);
 	CHECK(life->written <= 3 * 13 * MB);
 	for (i = 0; i < life->n; i++)
 		CHECK(life->segments[i].bytes == 20 * MB ||
 			  life->segments[i].bytes <= 13 * MB);
-	life->limits.room = 14 * MB;
+	life->limits.result_bytes_max = 14 * MB;
 	life->written = 0;
 	CHECK(life_settle(life, 0, 100) == 1 && life->written == 14 * MB);
 	free(life);
@@ -948,12 +951,12 @@ life_settle_in(Life *life, File *file)
 			largest = Max(largest, life->segments[i].bytes);
 		live = life_bytes(life, true) * 17 / 16;
 		file->most = Max(file->most, used);
-		life->limits.room =
-			skx_maint_policy_room(file->most / BLCKSZ,
+		life->limits.result_bytes_max =
+			skx_maint_policy_max_result(file->most / BLCKSZ,
 								  (file->most - used) / BLCKSZ, live / BLCKSZ,
 								  largest / BLCKSZ) * BLCKSZ;
-		n = skx_maint_policy_tiers(life->segments, life->n, &life->limits,
-								   chosen);
+		n = skx_maint_policy_choose_tiers(life->segments, life->n,
+										  &life->limits, chosen);
 		if (n == 0)
 			break;
 		life_merge(life, chosen, n, 100);
@@ -976,7 +979,7 @@ test_beside_readers(uint64 size, uint64 part, int percent, uint64 flush)
 	uint64		segments = 0;
 	uint64		step;
 
-	life->limits.dying = true;
+	life->limits.many_likely_dead = true;
 	for (step = 0; step < size / part; step++)
 		life_add(life, part, (uint32) (docs * part / size), 0);
 	file.most = size * 17 / 16;
@@ -1021,16 +1024,20 @@ test_fit(void)
 	life_add(life, 1 * MB, 1000, 900);
 	life_add(life, 64 * KB, 64, 60);
 	life_add(life, 4 * MB, 4000, 0);
-	CHECK(skx_maint_policy_fit(life->segments, life->n, 5 * MB, chosen) == 1);
+	CHECK(skx_maint_policy_choose_fitting(life->segments, life->n, 5 * MB,
+										  chosen) == 1);
 	CHECK(chosen[0] == 1);
-	CHECK(skx_maint_policy_fit(life->segments, life->n, 2 * MB, chosen) == 1);
+	CHECK(skx_maint_policy_choose_fitting(life->segments, life->n, 2 * MB,
+										  chosen) == 1);
 	CHECK(chosen[0] == 3);
-	CHECK(skx_maint_policy_fit(life->segments, life->n, 64 * KB, chosen) == 0);
+	CHECK(skx_maint_policy_choose_fitting(life->segments, life->n, 64 * KB,
+										  chosen) == 0);
 
 	/* in the whole of a disk, what has no deletes is left alone */
 	life->n = 0;
 	life_add(life, 4 * MB, 4000, 0);
-	CHECK(skx_maint_policy_fit(life->segments, life->n, GB, chosen) == 0);
+	CHECK(skx_maint_policy_choose_fitting(life->segments, life->n, GB,
+										  chosen) == 0);
 	free(life);
 }
 

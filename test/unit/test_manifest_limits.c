@@ -93,11 +93,12 @@ skx_manifest_draft(Relation rel)
 int
 skx_manifest_draft_flip(SkxDraft *draft)
 {
-	uint64		end = (uint64) present.meta.nblocks + draft->grow;
+	uint64		end = (uint64) present.meta.nblocks + draft->grow_pages;
 
 	CHECK(end <= MaxBlockNumber);
-	skx_manifest_free_add(draft, present.meta.nblocks, draft->grow, 0);
-	draft->extents[draft->nextents - 1].e.operation = draft->grow_operation;
+	skx_manifest_free_add(draft, present.meta.nblocks, draft->grow_pages, 0);
+	draft->extents[draft->nextents - 1].extent.operation =
+		draft->grow_operation;
 	present.meta.nblocks = (BlockNumber) end;
 	return 0;
 }
@@ -115,7 +116,7 @@ has(const SkxDraft *draft, BlockNumber block, uint32 npages, uint32 operation)
 
 	for (i = 0; i < draft->nextents; i++)
 	{
-		const SkxDiskExtent *e = &draft->extents[i].e;
+		const SkxDiskExtent *e = &draft->extents[i].extent;
 
 		if (e->block == block && e->npages == npages &&
 			e->operation == operation)
@@ -161,21 +162,21 @@ test_reserve(void)
 	skx_manifest_free_add(draft, end - 15, 15, 0);
 	CHECK(skx_manifest_free_reusable(draft, 1) == 24);
 	skx_manifest_free_reserve(draft, 8, 4, 1);
-	CHECK(draft->grow == 0);
+	CHECK(draft->grow_pages == 0);
 	CHECK(has(draft, 0x7FFFFFFD, 3, 0) && has(draft, 0x80000000, 4, 8));
 	CHECK(has(draft, 0x80000004, 2, 0));
 	CHECK(has(draft, end - 15, 3, 0) && has(draft, end - 12, 12, 8));
 	skx_manifest_free_join(draft);
 	CHECK(draft->nextents == 5);
-	CHECK(draft->extents[4].e.block == end - 12);
+	CHECK(draft->extents[4].extent.block == end - 12);
 	skx_manifest_free_reserve(draft, 8, 3, 1);
-	CHECK(draft->grow == 12 && draft->grow_operation == 8);
+	CHECK(draft->grow_pages == 12 && draft->grow_operation == 8);
 	free_draft(draft);
 
 	/* 14 pages are left: three blocks, and not four */
 	draft = make_draft(4, end);
 	CHECK(RAISED(skx_manifest_free_reserve(draft, 8, 4, 1)) == LIMIT);
-	CHECK(draft->grow == 0);
+	CHECK(draft->grow_pages == 0);
 	free_draft(draft);
 }
 
@@ -214,12 +215,13 @@ test_join(void)
 	CHECK(skx_manifest_free_reusable(draft, 1) == MaxBlockNumber - 1);
 	skx_manifest_free_join(draft);
 	CHECK(draft->nextents == 1 && has(draft, 1, MaxBlockNumber - 1, 0));
-	draft->pool_target = SKX_POOL_MOST;
+	draft->pool_target = SKX_POOL_REFILL_MAX;
 	draft->pool_least = 16;
 	skx_manifest_free_to_pool(draft, &meta, 100);
 	CHECK(meta.npool == 1 && meta.pool[0].block == 1 &&
-		  meta.pool[0].npages == SKX_POOL_MOST);
-	CHECK(has(draft, 1 + SKX_POOL_MOST, MaxBlockNumber - 1 - SKX_POOL_MOST, 0));
+		  meta.pool[0].npages == SKX_POOL_REFILL_MAX);
+	CHECK(has(draft, 1 + SKX_POOL_REFILL_MAX,
+			  MaxBlockNumber - 1 - SKX_POOL_REFILL_MAX, 0));
 	free_draft(draft);
 }
 
@@ -238,9 +240,9 @@ test_operation(uint32 block_pages)
 	op.kind = SKX_OPERATION_MERGE;
 	op.segment = 8;
 	op.block_pages = block_pages;
-	op.wait = true;
-	op.pool_size = 16;
-	op.pool = palloc(op.pool_size * sizeof(SkxDiskExtent));
+	op.waits_for_lock = true;
+	op.reserved_size = 16;
+	op.reserved = palloc(op.reserved_size * sizeof(SkxDiskExtent));
 	while (RAISED(block = skx_manifest_allocate(&op, 1)) == 0)
 	{
 		CHECK(block == next);
@@ -250,7 +252,7 @@ test_operation(uint32 block_pages)
 	CHECK(unit_raise_code == LIMIT);
 	CHECK(MaxBlockNumber - next < 128 + block_pages);
 	locked = false;				/* the end of the transaction does that */
-	pfree(op.pool);
+	pfree(op.reserved);
 }
 
 int

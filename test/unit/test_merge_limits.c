@@ -46,12 +46,12 @@ skx_segment_read_deletes(SkxSegment *seg, uint32 ordinal, uint8 *bits)
 }
 
 void
-skx_segment_relax(SkxSegment *seg)
+skx_segment_unpin_all(SkxSegment *seg)
 {
 }
 
 SkxKeyReader *
-skx_segment_keys_made(SkxSegment *seg, const SkxKeyColumn *column)
+skx_segment_keys_open_as(SkxSegment *seg, const SkxKeyColumn *column)
 {
 	abort();
 }

@@ -150,9 +150,9 @@ check_norm(const Posting *posting, SkxImpacts impacts)
 	uint8		norm = skx_rank_impacts_norm(impacts, posting->tf);
 
 	CHECK(norm <= posting->norm);
-	CHECK(skx_rank_impacts_cover(impacts, posting->tf, norm));
+	CHECK(skx_rank_impacts_dominate(impacts, posting->tf, norm));
 	CHECK(norm == 0 ||
-		  !skx_rank_impacts_cover(impacts, posting->tf, norm - 1));
+		  !skx_rank_impacts_dominate(impacts, posting->tf, norm - 1));
 }
 
 static void
@@ -165,7 +165,7 @@ check_pack(const Posting *postings, int n, SkxImpacts impacts)
 	CHECK(sound(impacts));
 	for (i = 0; i < n; i++)
 	{
-		CHECK(skx_rank_impacts_cover(impacts, postings[i].tf,
+		CHECK(skx_rank_impacts_dominate(impacts, postings[i].tf,
 									 postings[i].norm));
 		check_norm(&postings[i], impacts);
 		tf_max = Max(tf_max, postings[i].tf);
@@ -173,9 +173,9 @@ check_pack(const Posting *postings, int n, SkxImpacts impacts)
 	}
 	/* no looser than the corner of all postings */
 	if (norm_min > 0)
-		CHECK(!skx_rank_impacts_cover(impacts, 1, norm_min - 1));
+		CHECK(!skx_rank_impacts_dominate(impacts, 1, norm_min - 1));
 	if (tf_max < 256)
-		CHECK(!skx_rank_impacts_cover(impacts, Max(tf_max, 1) + 1, 255));
+		CHECK(!skx_rank_impacts_dominate(impacts, Max(tf_max, 1) + 1, 255));
 	/* and exact when four pairs are enough */
 	if (front(postings, n) <= 4)
 	{
@@ -204,18 +204,18 @@ properties(void)
 		check_pack(a, an, ai);
 		CHECK(sound(both));
 		for (i = 0; i < an; i++)
-			CHECK(skx_rank_impacts_cover(both, a[i].tf, a[i].norm));
+			CHECK(skx_rank_impacts_dominate(both, a[i].tf, a[i].norm));
 		for (i = 0; i < bn; i++)
-			CHECK(skx_rank_impacts_cover(both, b[i].tf, b[i].norm));
+			CHECK(skx_rank_impacts_dominate(both, b[i].tf, b[i].norm));
 		/* whatever a bound covers, so does its merge */
 		for (i = 0; i < 20; i++)
 		{
 			uint32		tf = unit_below(300);
 			uint8		norm = unit_below(256);
 
-			if (skx_rank_impacts_cover(ai, tf, norm) ||
-				skx_rank_impacts_cover(bi, tf, norm))
-				CHECK(skx_rank_impacts_cover(both, tf, norm));
+			if (skx_rank_impacts_dominate(ai, tf, norm) ||
+				skx_rank_impacts_dominate(bi, tf, norm))
+				CHECK(skx_rank_impacts_dominate(both, tf, norm));
 		}
 		CHECK(both == skx_rank_impacts_merge(bi, ai));
 		CHECK(skx_rank_impacts_merge(both, ai) == both);
@@ -225,7 +225,7 @@ properties(void)
 	}
 	CHECK(skx_rank_impacts_merge(SKX_IMPACTS_NONE, SKX_IMPACTS_NONE) ==
 		  SKX_IMPACTS_NONE);
-	CHECK(!skx_rank_impacts_cover(SKX_IMPACTS_NONE, 1, 255));
+	CHECK(!skx_rank_impacts_dominate(SKX_IMPACTS_NONE, 1, 255));
 }
 
 int

@@ -67,11 +67,11 @@ check(const uint16 *a, int na, const uint16 *b, int nb)
 	int			back_ordered;
 	int			back_near;
 
-	skx_rank_pairs(a, na, b, nb, &ordered, &near);
+	skx_rank_count_pairs(a, na, b, nb, &ordered, &near);
 	CHECK(ordered == count_ordered(a, na, b, nb));
 	CHECK(near == match(a, na, b, nb, 0, 0));
 	CHECK(ordered <= near && near <= Min(na, nb));
-	skx_rank_pairs(b, nb, a, na, &back_ordered, &back_near);
+	skx_rank_count_pairs(b, nb, a, na, &back_ordered, &back_near);
 	CHECK(back_near == near);
 }
 
@@ -84,14 +84,14 @@ golden(void)
 	int			ordered;
 	int			near;
 
-	skx_rank_pairs(a, 4, b, 4, &ordered, &near);
+	skx_rank_count_pairs(a, 4, b, 4, &ordered, &near);
 	CHECK(ordered == 2 && near == 4);
-	skx_rank_pairs(a + 2, 1, c, 1, &ordered, &near);
+	skx_rank_count_pairs(a + 2, 1, c, 1, &ordered, &near);
 	CHECK(ordered == 0 && near == 0);
-	skx_rank_pairs(a, 0, b, 4, &ordered, &near);
+	skx_rank_count_pairs(a, 0, b, 4, &ordered, &near);
 	CHECK(ordered == 0 && near == 0);
 	/* side by side only in the order asked for */
-	skx_rank_pairs(b, 1, a, 1, &ordered, &near);
+	skx_rank_count_pairs(b, 1, a, 1, &ordered, &near);
 	CHECK(ordered == 0 && near == 1);
 }
 

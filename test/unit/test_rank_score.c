@@ -100,7 +100,7 @@ golden(void)
 			double		rest = (double) (n[2] - n[0]);
 			double		more = -expm1(-(double) (n[1] - n[0]) / rest) * rest;
 
-			CHECK(skx_rank_union(n[0], n[1], n[2]) == n[3]);
+			CHECK(skx_rank_union_df(n[0], n[1], n[2]) == n[3]);
 			CHECK(n[0] == n[2] ||
 				  fabs(n[0] + more - n[3]) <= 0.51 + 1e-12 * n[3]);
 			lines[1]++;
@@ -120,25 +120,25 @@ unions(void)
 {
 	int			round;
 
-	CHECK(skx_rank_union(0, 1000000, 1000000) == 632121);
-	CHECK(skx_rank_union(0, 3000000, 1000000) == 950213);
-	CHECK(skx_rank_union(500000, 1000000, 1000000) == 816060);
-	CHECK(skx_rank_union(7, 100, 7) == 7);
-	CHECK(skx_rank_union(8, 100, 7) == 7);
-	CHECK(skx_rank_union(0, 0, 0) == 0);
+	CHECK(skx_rank_union_df(0, 1000000, 1000000) == 632121);
+	CHECK(skx_rank_union_df(0, 3000000, 1000000) == 950213);
+	CHECK(skx_rank_union_df(500000, 1000000, 1000000) == 816060);
+	CHECK(skx_rank_union_df(7, 100, 7) == 7);
+	CHECK(skx_rank_union_df(8, 100, 7) == 7);
+	CHECK(skx_rank_union_df(0, 0, 0) == 0);
 	for (round = 0; round < 100000; round++)
 	{
 		uint64		ndocs = (uint64) unit_between(1, 1e12);
 		uint64		whole = unit_below(3) == 0 ? 0 :
 			(uint64) (unit_fraction() * ndocs);
 		uint64		sum = whole + (uint64) unit_between(1, 1e13);
-		uint64		n = skx_rank_union(whole, sum, ndocs);
+		uint64		n = skx_rank_union_df(whole, sum, ndocs);
 
 		CHECK(n >= whole && n <= sum && n <= ndocs);
-		CHECK(skx_rank_union(whole, whole, ndocs) == whole);
+		CHECK(skx_rank_union_df(whole, whole, ndocs) == whole);
 		CHECK(whole == ndocs ||
-			  skx_rank_union(whole, whole + 1, ndocs) == whole + 1);
-		CHECK(skx_rank_union(whole, sum + 1, ndocs) >= n);
+			  skx_rank_union_df(whole, whole + 1, ndocs) == whole + 1);
+		CHECK(skx_rank_union_df(whole, sum + 1, ndocs) >= n);
 	}
 }
 
@@ -151,21 +151,21 @@ inverse(void)
 	int			round;
 	int			i;
 
-	skx_rank_inverse(&o, 20, plain);
+	skx_rank_norm_inverses(&o, 20, plain);
 	CHECK(plain[20] == (float) (1 / 1.2));
 	CHECK(plain[10] == (float) (1 / (1.2 * (0.25 + 0.375))));
 	CHECK(fabs(plain[254] - 1 / (1.2 * (0.25 + 0.75 * 246711 / 20))) < 1e-9);
 	CHECK(plain[SKX_NORM_NULL] == plain[0]);
-	skx_rank_inverse(&o, 0, plain);
-	skx_rank_inverse(&o, 1, other);
+	skx_rank_norm_inverses(&o, 0, plain);
+	skx_rank_norm_inverses(&o, 1, other);
 	CHECK(memcmp(plain, other, sizeof(plain)) == 0);
 	o.k1 = 0;
-	skx_rank_inverse(&o, 20, plain);
+	skx_rank_norm_inverses(&o, 20, plain);
 	CHECK(plain[0] == 1e9f && plain[254] == 1e9f);
 	for (round = 0; round < 1000; round++)
 	{
 		o = draw_options();
-		skx_rank_inverse(&o, draw_average(), plain);
+		skx_rank_norm_inverses(&o, draw_average(), plain);
 		for (i = 0; i < 254; i++)
 			CHECK(plain[i] >= plain[i + 1]);
 		CHECK(plain[254] >= 1.0f / 16384 && plain[0] <= 1e9f);
@@ -177,11 +177,11 @@ units(void)
 {
 	int			round;
 
-	CHECK(skx_rank_unit(0) == 1 << 24);
+	CHECK(skx_rank_score_units(0) == 1 << 24);
 	for (round = 0; round < 100000; round++)
 	{
 		double		total = unit_between(1e-3, 1e8);
-		double		unit = skx_rank_unit(total);
+		double		unit = skx_rank_score_units(total);
 		int			exponent;
 
 		CHECK(frexp(unit, &exponent) == 0.5);
@@ -212,18 +212,19 @@ sums(void)
 
 		for (i = 0; i < n; i++)
 			total += idfs[i] = unit_between(1e-7, 23);
-		unit = skx_rank_unit(total);
+		unit = skx_rank_score_units(total);
 		for (i = 0; i < n; i++)
 		{
 			float		w = (float) (idfs[i] * unit);
 
-			sum += skx_rank_part(w, 1e9f, 1e9f);
-			most += skx_rank_part(skx_rank_ceiling(w, i > 0 ? 0 :
+			sum += skx_rank_contribution(w, 1e9f, 1e9f);
+			most += skx_rank_contribution(skx_rank_ceiling(w, i > 0 ? 0 :
 												   16 * (float) (pair * unit)),
 								  1e9f, 1e9f);
 		}
 		for (i = 0; i < 16; i++)
-			sum += skx_rank_pair_part((float) (pair * unit), 256, 256, 1e9f);
+			sum += skx_rank_pair_contribution((float) (pair * unit), 256, 256,
+											  1e9f);
 		CHECK(sum <= SKX_RANK_SUM_MAX && most <= SKX_RANK_SUM_MAX);
 		CHECK((int64) (float) sum == sum);
 		CHECK(most >= sum);
@@ -282,27 +283,27 @@ monotone(void)
 {
 	int			round;
 
-	CHECK(skx_rank_part(0, 1, 1) == 1);
-	CHECK(skx_rank_part(1000, 1, 1) == 501);
-	CHECK(skx_rank_pair_part(1000, 1, 3, 1) == 500 + 375);
-	CHECK(skx_rank_pair_part(1000, 0, 0, 1) == 0);
+	CHECK(skx_rank_contribution(0, 1, 1) == 1);
+	CHECK(skx_rank_contribution(1000, 1, 1) == 501);
+	CHECK(skx_rank_pair_contribution(1000, 1, 3, 1) == 500 + 375);
+	CHECK(skx_rank_pair_contribution(1000, 0, 0, 1) == 0);
 	for (round = 0; round < UNIT_CASES(3000000); round++)
 	{
 		float		w = draw_weight();
 		float		tf = draw_tf();
 		float		inv = draw_inverse();
-		int32		part = skx_rank_part(w, tf, inv);
+		int32		part = skx_rank_contribution(w, tf, inv);
 		int			ordered = unit_below(256);
 		int			near = unit_below(256);
-		int32		pair = skx_rank_pair_part(w, ordered, near, inv);
+		int32		pair = skx_rank_pair_contribution(w, ordered, near, inv);
 
 		CHECK(part >= 1 && part <= (int32) w + 1);
-		CHECK(skx_rank_part(w, more(tf), inv) >= part);
-		CHECK(skx_rank_part(w, tf, more(inv)) >= part);
+		CHECK(skx_rank_contribution(w, more(tf), inv) >= part);
+		CHECK(skx_rank_contribution(w, tf, more(inv)) >= part);
 		CHECK(pair >= 0 && pair <= (int32) w + (int32) (w / 2));
-		CHECK(skx_rank_pair_part(w, ordered + 1, near, inv) >= pair);
-		CHECK(skx_rank_pair_part(w, ordered, near + 1, inv) >= pair);
-		CHECK(skx_rank_pair_part(w, ordered, near, more(inv)) >= pair);
+		CHECK(skx_rank_pair_contribution(w, ordered + 1, near, inv) >= pair);
+		CHECK(skx_rank_pair_contribution(w, ordered, near + 1, inv) >= pair);
+		CHECK(skx_rank_pair_contribution(w, ordered, near, more(inv)) >= pair);
 	}
 }
 
@@ -327,9 +328,9 @@ parts_of_many(void)
 			inverses[i] = draw_inverse();
 		}
 		parts[n] = -1;
-		skx_rank_parts(w, tfs, inverses, n, parts);
+		skx_rank_contributions(w, tfs, inverses, n, parts);
 		for (i = 0; i < n; i++)
-			CHECK(parts[i] == skx_rank_part(w, tfs[i], inverses[i]));
+			CHECK(parts[i] == skx_rank_contribution(w, tfs[i], inverses[i]));
 		CHECK(parts[n] == -1);
 	}
 }
@@ -349,7 +350,7 @@ ceilings(void)
 		float		pairs = 0;
 		float		inv = draw_inverse();
 		int			tf = 1 + unit_below(unit_below(2) ? 3 : 256);
-		int64		sum = skx_rank_part(w, tf, inv);
+		int64		sum = skx_rank_contribution(w, tf, inv);
 		float		ceiling;
 		int			i;
 
@@ -360,11 +361,11 @@ ceilings(void)
 		{
 			bool		full = unit_below(2) != 0;
 
-			sum += skx_rank_pair_part(weights[i],
+			sum += skx_rank_pair_contribution(weights[i],
 									  full ? tf : unit_below(tf + 1),
 									  full ? tf : unit_below(tf + 1), inv);
 		}
-		CHECK(skx_rank_part(ceiling, tf, inv) >= sum);
+		CHECK(skx_rank_contribution(ceiling, tf, inv) >= sum);
 		CHECK(ceiling <= (w + 1.5 * pairs) * 1.004);
 	}
 }
@@ -432,7 +433,7 @@ draw_ranking(Ranking *r)
 	r->most = 1;
 	for (i = 0; i < 4; i++)
 		r->most = Max(r->most, (float) r->options.labels[i]);
-	skx_rank_inverse(&r->options, draw_average(), r->inverse);
+	skx_rank_norm_inverses(&r->options, draw_average(), r->inverse);
 }
 
 /* The largest part of the postings, of which some count fewer labels. */
@@ -451,7 +452,7 @@ largest(const Ranking *r, const Posting *postings, int n, int mask)
 			if (mask & (1 << k))
 				tf += postings[i].labels[k] * (float) r->options.labels[k];
 		if (tf > 0)
-			part = Max(part, skx_rank_part(r->weight, tf,
+			part = Max(part, skx_rank_contribution(r->weight, tf,
 										   r->inverse[postings[i].norm]));
 	}
 	return part;
@@ -510,17 +511,17 @@ bounds_exact(void)
 	r.options = o;
 	r.weight = 1000000;
 	r.most = 1;
-	skx_rank_inverse(&o, 100, r.inverse);
+	skx_rank_norm_inverses(&o, 100, r.inverse);
 	CHECK(skx_rank_bound(SKX_IMPACTS_NONE, r.weight, 1, r.inverse) == 0);
 	CHECK(skx_rank_bound(pack(one, 1), r.weight, 1, r.inverse) ==
 		  largest(&r, one, 1, 15));
 	CHECK(skx_rank_bound(pack(one, 1), r.weight, 3, r.inverse) ==
-		  skx_rank_part(r.weight, 21, r.inverse[30]));
+		  skx_rank_contribution(r.weight, 21, r.inverse[30]));
 	CHECK(skx_rank_bound(pack(two, 2), r.weight, 1, r.inverse) ==
 		  largest(&r, two, 2, 15));
 	/* as if there were any number */
 	CHECK(skx_rank_bound(pack(many, 1), r.weight, 1, r.inverse) >=
-		  skx_rank_part(r.weight, 60000, r.inverse[30]));
+		  skx_rank_contribution(r.weight, 60000, r.inverse[30]));
 }
 
 /*
@@ -548,15 +549,15 @@ competing(void)
 
 		draw_ranking(&r);
 		tf = 1 + unit_below(most);
-		floor = skx_rank_part(r.weight, tf,
+		floor = skx_rank_contribution(r.weight, tf,
 							  r.inverse[skx_rank_impacts_norm(impacts, tf)]);
 		floor += (int32) unit_below(3) - 1;
-		bits = skx_rank_competing(impacts, r.weight, r.inverse, floor);
+		bits = skx_rank_competing_codes(impacts, r.weight, r.inverse, floor);
 		for (tf = 1; tf <= 256; tf++)
 		{
 			uint8		norm = skx_rank_impacts_norm(impacts, tf);
-			bool		may = tf > Min(most, SKX_RANK_CODE_LAST) ||
-				skx_rank_part(r.weight, tf, r.inverse[norm]) >= floor;
+			bool		may = tf > Min(most, SKX_RANK_TF_CODE_LAST) ||
+				skx_rank_contribution(r.weight, tf, r.inverse[norm]) >= floor;
 
 			CHECK(skx_rank_competes(bits, tf) == may);
 			kept += may;
@@ -565,7 +566,7 @@ competing(void)
 		CHECK(skx_rank_competes(bits, 0) == skx_rank_competes(bits, 1));
 	}
 	CHECK(kept > 1000 && left_out > 1000);
-	CHECK(skx_rank_competing(SKX_IMPACTS_NONE, 1, NULL, 1000) ==
+	CHECK(skx_rank_competing_codes(SKX_IMPACTS_NONE, 1, NULL, 1000) ==
 		  ~UINT64CONST(0));
 }
 
@@ -580,12 +581,13 @@ test_many(void)
 		uint64		n = 100 * scale;
 		double		idf = skx_rank_idf(3 * scale, n);
 		uint64		whole = 10 * scale;
-		double		share = (double) skx_rank_union(whole, 60 * scale, n) / n;
+		double		share = (double) skx_rank_union_df(whole, 60 * scale,
+													   n) / n;
 
 		CHECK(fabs(idf - log(1 + (97 + 0.5 / scale) / (3 + 0.5 / scale))) < 1e-9);
-		CHECK(fabs(share - (double) skx_rank_union(10000, 60000, 100000) /
+		CHECK(fabs(share - (double) skx_rank_union_df(10000, 60000, 100000) /
 				   100000) < (scale < 256 ? 0.02 : 1e-4));
-		CHECK(skx_rank_union(n, 2 * n, n) == n);
+		CHECK(skx_rank_union_df(n, 2 * n, n) == n);
 	}
 }
 

@@ -225,7 +225,7 @@ weights(void)
 			CHECK(term->ceiling >= term->weight);
 			CHECK(term->factor != 1 || term->count != 1 ||
 				  term->weight == (float) (term->idf * unit));
-			sum += skx_rank_part(term->ceiling, 1e9f, 1e9f);
+			sum += skx_rank_contribution(term->ceiling, 1e9f, 1e9f);
 		}
 		CHECK(sum <= SKX_RANK_SUM_MAX);
 		for (i = 0; i < u.r.npairs; i++)

@@ -113,7 +113,7 @@ unit_write(UnitSegment *us, uint32 ndocs)
 	}
 	skx_writer_keys_end(w);
 	us->seg.file = (SkxBlkFile *) us;
-	us->seg.kept = &unit_kept;
+	us->seg.session = &unit_kept;
 	us->seg.header.ndocs = ndocs;
 	us->seg.header.nkeys = COLUMNS;
 	us->seg.planes[SKX_SEGMENT_KEYS].unit = 1;
@@ -153,9 +153,9 @@ static void
 unit_compare_range(SkxKeyReader *reader, const SkxKey *keys, uint32 ndocs,
 				   const SkxKeyRange *range)
 {
-	uint32		docs[SKX_KEY_GROUP];
+	uint32		docs[SKX_KEY_GROUP_DOCS];
 	uint32		doc = unit_below(ndocs);
-	uint32		next = skx_segment_keys_next(reader, range, doc);
+	uint32		next = skx_segment_keys_next_candidate(reader, range, doc);
 	uint32		limit = doc + 1 + unit_below(2000);
 	uint64		bits[64] = {0};
 	uint64		some_bits[64];
@@ -176,15 +176,16 @@ unit_compare_range(SkxKeyReader *reader, const SkxKey *keys, uint32 ndocs,
 	CHECK(i == Min(next, ndocs));
 
 	/* those of a group */
-	i = skx_segment_keys_take(reader, range, doc, limit, docs, &n);
-	CHECK(i == Min((doc / SKX_KEY_GROUP + 1) * SKX_KEY_GROUP, ndocs));
+	i = skx_segment_keys_next_docs(reader, range, doc, limit, docs, &n);
+	CHECK(i == Min((doc / SKX_KEY_GROUP_DOCS + 1) * SKX_KEY_GROUP_DOCS,
+				   ndocs));
 	for (; doc < Min(i, limit); doc++)
 		if (unit_in(&keys[doc], range))
 			CHECK(k < n && docs[k++] == doc);
 	CHECK(k == n);
 
 	/* of a window, */
-	skx_segment_keys_fill(reader, range, window, bits, lengthof(bits));
+	skx_segment_keys_fill_window(reader, range, window, bits, lengthof(bits));
 	for (i = 0; i < lengthof(bits) * 64; i++)
 		CHECK((bits[i / 64] >> (i % 64) & 1) ==
 			  (window + i < ndocs && unit_in(&keys[window + i], range)));
@@ -194,7 +195,8 @@ unit_compare_range(SkxKeyReader *reader, const SkxKey *keys, uint32 ndocs,
 	for (i = ndocs - Min(window, ndocs); i < lengthof(bits) * 64; i++)
 		some_bits[i / 64] &= ~(UINT64CONST(1) << (i % 64));
 	memcpy(left_bits, some_bits, sizeof(left_bits));
-	skx_segment_keys_restrict(reader, range, window, left_bits, lengthof(bits));
+	skx_segment_keys_clear_others(reader, range, window, left_bits,
+								  lengthof(bits));
 	for (i = 0; i < lengthof(bits); i++)
 		CHECK(left_bits[i] == (some_bits[i] & bits[i]));
 
@@ -221,8 +223,8 @@ static void
 unit_compare_share(SkxKeyReader *reader, const SkxKey *keys, uint32 ndocs,
 				   const SkxKeyRange *range)
 {
-	double		share = skx_segment_keys_share(reader, range);
-	uint32		met = skx_segment_keys_met(reader, range);
+	double		share = skx_segment_keys_fraction(reader, range);
+	uint32		met = skx_segment_keys_to_test(reader, range);
 	uint32		n = 0;
 	uint32		i;
 
@@ -327,7 +329,7 @@ test_work(void)
 	UnitSegment us;
 	SkxKeyReader *reader;
 	SkxKeyRange range;
-	uint32		docs[SKX_KEY_GROUP];
+	uint32		docs[SKX_KEY_GROUP_DOCS];
 	uint32		doc;
 	int			n;
 
@@ -337,11 +339,12 @@ test_work(void)
 	range.least = unit_keys[0][DOCS / 2].value;
 	range.most = range.least + 9000;
 	pins = 0;
-	doc = skx_segment_keys_next(reader, &range, 0);
-	CHECK(doc == DOCS / 2 / SKX_KEY_GROUP * SKX_KEY_GROUP);
-	(void) skx_segment_keys_take(reader, &range, doc, DOCS, docs, &n);
+	doc = skx_segment_keys_next_candidate(reader, &range, 0);
+	CHECK(doc == DOCS / 2 / SKX_KEY_GROUP_DOCS * SKX_KEY_GROUP_DOCS);
+	(void) skx_segment_keys_next_docs(reader, &range, doc, DOCS, docs, &n);
 	CHECK(n > 0 && docs[0] == DOCS / 2);
-	CHECK(skx_segment_keys_next(reader, &range, doc + 2 * SKX_KEY_GROUP) ==
+	CHECK(skx_segment_keys_next_candidate(reader, &range,
+										  doc + 2 * SKX_KEY_GROUP_DOCS) ==
 		  SKX_NO_DOC);
 	CHECK(pins > 0 && pins <= 12);
 	skx_segment_keys_close(reader);

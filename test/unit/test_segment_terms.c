@@ -121,7 +121,7 @@ skx_segment_find_all(SkxSegment *const *segs, int nsegs,
 
 static SkxSegment segments[SEGMENTS];
 static SkxSegment *segs[SEGMENTS];
-static SkxSegmentKept kept[SEGMENTS];
+static SkxSegmentSession kept[SEGMENTS];
 
 static void
 forget(SkxSessionEntry *entry)
@@ -129,7 +129,8 @@ forget(SkxSessionEntry *entry)
 	abort();
 }
 
-static SkxSessionKind kind = {.most_entries = 100, .most_bytes = MOST, .forget = forget};
+static SkxSessionKind kind = {.max_entries = 100, .max_bytes = MOST,
+	.free_entry = forget};
 
 static void
 begin(void)
@@ -142,7 +143,7 @@ begin(void)
 		key.segment = i + 1;
 		segs[i] = &segments[i];
 		segments[i].header.segment = i + 1;
-		segments[i].kept = &kept[i];
+		segments[i].session = &kept[i];
 		skx_sessioncache_put(&kind, &key, &kept[i].entry, 0);
 		skx_sessioncache_hold(&kept[i].entry);
 	}
@@ -158,7 +159,7 @@ look_up(const SkxLexeme *lexemes, int n, int nsegs)
 
 	for (int i = 0; i < nsegs; i++)
 		terms[i] = malloc(sizeof(SkxTerm) * (n + 1));
-	skx_segment_find_known(segs, nsegs, lexemes, n, terms);
+	skx_segment_find_all_cached(segs, nsegs, lexemes, n, terms);
 	for (int i = 0; i < nsegs; i++)
 	{
 		for (int k = 0; k < n; k++)
@@ -325,6 +326,6 @@ main(void)
 	test_collisions();
 	test_bounds();
 	for (int i = 0; i < SEGMENTS; i++)
-		CHECK(kept[i].terms != NULL);
+		CHECK(kept[i].known_terms != NULL);
 	return unit_done("segment_terms");
 }

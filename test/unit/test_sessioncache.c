@@ -105,13 +105,15 @@ forget(SkxSessionEntry *entry)
 {
 	Kept	   *kept = (Kept *) entry;
 
-	CHECK(known[kept->id].kept == kept && entry->holders == 0);
+	CHECK(known[kept->id].kept == kept && entry->nholders == 0);
 	known[kept->id].kept = NULL;
 	free(kept);
 }
 
-static SkxSessionKind few = {.most_entries = 3, .most_bytes = 1000, .forget = forget};
-static SkxSessionKind small = {.most_entries = 100, .most_bytes = 200, .forget = forget};
+static SkxSessionKind few = {.max_entries = 3, .max_bytes = 1000,
+	.free_entry = forget};
+static SkxSessionKind small = {.max_entries = 100, .max_bytes = 200,
+	.free_entry = forget};
 
 static SkxSessionKey
 key_of(Oid index, Oid file, uint64 incarnation, uint32 segment)
@@ -231,23 +233,23 @@ test_room(void)
 		keys[i] = key_of(i, 11 + i, 0, 0);
 		kept[i] = put(&small, keys[i], 50);
 	}
-	CHECK(skx_sessioncache_room(&small, &kept[0]->entry, 50, 0));
-	CHECK(!skx_sessioncache_room(&small, &kept[0]->entry, 51, 5));
+	CHECK(skx_sessioncache_make_room(&small, &kept[0]->entry, 50, 0));
+	CHECK(!skx_sessioncache_make_room(&small, &kept[0]->entry, 51, 5));
 	CHECK(small.nentries == 3);
 	CHECK(has(&small, keys[1]) && has(&small, keys[2]) && has(&small, keys[1]));
-	CHECK(!skx_sessioncache_room(&small, &kept[0]->entry, 51, 2));
-	CHECK(skx_sessioncache_room(&small, &kept[0]->entry, 51, 1));
+	CHECK(!skx_sessioncache_make_room(&small, &kept[0]->entry, 51, 2));
+	CHECK(skx_sessioncache_make_room(&small, &kept[0]->entry, 51, 1));
 	CHECK(has(&small, keys[0]) && has(&small, keys[1]) && !has(&small, keys[2]));
 	skx_sessioncache_resize(&kept[0]->entry, 150);
 	CHECK(small.nbytes == 200);
-	CHECK(skx_sessioncache_room(&small, &kept[0]->entry, 20, 0));
+	CHECK(skx_sessioncache_make_room(&small, &kept[0]->entry, 20, 0));
 	CHECK(!has(&small, keys[1]) && small.nbytes == 150);
-	CHECK(!skx_sessioncache_room(&small, &kept[0]->entry, 51, 0));
+	CHECK(!skx_sessioncache_make_room(&small, &kept[0]->entry, 51, 0));
 	skx_sessioncache_resize(&kept[0]->entry, 20);
 	CHECK(small.nbytes == 20);
 	empty(&small);
-	CHECK(skx_sessioncache_room(&small, NULL, 200, 0));
-	CHECK(!skx_sessioncache_room(&small, NULL, 201, 0));
+	CHECK(skx_sessioncache_make_room(&small, NULL, 200, 0));
+	CHECK(!skx_sessioncache_make_room(&small, NULL, 201, 0));
 }
 
 /* An entry that is taken is the caller's, and is not freed. */
@@ -257,7 +259,7 @@ test_take(void)
 	SkxSessionKey key = key_of(1, 11, 5, 0);
 	Kept	   *kept = put(&few, key, 10);
 
-	skx_sessioncache_take(&kept->entry);
+	skx_sessioncache_remove(&kept->entry);
 	CHECK(!has(&few, key) && few.nentries == 0 && few.nbytes == 0);
 	CHECK(known[kept->id].kept == kept);
 	skx_sessioncache_put(&few, &key, &kept->entry, 20);
@@ -358,7 +360,8 @@ put_any(SkxSessionKind *kind, SkxSessionKey key, uint64 now)
 	int			n;
 	int			id = oldest(kind, &n, &bytes);
 
-	while (id >= 0 && (n >= kind->most_entries || bytes + more > kind->most_bytes))
+	while (id >= 0 &&
+		   (n >= kind->max_entries || bytes + more > kind->max_bytes))
 	{
 		stays[id] = false;
 		id = oldest(kind, &n, &bytes);

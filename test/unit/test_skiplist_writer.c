@@ -97,7 +97,7 @@ unit_posting(SkxPostings *p, const UnitShape *shape, uint32 doc,
 		}
 		p->labels[i] |= left > 0 ? 1 : 0;
 	}
-	skx_rank_impacts_add(set, p->tf[i], unit_below(SKX_NORM_LAST));
+	skx_rank_impacts_add(set, p->tf[i], unit_below(SKX_NORM_MAX));
 }
 
 /* Sends a list to the writer. */
@@ -143,7 +143,7 @@ unit_covers(SkxImpacts outer, SkxImpacts inner)
 
 	for (i = 0; i < 4; i++)
 	{
-		if (!skx_rank_impacts_cover(outer, ((inner >> (16 * i)) & 0xFF) + 1,
+		if (!skx_rank_impacts_dominate(outer, ((inner >> (16 * i)) & 0xFF) + 1,
 									(inner >> (16 * i + 8)) & 0xFF))
 			return false;
 	}
@@ -376,7 +376,7 @@ unit_one(uint32 block_pages, const UnitShape *shape, uint32 before,
 	CHECK(npages == unit_npages);
 	for (i = 0; i < npages; i++)
 		CHECK(unit_pages[i] != NULL);
-	CHECK(w->nspare == SKX_WRITER_PAGES);
+	CHECK(w->nfree_pages == SKX_WRITER_PAGES_MAX);
 	CHECK(memcmp(unit_pages[page[0]] + offset[0], bytes,
 				 before % SKX_PAGE_CAPACITY + 1) == 0);
 	CHECK(memcmp(unit_pages[page[1]] + offset[1], bytes, 100) == 0);
@@ -432,7 +432,7 @@ test_tables(void)
 		  node->table_nodes == address.nnodes);
 	unit_one(1, &many, 0, &address);
 	node = unit_node(&address, 0, &ordinal);
-	CHECK(address.nnodes > SKX_NODE_LINEAR + 1 &&
+	CHECK(address.nnodes > SKX_NODE_FORWARD_LINEAR + 1 &&
 		  node->table_nodes == address.nnodes && !address.has_table);
 	unit_one(1, &more, 0, &address);
 	node = unit_node(&address, 0, &ordinal);
@@ -498,7 +498,7 @@ test_neighbours(void)
 				skx_skiplist_page_end(w);
 				unit_check(&address, term);
 			}
-			CHECK(w->nspare >= SKX_WRITER_PAGES - 1);
+			CHECK(w->nfree_pages >= SKX_WRITER_PAGES_MAX - 1);
 			CHECK(state != unit_state);
 			skx_skiplist_writer_short(w, bytes, 1 + unit_below(600), &page,
 									  &offset);

@@ -36,8 +36,8 @@ static void
 sort(int n, uint32 most)
 {
 	static uint64 wanted[SORT_MOST];
-	SkxTopkPairs pairs = {n, arrays[0], arrays[1]};
-	SkxTopkPairs spare = {n, arrays[2], arrays[3]};
+	SkxTopkSortPairs pairs = {n, arrays[0], arrays[1]};
+	SkxTopkSortPairs spare = {n, arrays[2], arrays[3]};
 	bool		same = true;
 	int			i;
 

@@ -347,7 +347,7 @@ step_flush(void)
 	uint64		budget = unit_chance(60) ? PG_INT32_MAX :
 		1 + unit_below(200000);
 
-	mine.certain = unit_chance(20);
+	mine.needs_all_space = unit_chance(20);
 	if (unit_chance(20))
 		(void) skx_maint_flush_all(&unit_index, &mine, some_wait());
 	else
@@ -361,8 +361,8 @@ step_merge(void)
 	SkxMaintOptions mine = options;
 	int			most = unit_chance(20) ? 1 + (int) unit_below(4) : 0;
 
-	mine.asker = (SkxWorkerAsker) unit_below(SKX_ASKER_WORKER + 1);
-	mine.moves = (SkxMaintMoves) unit_below(SKX_MOVES_ASIDE + 1);
+	mine.requester = (SkxWorkerRequester) unit_below(SKX_REQUESTER_WORKER + 1);
+	mine.moves = (SkxMaintMoves) unit_below(SKX_MOVES_PAST_END + 1);
 	if (unit_chance(20))
 		(void) skx_maint_merge(&unit_index, &mine, most, some_wait());
 	else
@@ -391,20 +391,20 @@ static void
 step_shrink(void)
 {
 	SkxMaintOptions mine = options;
-	SkxMaintPatience patience = {0};
+	SkxMaintWaitBudget patience = {0};
 	BlockNumber length;
 	int			i;
 
 	if (find_view(true) >= 0)
 		return;
-	mine.asker = SKX_ASKER_WORKER;
-	mine.moves = SKX_MOVES_ASIDE;
+	mine.requester = SKX_REQUESTER_WORKER;
+	mine.moves = SKX_MOVES_PAST_END;
 	for (i = 0; i < 4; i++)
 		if (skx_maint_merge_step(&unit_index, &mine, 0,
 								 SKX_WAIT_PAGE) != SKX_STEP_DONE)
 			break;
-	skx_maint_patience(&patience, 50);
-	patience.merges = unit_chance(50);
+	skx_maint_wait_budget(&patience, 50);
+	patience.caller_merges = unit_chance(50);
 	length = unit_file_length;
 	(void) skx_maint_shrink(&unit_index, &patience);
 	if (unit_file_length >= length)
@@ -427,7 +427,7 @@ step_helper(void)
 static void
 step_tidy(void)
 {
-	(void) skx_manifest_tidy(&unit_index, unit_chance(50));
+	(void) skx_manifest_free_orphaned(&unit_index, unit_chance(50));
 }
 
 /* Returns how many whole blocks are free, or are about to be. */
@@ -474,9 +474,9 @@ step_operation(void)
 		return;
 	MUST(!enough || unit_present.meta.nblocks == nblocks,
 		 "the file grows though it has free blocks");
-	if (op->wait && unit_chance(50))
+	if (op->waits_for_lock && unit_chance(50))
 		(void) skx_manifest_allocate(op, 1 + unit_below(4));
-	if (unit_chance(30) && skx_manifest_lock(&unit_index, op->wait))
+	if (unit_chance(30) && skx_manifest_lock(&unit_index, op->waits_for_lock))
 	{
 		skx_manifest_publish(op, &nothing);
 		skx_manifest_unlock(&unit_index);
@@ -497,8 +497,8 @@ static void
 step_waits(void)
 {
 	uint64		now = unit_present.meta.generation;
-	SkxView    *view = skx_manifest_view_brief(&unit_index);
-	uint64	   *waits = skx_manifest_waits(&unit_index, view);
+	SkxView    *view = skx_manifest_view_unlisted(&unit_index);
+	uint64	   *waits = skx_manifest_extent_waits(&unit_index, view);
 	int			i;
 
 	for (i = 0; i < view->nextents; i++)
@@ -507,7 +507,7 @@ step_waits(void)
 
 		MUST(waits[i] == SKX_WAIT_NONE ||
 			 (e->waits == SKX_WAITS_VIEWS ?
-			  SKX_LIFE_FREED(e->safexid, now) > now - 2 :
+			  SKX_VIEW_SPAN_FREED(e->safexid, now) > now - 2 :
 			  e->safexid >= unit_horizon),
 			 "page %u waits for ever", e->block);
 	}
@@ -546,7 +546,7 @@ step_dead(void)
 
 	if (!skx_manifest_lock(&unit_index, false))
 		return;
-	view = skx_manifest_view_brief(&unit_index);
+	view = skx_manifest_view_unlisted(&unit_index);
 	which = (int) unit_below(view->nstripes);
 	while (skx_pending_vacuum(&unit_index, view, which, 256, some_are_dead,
 							  NULL, &v))
@@ -564,7 +564,7 @@ note_view(int slot, SkxView *view, MemoryContext lasting)
 	unit_slots[slot].process = unit_current;
 	unit_slots[slot].view = view;
 	unit_slots[slot].context = lasting;
-	if (!view->bound)
+	if (!view->is_bound)
 		unit_unbound |= UNIT_BIT(slot);
 	unit_disturbed = Max(unit_disturbed, unit_present.meta.generation);
 	unit_know_view(slot, view);
@@ -574,13 +574,14 @@ note_view(int slot, SkxView *view, MemoryContext lasting)
 static bool
 is_full(void)
 {
-	const SkxOpenPart *part = &unit_area.parts[MyProcPid % SKX_OPEN_PARTS];
+	const SkxOpenPartition *part =
+		&unit_area.partitions[MyProcPid % SKX_OPEN_PARTITIONS];
 	int			n = 0;
 	int			i;
 
 	for (i = 0; i < SKX_OPEN_VIEWS; i++)
 		n += part->views[i].count > 0;
-	return n >= SKX_OPEN_VIEWS - SKX_OPEN_SPARE;
+	return n >= SKX_OPEN_VIEWS - SKX_OPEN_WORKER_ENTRIES;
 }
 
 static void
@@ -625,11 +626,11 @@ static void
 step_bind(void)
 {
 	int			slot = find_view(true);
-	uint64		ends[SKX_STRIPES];
+	uint64		ends[SKX_STRIPES_DEFAULT];
 	SkxView    *view;
 	int			i;
 
-	if (slot < 0 || unit_slots[slot].view->bound)
+	if (slot < 0 || unit_slots[slot].view->is_bound)
 		return;
 	view = unit_slots[slot].view;
 	for (i = 0; i < view->nstripes; i++)
@@ -647,7 +648,7 @@ step_again(void)
 	int			slot = find_view(false);
 
 	if (slot >= 0 &&
-		skx_manifest_view_kept(&unit_index, unit_slots[slot].view))
+		skx_manifest_view_reopen(&unit_index, unit_slots[slot].view))
 		note_view(slot, unit_slots[slot].view, unit_slots[slot].context);
 }
 
@@ -699,9 +700,9 @@ step_worker(void)
 	unit_begin();
 	CurrentMemoryContext = unit_context(worker->context);
 	if (own >= 0 && unit_chance(50))
-		view = skx_manifest_view_of(&unit_index, unit_slots[own].view);
+		view = skx_manifest_view_shared(&unit_index, unit_slots[own].view);
 	else if (share->slot > 0)
-		view = skx_manifest_view_of(&unit_index, &share->view);
+		view = skx_manifest_view_shared(&unit_index, &share->view);
 	else
 		view = skx_manifest_view_bound(&unit_index);
 	note_view(slot, view, NULL);
@@ -788,7 +789,8 @@ change_disk(void)
 static void
 change_process(UnitProcess *process)
 {
-	int			next = process->proc.pid + UNIT_PROCESSES * SKX_OPEN_PARTS;
+	int			next = process->proc.pid + UNIT_PROCESSES *
+		SKX_OPEN_PARTITIONS;
 	int			i;
 
 	if (process->busy)
@@ -913,7 +915,7 @@ name_processes(void)
 	for (i = 0; i < UNIT_PROCESSES; i++)
 	{
 		unit_processes[i].proc.pid = 1000 + i * (setup.near ?
-												 SKX_OPEN_PARTS : 1);
+												 SKX_OPEN_PARTITIONS : 1);
 		unit_processes[i].unable = unit_chance(setup.unable);
 	}
 }

@@ -19,7 +19,7 @@
 #include "utils/rel.h"
 
 #define DOCS		((uint32) SKX_DOC_MAX + 1)
-#define GROUPS		(DOCS / SKX_TID_GROUP)
+#define GROUPS		(DOCS / SKX_TID_GROUP_DOCS)
 #define MOST		4096
 #define PAGES		101			/* of each plane that is put here */
 
@@ -118,7 +118,7 @@ adopt(int plane, uint32 npages, BlockNumber block)
 	SkxDiskRun	runs[2] = {{second, npages - second, block},
 	{0, second, block + npages - second}};
 
-	skx_writer_plane_adopt(planes[plane], runs, 2);
+	skx_writer_plane_begin_from(planes[plane], runs, 2);
 }
 
 static void
@@ -238,14 +238,14 @@ test_enough(void)
 	uint64		step;
 
 	for (step = UINT64CONST(1) << 40; step > 0; step /= 2)
-		if (!skx_writer_enough(most + step, 0))
+		if (!skx_writer_segment_is_full(most + step, 0))
 			most += step;
 	CHECK(most < SKX_SEGMENT_DOCS_MAX);
 	CHECK(most + MaxHeapTuplesPerPage <= SKX_DOC_MAX);
 	CHECK(most > SKX_DOC_MAX - (1 << 20));
-	CHECK(!skx_writer_enough(0, UINT64CONST(1) << 32));
-	CHECK(skx_writer_enough(0, UINT64CONST(1) << 34));
-	CHECK(skx_writer_enough(0, PG_UINT64_MAX));
+	CHECK(!skx_writer_segment_is_full(0, UINT64CONST(1) << 32));
+	CHECK(skx_writer_segment_is_full(0, UINT64CONST(1) << 34));
+	CHECK(skx_writer_segment_is_full(0, PG_UINT64_MAX));
 }
 
 int

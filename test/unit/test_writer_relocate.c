@@ -79,7 +79,7 @@ unit_next(UnitTerm *t)
 	unit_state = t->state;
 	p->doc += 1 + unit_below(t->gap);
 	p->norm = unit_norms[p->doc];
-	p->labelled = false;
+	p->has_labels = false;
 	p->tf = 1 + unit_below(3);
 
 	/* none; all; none at first and then now and then; some labels */
@@ -92,7 +92,7 @@ unit_next(UnitTerm *t)
 		if (t->form == 3 && unit_below(50) == 0)
 		{
 			p->positions[i] |= 1 << 14;
-			p->labelled = true;
+			p->has_labels = true;
 		}
 	}
 	t->done++;
@@ -111,8 +111,8 @@ unit_write(SkxTermWriter *w, uint32 number)
 	while (unit_next(&t))
 	{
 		npositions += t.posting.tf;
-		flags |= t.posting.tf == 0 ? SKX_TERM_BARE : 0;
-		flags |= t.posting.labelled ? SKX_TERM_LABELS : 0;
+		flags |= t.posting.tf == 0 ? SKX_TERM_NO_POSITIONS : 0;
+		flags |= t.posting.has_labels ? SKX_TERM_LABELS : 0;
 	}
 	unit_term(&t, number);
 	skx_writer_term_begin(w, t.lexeme, t.len, t.df, npositions, flags);
@@ -238,7 +238,7 @@ unit_moved(const SkxTerm *now, const SkxTerm *own, const SkxTermTotals *by)
 		(now->pos_page != own->pos_page + by->positions_pages ||
 		 now->pos_offset != own->pos_offset))
 		return false;
-	switch (own->flags & SKX_TERM_PLACE)
+	switch (own->flags & SKX_TERM_FORM_MASK)
 	{
 		case SKX_TERM_INLINE:
 			return now->inline_size == own->inline_size &&
@@ -248,15 +248,17 @@ unit_moved(const SkxTerm *now, const SkxTerm *own, const SkxTermTotals *by)
 				now->short_offset == own->short_offset &&
 				now->short_size == own->short_size;
 		default:
-			return now->list.page == own->list.page + by->postings_pages &&
-				now->list.offset == own->list.offset &&
-				now->list.nnodes == own->list.nnodes &&
-				now->list.impacts == own->list.impacts &&
-				now->list.has_table == own->list.has_table &&
-				(!own->list.has_table ||
-				 now->list.table_page == own->list.table_page +
+			return now->long_list.page == own->long_list.page +
+				by->postings_pages &&
+				now->long_list.offset == own->long_list.offset &&
+				now->long_list.nnodes == own->long_list.nnodes &&
+				now->long_list.impacts == own->long_list.impacts &&
+				now->long_list.has_table == own->long_list.has_table &&
+				(!own->long_list.has_table ||
+				 now->long_list.table_page == own->long_list.table_page +
 				 by->postings_pages) &&
-				memcmp(now->kth, own->kth, sizeof(own->kth)) == 0;
+				memcmp(now->kth_best, own->kth_best,
+					   sizeof(own->kth_best)) == 0;
 	}
 }
 
@@ -275,7 +277,7 @@ unit_find(UnitSegment *us, uint32 from, uint32 to)
 		unit_term(&t, i);
 		CHECK(skx_segment_find(&us->seg, t.lexeme, t.len, &term));
 		CHECK(term.ordinal == i - from);
-		tables += (term.flags & SKX_TERM_TABLE) != 0;
+		tables += (term.flags & SKX_TERM_TABLE_PAGES) != 0;
 		unit_read(us, &term, i);
 		CHECK(!skx_segment_find(&us->seg, t.lexeme, t.len - 1, &term));
 	}
@@ -425,17 +427,17 @@ test_entries(void)
 	int			i;
 
 	memset(&entry, 0, sizeof(entry));
-	entry.flags = SKX_TERM_LONG | SKX_TERM_TABLE;
+	entry.flags = SKX_TERM_LONG | SKX_TERM_TABLE_PAGES;
 	entry.list.offset = SKX_PAGE_START;
 	entry.list.nnodes = 0x00FFFFFF;
 	entry.list.impacts = PG_UINT64_MAX;
 	entry.positions.offset = SKX_PAGE_END - 1;
-	entry.nkths = SKX_NKTHS;
+	entry.nkths = SKX_NKTH_BEST;
 	for (i = 0; i < (int) lengthof(dfs); i++, lexeme[0]++)
 	{
 		entry.df = dfs[i];
 		entry.npositions = (uint64) dfs[i] * SKX_TF_MAX;
-		entry.nkths = dfs[i] < 1000 ? 2 : SKX_NKTHS;
+		entry.nkths = dfs[i] < 1000 ? 2 : SKX_NKTH_BEST;
 		entry.list.page = MaxBlockNumber - 2 - i;
 		entry.list.table_page = MaxBlockNumber - 1;
 		entry.positions.page = MaxBlockNumber - 1;
@@ -453,10 +455,10 @@ test_entries(void)
 		CHECK(skx_segment_find(&us.seg, lexeme, 1, &term));
 		CHECK(term.df == dfs[i]);
 		CHECK(term.npositions == (uint64) dfs[i] * SKX_TF_MAX);
-		CHECK(term.list.page == MaxBlockNumber - 2 - i);
-		CHECK(term.list.table_page == MaxBlockNumber - 1);
-		CHECK(term.list.nnodes == 0x00FFFFFF);
-		CHECK(term.list.impacts == PG_UINT64_MAX);
+		CHECK(term.long_list.page == MaxBlockNumber - 2 - i);
+		CHECK(term.long_list.table_page == MaxBlockNumber - 1);
+		CHECK(term.long_list.nnodes == 0x00FFFFFF);
+		CHECK(term.long_list.impacts == PG_UINT64_MAX);
 		CHECK(term.pos_page == MaxBlockNumber - 1);
 	}
 
@@ -475,7 +477,7 @@ main(void)
 
 	unit_seed(3);
 	for (i = 0; i < DOCS; i++)
-		unit_norms[i] = unit_below(SKX_NORM_LAST);
+		unit_norms[i] = unit_below(SKX_NORM_MAX);
 	test_blocks(1);
 	test_blocks(4);
 	test_entries();

@@ -21,46 +21,47 @@ static bool unit_decoded;		/* logical decoding reads the table */
 
 /* ---- merges ---- */
 
-SkxMaintHelp *
+SkxMaintHelpers *
 skx_maint_help_begin(SkxMaintOutput *out, const SkxMaintOptions *options,
-					 const SkxSource *source, bool past, SkxMerge *merge,
-					 uint64 bytes)
+					 const SkxSnapshotReader *source, bool past,
+						 SkxMerge *merge, uint64 bytes)
 {
 	return NULL;
 }
 
 void
-skx_maint_help_run(SkxMaintHelp *h, SkxDiskSegmentRef *ref)
+skx_maint_help_run(SkxMaintHelpers *h, SkxDiskSegmentRef *ref)
 {
 }
 
 void
-skx_maint_help_end(SkxMaintHelp *h)
+skx_maint_help_end(SkxMaintHelpers *h)
 {
 }
 
 void
-skx_maint_warm_begin(SkxMaintOutput *out, const SkxSource *inputs)
+skx_maint_warm_begin(SkxMaintOutput *out, const SkxSnapshotReader *inputs)
 {
 }
 
 void
-skx_maint_warm_bring(SkxMaintOutput *out, const SkxDiskSegmentRef *ref)
+skx_maint_warm_read_pages(SkxMaintOutput *out, const SkxDiskSegmentRef *ref)
 {
 }
 
 void
-skx_maint_warm_retire(SkxMaintOutput *out)
+skx_maint_warm_evict_inputs(SkxMaintOutput *out)
 {
 }
 
 void
-skx_maint_dead(const SkxOperation *op, const SkxView *inputs, uint64 bytes)
+skx_maint_delete_dead(const SkxOperation *op, const SkxView *inputs,
+					  uint64 bytes)
 {
 }
 
 void
-skx_compat_rows(Oid table, uint64 *live, uint64 *dead)
+skx_compat_live_and_dead_rows(Oid table, uint64 *live, uint64 *dead)
 {
 	*live = 0;
 	*dead = unit_below(1000);
@@ -112,7 +113,7 @@ skx_throttle_point(void)
 }
 
 void
-skx_throttle_wrote(int npages)
+skx_throttle_count_pages(int npages)
 {
 	unit_idle_waits();
 }
@@ -123,27 +124,28 @@ skx_worker_attach(void)
 }
 
 void
-skx_worker_started(Relation index, uint8 operation, SkxWorkerAsker asker)
+skx_worker_record_begin(Relation index, uint8 operation,
+						SkxWorkerRequester asker)
 {
 }
 
 void
-skx_worker_input(int nsegments, uint64 documents, uint64 nbytes)
+skx_worker_record_input(int nsegments, uint64 documents, uint64 nbytes)
 {
 }
 
 void
-skx_worker_wrote(int npages)
+skx_worker_record_written(int npages)
 {
 }
 
 void
-skx_worker_progress(SkxWorkerPhase phase, uint64 done, uint64 total)
+skx_worker_record_progress(SkxWorkerPhase phase, uint64 done, uint64 total)
 {
 }
 
 void
-skx_worker_ended(Relation index, SkxWorkerState state)
+skx_worker_record_end(Relation index, SkxWorkerState state)
 {
 }
 
@@ -219,13 +221,13 @@ IsCatalogRelation(Relation rel)
 }
 
 Relation
-skx_compat_heap(Relation index)
+skx_compat_index_heap(Relation index)
 {
 	return &unit_heap;
 }
 
 bool
-skx_compat_truncates(Relation table)
+skx_compat_may_truncate(Relation table)
 {
 	return true;
 }

@@ -94,8 +94,8 @@ unit_know_stripe(int slot, const SkxView *view, int which)
 	uint64		sequence = 0;
 	BlockNumber block = ref->first;
 
-	if (view->bound)
-		limit = Min(limit, view->ends[which]);
+	if (view->is_bound)
+		limit = Min(limit, view->pending_ends[which]);
 	if (block == InvalidBlockNumber)
 		block = stripe->first;
 	while (Max(sequence, through + 1) < limit)
@@ -241,12 +241,12 @@ unit_is_disturbed(void)
 	for (i = 0; i < UNIT_PROCESSES; i++)
 		if (unit_processes[i].leader != NULL || unit_held[1][i][0] > 0)
 			return true;
-	for (i = 0; unit_area_made && i < SKX_OPEN_PARTS; i++)
+	for (i = 0; unit_area_made && i < SKX_OPEN_PARTITIONS; i++)
 	{
-		const SkxOpenPart *part = &unit_area.parts[i];
+		const SkxOpenPartition *part = &unit_area.partitions[i];
 		int			k;
 
-		if (part->others > 0 || part->lost != 0)
+		if (part->unlisted_views > 0 || part->lost_xid != 0)
 			return true;
 		for (k = 0; k < SKX_OPEN_VIEWS; k++)
 			if (part->views[k].count > 0)
@@ -275,7 +275,7 @@ unit_check_reuse(void)
 
 		MUST(e->safexid == 0 || e->safexid == SKX_SAFEXID_FLIP ||
 			 (e->waits == SKX_WAITS_VIEWS &&
-			  SKX_LIFE_FREED(e->safexid, now) == now),
+			  SKX_VIEW_SPAN_FREED(e->safexid, now) == now),
 			 "page %u waits for nothing", e->block);
 	}
 }
@@ -363,7 +363,7 @@ unit_check_ready(BlockNumber nblocks)
 static void
 unit_check_bounds(const SkxDiskMeta *before)
 {
-	uint32		target = Max(before->nblocks / 16, 16 * SKX_STRIPES);
+	uint32		target = Max(before->nblocks / 16, 16 * SKX_STRIPES_DEFAULT);
 	uint32		given_up = 0;
 	uint64		had = 0;
 	uint64		has = 0;
@@ -407,7 +407,8 @@ unit_check(void)
 		 "a file of %u pages, %u of them logged, should have %u",
 		 unit_file_length, unit_file_replayed, meta->nblocks);
 	op = unit_present.operations;
-	MUST(meta->npool <= SKX_META_POOL && unit_present.noperations <= 2 &&
+	MUST(meta->npool <= SKX_META_POOL_EXTENTS &&
+		 unit_present.noperations <= 2 &&
 		 (unit_present.noperations < 2 || op[0].kind != op[1].kind),
 		 "there are %d operations", unit_present.noperations);
 	unit_own_all();

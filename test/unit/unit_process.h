@@ -99,7 +99,7 @@ GetTopTransactionId(void)
 }
 
 bool
-skx_compat_removable(Relation heap, uint64 safexid)
+skx_compat_is_removable(Relation heap, uint64 safexid)
 {
 	return safexid < unit_horizon;
 }
@@ -113,7 +113,7 @@ skx_compat_standby_horizon(void)
 }
 
 void
-skx_compat_horizon_anew(Relation heap)
+skx_compat_refresh_horizon(Relation heap)
 {
 	unit_look();
 }
@@ -230,7 +230,7 @@ LockRelease(const LOCKTAG *tag, LOCKMODE mode, bool session)
 }
 
 bool
-skx_compat_others_hold(Relation rel, bool vacuums, bool (*but) (int pid))
+skx_compat_others_hold_lock(Relation rel, bool vacuums, bool (*but) (int pid))
 {
 	int			i;
 
@@ -246,7 +246,7 @@ static void unit_process_exclusive(void);
 bool
 ConditionalLockRelation(Relation rel, LOCKMODE mode)
 {
-	if (skx_compat_others_hold(rel, true, NULL))
+	if (skx_compat_others_hold_lock(rel, true, NULL))
 		return false;
 	(void) GetTopTransactionId();
 	unit_exclusive = unit_current;
@@ -337,7 +337,7 @@ skx_shm_attempt(void (*action) (void *arg), void *arg)
 }
 
 void *
-skx_compat_anchor(const char *name, Size size, void (*init) (void *area))
+skx_compat_shmem_area(const char *name, Size size, void (*init) (void *area))
 {
 	if (!unit_area_made)
 		init(&unit_area);

@@ -35,7 +35,7 @@ typedef struct UnitSegment
 } UnitSegment;
 
 static uint32 unit_block_pages;
-static SkxSegmentKept unit_kept;
+static SkxSegmentSession unit_kept;
 
 #ifdef UNIT_WATCHES_PAGES
 static void unit_pinned(SkxSegmentPlane plane, uint32 ordinal);
@@ -95,7 +95,7 @@ skx_blkio_pin_slow(SkxBlkFile *file, const SkxBlkPlane *plane, uint32 ordinal,
 }
 
 bool
-skx_segment_warm(const SkxSegment *seg)
+skx_segment_is_warm(const SkxSegment *seg)
 {
 	return true;
 }
@@ -107,7 +107,7 @@ skx_blkio_unpin(SkxBlkFile *file, SkxBlkRef *ref)
 }
 
 bool
-skx_blkio_crowded(SkxBlkFile *file)
+skx_blkio_has_many_pins(SkxBlkFile *file)
 {
 	static int	calls;
 
@@ -182,7 +182,7 @@ unit_open(UnitSegment *us, uint32 nterms, const SkxDictLeaves *leaves)
 
 	CHECK(leaves->n == us->planes[SKX_SEGMENT_DICT].npages);
 	seg->file = (SkxBlkFile *) us;
-	seg->kept = &unit_kept;
+	seg->session = &unit_kept;
 	seg->header.dict_root =
 		skx_writer_dict_levels(unit_sink, &us->planes[SKX_SEGMENT_DICT],
 								leaves);

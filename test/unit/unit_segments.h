@@ -166,14 +166,15 @@ unit_helper_goes_on(void)
 	UnitProcess *before = unit_play(&unit_processes[UNIT_HELPER]);
 	SkxOperation *op = unit_helper_op;
 
-	if (op->npool > 0 && unit_below(3) > 0 && op->pool[0].npages > 0)
+	if (op->nreserved_extents > 0 && unit_below(3) > 0 &&
+		op->reserved[0].npages > 0)
 	{
 		unit_writing = op->segment;
 		unit_file_write(skx_manifest_allocate(op, 1));
 	}
 	else
 	{
-		skx_manifest_leave(op);
+		skx_manifest_leave_operation(op);
 		unit_helper_end();
 	}
 	unit_play(before);
@@ -197,7 +198,7 @@ unit_segment_help(UnitMaking *m, uint32 npages)
 
 	if (unit_helper_op != NULL || unit_helper_of != NULL)
 		return 0;
-	n = skx_manifest_share(op, npages, extents, 4);
+	n = skx_manifest_share_extents(op, npages, extents, 4);
 	unit_helper_of = process;
 	unit_play(&unit_processes[UNIT_HELPER]);
 	unit_begin();
@@ -223,10 +224,10 @@ unit_segment_help(UnitMaking *m, uint32 npages)
 	unit_play(process);
 	CurrentMemoryContext = context;
 	out->op = op;
-	for (i = 0; i < unit_helper_op->npool; i++)
-		if (unit_helper_op->pool[i].npages > 0)
-			skx_manifest_give_back(op, unit_helper_op->pool[i].block,
-								   unit_helper_op->pool[i].npages);
+	for (i = 0; i < unit_helper_op->nreserved_extents; i++)
+		if (unit_helper_op->reserved[i].npages > 0)
+			skx_manifest_give_back(op, unit_helper_op->reserved[i].block,
+								   unit_helper_op->reserved[i].npages);
 	unit_helper_end();
 	return done;
 }
@@ -270,16 +271,16 @@ unit_segment_make(const SkxSegmentBuildOptions *build, const UnitSegment *like,
 /* ---- readers of segments ---- */
 
 void
-skx_column_keyed(Relation rel, SkxKeyColumns *columns)
+skx_column_key_columns(Relation rel, SkxKeyColumns *columns)
 {
 	columns->n = unit_key_columns;
 	columns->columns[0].column = 1;
 }
 
-SkxSource *
+SkxSnapshotReader *
 skx_snapshot_open(Relation rel, const SkxView *view)
 {
-	SkxSource  *source = palloc0(sizeof(SkxSource));
+	SkxSnapshotReader  *source = palloc0(sizeof(SkxSnapshotReader));
 
 	source->rel = rel;
 	source->view = view;
@@ -288,17 +289,17 @@ skx_snapshot_open(Relation rel, const SkxView *view)
 }
 
 void
-skx_snapshot_once(SkxSource *source)
+skx_snapshot_read_once(SkxSnapshotReader *source)
 {
 }
 
 void
-skx_snapshot_past(SkxSource *source)
+skx_snapshot_bypass_page_cache(SkxSnapshotReader *source)
 {
 }
 
 int
-skx_snapshot_next(SkxSource *source, int most)
+skx_snapshot_next_segments(SkxSnapshotReader *source, int most)
 {
 	source->nsegments = 0;
 	while (source->next < source->view->nsegments && source->nsegments < most)
@@ -308,7 +309,7 @@ skx_snapshot_next(SkxSource *source, int most)
 }
 
 void
-skx_snapshot_close(SkxSource *source)
+skx_snapshot_close(SkxSnapshotReader *source)
 {
 	pfree(source->segments);
 	pfree(source);
@@ -534,7 +535,8 @@ skx_merge_run(SkxMerge *m, SkxDiskSegmentRef *ref)
 }
 
 uint32
-skx_merge_late(SkxMerge *m, void (*visit) (uint32 doc, void *arg), void *arg)
+skx_merge_visit_new_deletes(SkxMerge *m, void (*visit) (uint32 doc, void *arg),
+							void *arg)
 {
 	uint32		now = unit_merge_deleted(m);
 

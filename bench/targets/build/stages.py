@@ -15,7 +15,7 @@ STAGES = [
     ("CRC of pages", r"skx_disk_page_seal"),
     ("fsync", r"smgrimmedsync|mdimmedsync|FileSync|fsync"),
     ("WAL", r"log_newpages|XLogInsert|XLogBeginInsert|XLogFlush"),
-    ("writing pages", r"skx_blkio_writer_|skx_blkio_extend_new|skx_blkio_new_sync|skx_am_build_write|skx_am_team_write|mdextend|mdwrite"),
+    ("writing pages", r"skx_blkio_writer_|skx_blkio_extend_new|skx_blkio_new_sync|skx_am_build_write|skx_am_parallel_write|mdextend|mdwrite"),
     ("spill: into the file", r"skx_invert_file_(flush|write|complete)"),
     ("sort", r"skx_invert_memory_(sort|order)"),
     ("spill: out of the slices", r"skx_invert_runs_(spill|postings)|skx_invert_run_(term|mark)"),

@@ -9,7 +9,7 @@
 #include "index/column/column_key.h"
 
 /* Number of rows in a batch at most. */
-#define SKX_COLUMNS_BATCH	SKX_QUERY_BATCH
+#define SKX_COLUMNS_BATCH	SKX_WINDOW_DOCS
 
 /*
  * A request for the keys of columns.  What it points to must stay valid until
@@ -18,8 +18,8 @@
 typedef struct SkxColumnsRequest
 {
 	SkxRequest	rows;			/* with heap and snapshot; no recheck */
-	SkxCountShare *share;		/* with other processes; NULL: alone */
-	bool		all;			/* every row will be asked for */
+	SkxCountShared *share;		/* with other processes; NULL: alone */
+	bool		wants_all;		/* every row will be asked for */
 	SkxKeyColumns columns;		/* at least one; each key tells the value */
 } SkxColumnsRequest;
 

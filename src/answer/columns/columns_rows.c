@@ -9,16 +9,16 @@
 #include "miscadmin.h"
 
 /* Number of documents of a segment whose keys are looked up together. */
-#define SKX_COLUMNS_LOOKED_UP	1024
+#define SKX_COLUMNS_LOOKUP_DOCS	1024
 
-StaticAssertDecl(SKX_COLUMNS_LOOKED_UP <= SKX_COLUMNS_BATCH,
+StaticAssertDecl(SKX_COLUMNS_LOOKUP_DOCS <= SKX_COLUMNS_BATCH,
 				 "keys of a batch have room");
 
 struct SkxColumnsScan
 {
 	const SkxColumnsRequest *request;
 	MemoryContext context;
-	SkxCountTaker taker;
+	SkxCountReceiver receiver;
 	SkxCount   *count;
 	SkxSegment *seg;			/* segment that is being read; NULL: none */
 	SkxKeyReader **readers;		/* key readers of it, one for each column */
@@ -30,13 +30,13 @@ struct SkxColumnsScan
 };
 
 static SkxKey *
-skx_columns_room(const SkxColumnsScan *scan, int i)
+skx_columns_key_array(const SkxColumnsScan *scan, int i)
 {
 	return scan->keys + (Size) i * SKX_COLUMNS_BATCH;
 }
 
 static void
-skx_columns_leave(SkxSegment *seg, void *arg)
+skx_columns_end_segment(SkxSegment *seg, void *arg)
 {
 	SkxColumnsScan *scan = arg;
 	int			i;
@@ -49,7 +49,7 @@ skx_columns_leave(SkxSegment *seg, void *arg)
 }
 
 static void
-skx_columns_enter(SkxColumnsScan *scan, SkxSegment *seg)
+skx_columns_begin_segment(SkxColumnsScan *scan, SkxSegment *seg)
 {
 	const SkxColumnsRequest *request = scan->request;
 	MemoryContext old;
@@ -57,29 +57,31 @@ skx_columns_enter(SkxColumnsScan *scan, SkxSegment *seg)
 
 	if (seg == scan->seg)
 		return;
-	skx_columns_leave(scan->seg, scan);
+	skx_columns_end_segment(scan->seg, scan);
 	old = MemoryContextSwitchTo(scan->context);
 	for (i = 0; i < request->columns.n; i++)
 		scan->readers[i] =
-			skx_segment_keys_needed(request->rows.index, seg,
-									&request->columns.columns[i]);
+			skx_segment_keys_require(request->rows.index, seg,
+									 &request->columns.columns[i]);
 	MemoryContextSwitchTo(old);
 	scan->seg = seg;
 }
 
 static void
-skx_columns_documents(SkxSegment *seg, const uint32 *docs, int n, void *arg)
+skx_columns_receive_documents(SkxSegment *seg, const uint32 *docs, int n,
+							  void *arg)
 {
 	SkxColumnsScan *scan = arg;
 
-	skx_columns_enter(scan, seg);
+	skx_columns_begin_segment(scan, seg);
 	memcpy(scan->docs, docs, sizeof(uint32) * n);
 	scan->ndocs = n;
 }
 
 /* Takes the keys of a pending document from its values. */
 static void
-skx_columns_pending(TSVector document, const ItemPointerData *tid, void *arg)
+skx_columns_receive_pending(TSVector document, const ItemPointerData *tid,
+							void *arg)
 {
 	SkxColumnsScan *scan = arg;
 	SkxKey		keys[INDEX_MAX_KEYS];
@@ -87,7 +89,7 @@ skx_columns_pending(TSVector document, const ItemPointerData *tid, void *arg)
 
 	skx_column_keys(&scan->request->columns, document, keys);
 	for (i = 0; i < scan->request->columns.n; i++)
-		skx_columns_room(scan, i)[scan->n] = keys[i];
+		skx_columns_key_array(scan, i)[scan->n] = keys[i];
 	scan->n++;
 }
 
@@ -101,17 +103,17 @@ skx_columns_begin(const SkxColumnsRequest *request, SkxCountWork *work)
 	scan->request = request;
 	scan->context = CurrentMemoryContext;
 	scan->readers = palloc(sizeof(SkxKeyReader *) * n);
-	scan->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
+	scan->docs = palloc(sizeof(uint32) * SKX_QUERY_BATCH_DOCS);
 	scan->keys = palloc_extended(sizeof(SkxKey) * SKX_COLUMNS_BATCH * (Size) n,
 								 MCXT_ALLOC_HUGE);
-	scan->taker.pauses = true;
-	scan->taker.all = request->all;
-	scan->taker.documents = skx_columns_documents;
-	scan->taker.done = skx_columns_leave;
-	scan->taker.pending = skx_columns_pending;
-	scan->taker.arg = scan;
-	scan->count = skx_count_open(&request->rows, &scan->taker, request->share,
-								 work);
+	scan->receiver.is_batched = true;
+	scan->receiver.wants_all = request->wants_all;
+	scan->receiver.receive_documents = skx_columns_receive_documents;
+	scan->receiver.end_segment = skx_columns_end_segment;
+	scan->receiver.receive_pending = skx_columns_receive_pending;
+	scan->receiver.arg = scan;
+	scan->count = skx_count_open(&request->rows, &scan->receiver,
+								 request->share, work);
 	return scan;
 }
 
@@ -122,13 +124,13 @@ skx_columns_begin(const SkxColumnsRequest *request, SkxCountWork *work)
 static int
 skx_columns_look_up(SkxColumnsScan *scan)
 {
-	int			n = Min(scan->ndocs - scan->next, SKX_COLUMNS_LOOKED_UP);
+	int			n = Min(scan->ndocs - scan->next, SKX_COLUMNS_LOOKUP_DOCS);
 	int			i;
 
 	CHECK_FOR_INTERRUPTS();
 	for (i = 0; i < scan->request->columns.n; i++)
-		skx_segment_keys_of(scan->readers[i], scan->docs + scan->next, n,
-							skx_columns_room(scan, i));
+		skx_segment_keys_read_docs(scan->readers[i], scan->docs + scan->next,
+								   n, skx_columns_key_array(scan, i));
 	scan->next += n;
 	return n;
 }
@@ -147,13 +149,13 @@ skx_columns_next(SkxColumnsScan *scan)
 const SkxKey *
 skx_columns_keys(const SkxColumnsScan *scan, int i)
 {
-	return skx_columns_room(scan, i);
+	return skx_columns_key_array(scan, i);
 }
 
 void
 skx_columns_end(SkxColumnsScan *scan)
 {
-	skx_columns_leave(scan->seg, scan);
+	skx_columns_end_segment(scan->seg, scan);
 	skx_count_close(scan->count);
 	pfree(scan->keys);
 	pfree(scan->docs);

@@ -12,41 +12,42 @@
  * Callbacks that receive the rows that are counted, for callers that need
  * more than their number.  They receive the documents of a segment, each once
  * and ascending, then the end of the segment; pending documents come last.
- * The documents of a segment with at most `most` documents may be taken back,
- * all together, and are then passed again.  With other processes the same
- * holds for parts of segments, and each part is announced first.
+ * The documents of a segment with at most `max_undo_docs` documents may be
+ * taken back, all together, and are then passed again.  With other processes
+ * the same holds for parts of segments, and each part is announced first.
  *
- * If `pauses` is set, each call of skx_count_next() passes at most
- * SKX_QUERY_DOCS documents or SKX_QUERY_BATCH pending ones, then returns.  No
- * document is taken back, and the segment stays open in between.
+ * If `is_batched` is set, each call of skx_count_next() passes at most
+ * SKX_QUERY_BATCH_DOCS documents or SKX_WINDOW_DOCS pending ones, then
+ * returns.  No document is taken back, and the segment stays open in between.
  */
-typedef struct SkxCountTaker
+typedef struct SkxCountReceiver
 {
-	bool		pauses;
-	bool		all;			/* with `pauses`: all rows will be wanted */
-	uint32		most;			/* 0 if it pauses */
-	void		(*part) (SkxSegment *seg, uint32 from, uint32 to, void *arg);	/* NULL: not wanted */
-	void		(*documents) (SkxSegment *seg, const uint32 *docs, int n,
-							  void *arg);
-	void		(*forget) (SkxSegment *seg, void *arg); /* NULL if it pauses */
-	void		(*done) (SkxSegment *seg, void *arg);	/* NULL: not wanted */
-	void		(*pending) (TSVector document, const ItemPointerData *tid,
-							void *arg);
+	bool		is_batched;
+	bool		wants_all;		/* with `is_batched`: all rows will be wanted */
+	uint32		max_undo_docs;	/* 0 if it pauses */
+	void		(*begin_range) (SkxSegment *seg, uint32 from, uint32 to,
+								void *arg); /* NULL: not wanted */
+	void		(*receive_documents) (SkxSegment *seg, const uint32 *docs,
+									  int n, void *arg);
+	void		(*undo_segment) (SkxSegment *seg, void *arg);	/* NULL if it pauses */
+	void		(*end_segment) (SkxSegment *seg, void *arg);	/* NULL: not wanted */
+	void		(*receive_pending) (TSVector document,
+									const ItemPointerData *tid, void *arg);
 	void	   *arg;			/* passed to all callbacks */
-} SkxCountTaker;
+} SkxCountReceiver;
 
-typedef struct SkxCountShare SkxCountShare;
+typedef struct SkxCountShared SkxCountShared;
 
 /*
  * Number of rows by the way in which their visibility was determined.  Only
- * `fetched` includes rows that turned out to be invisible.
+ * `fetched_rows` includes rows that turned out to be invisible.
  */
 typedef struct SkxCountWork
 {
-	uint64		fetched;		/* looked up in the table */
-	uint64		mapped;			/* by the map's bit for the page of the row */
-	uint64		whole;			/* by the map's bits for all pages */
-	uint64		totals;			/* by all bits, too, and taken from the df of
+	uint64		fetched_rows;	/* looked up in the table */
+	uint64		vm_page_rows;	/* by the map's bit for the page of the row */
+	uint64		vm_table_rows;	/* by the map's bits for all pages */
+	uint64		df_rows;		/* by all bits, too, and taken from the df of
 								 * a word: no match was read */
 } SkxCountWork;
 
@@ -60,8 +61,9 @@ typedef struct SkxCountWork
  * skx_count_share_total() returns their sum.
  */
 extern bool skx_count_rows(const SkxRequest *request,
-						   const SkxCountTaker *taker, SkxCountShare *share,
-						   SkxCountWork *work, uint64 *rows);
+						   const SkxCountReceiver *taker,
+						   SkxCountShared *share, SkxCountWork *work,
+						   uint64 *rows);
 
 /* A count that is executed a batch at a time. */
 typedef struct SkxCount SkxCount;
@@ -72,8 +74,8 @@ typedef struct SkxCount SkxCount;
  * those that skx_count_rows() has, too, have the same meaning.
  */
 extern SkxCount *skx_count_open(const SkxRequest *request,
-								const SkxCountTaker *taker,
-								SkxCountShare *share, SkxCountWork *work);
+								const SkxCountReceiver *taker,
+								SkxCountShared *share, SkxCountWork *work);
 
 /*
  * Counts until the taker was passed some rows.  Returns false if there are no

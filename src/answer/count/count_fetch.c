@@ -19,18 +19,20 @@ skx_count_fetch_begin(SkxCount *c)
 	if (c->fetch != NULL)
 		return;
 	c->fetch = table_index_fetch_begin(heap);
-	c->seen = MemoryContextAlloc(c->context, sizeof(bool) * SKX_QUERY_DOCS);
+	c->is_counted = MemoryContextAlloc(c->context,
+									   sizeof(bool) * SKX_QUERY_BATCH_DOCS);
 	c->row = table_slot_create(heap, NULL);
-	skx_snapshot_heap_begin(&c->ahead, heap);
+	skx_snapshot_heap_begin(&c->heap_prefetch, heap);
 }
 
 static void
-skx_count_note_dead(const SkxCount *c, const SkxSegment *seg, uint32 doc)
+skx_count_remember_dead(const SkxCount *c, const SkxSegment *seg, uint32 doc)
 {
-	SkxSourcePlace place = {seg, 0, doc};
+	SkxDocAddress place = {seg, 0, doc};
 
 	if (!c->request->snapshot->takenDuringRecovery)
-		skx_snapshot_note_dead(c->request->index, c->request->view, &place);
+		skx_snapshot_remember_dead(c->request->index, c->request->view,
+								   &place);
 }
 
 void
@@ -43,7 +45,7 @@ skx_count_fetch(SkxCount *c, const ItemPointerData *tids, int n,
 	if (n == 0)
 		return;
 	skx_count_fetch_begin(c);
-	skx_snapshot_heap_batch(&c->ahead, n);
+	skx_snapshot_heap_batch(&c->heap_prefetch, n);
 	for (i = 0; i < n; i++)
 	{
 		ItemPointerData tid = tids[i];
@@ -51,21 +53,21 @@ skx_count_fetch(SkxCount *c, const ItemPointerData *tids, int n,
 		bool		dead = false;
 
 		CHECK_FOR_INTERRUPTS();
-		skx_snapshot_heap_ask(&c->ahead, tids, n, i);
-		c->seen[i] = false;
+		skx_snapshot_heap_prefetch(&c->heap_prefetch, tids, n, i);
+		c->is_counted[i] = false;
 		if (!table_index_fetch_tuple(c->fetch, &tid, request->snapshot,
 									 c->row, &again, &dead))
 		{
 			if (dead && docs != NULL)
-				skx_count_note_dead(c, seg, docs[i]);
+				skx_count_remember_dead(c, seg, docs[i]);
 			continue;
 		}
 		pgstat_count_heap_fetch(request->index);
-		c->seen[i] = request->recheck == NULL ||
+		c->is_counted[i] = request->recheck == NULL ||
 			request->recheck(c->row, request->arg);
-		c->rows += c->seen[i];
+		c->rows += c->is_counted[i];
 	}
-	c->work.fetched += n;
+	c->work.fetched_rows += n;
 }
 
 void

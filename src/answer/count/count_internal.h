@@ -12,9 +12,9 @@
 /* How the matches of a range are counted. */
 typedef enum SkxCountMode
 {
-	SKX_COUNT_MATCHES,			/* the visibility of the row of each match is
+	SKX_COUNT_EACH_MATCH,		/* the visibility of the row of each match is
 								 * determined */
-	SKX_COUNT_LIVE				/* all are counted if the index still has the
+	SKX_COUNT_ALL_LIVE			/* all are counted if the index still has the
 								 * segment at the end of the range */
 } SkxCountMode;
 
@@ -24,42 +24,42 @@ struct SkxCount
 	SkxCollector collector;		/* first */
 	SkxExec    *exec;
 	const SkxRequest *request;
-	const SkxCountTaker *taker; /* or NULL */
-	bool		told;			/* the taker was passed rows since the last
-								 * skx_count_next() began */
-	SkxCountShare *share;		/* or NULL */
+	const SkxCountReceiver *receiver;	/* or NULL */
+	bool		has_passed_rows;	/* the taker was passed rows since the
+									 * last skx_count_next() began */
+	SkxCountShared *share;		/* or NULL */
 	SkxCountWork work;
-	SkxCountWork *sum;			/* `work` is added to it at the end */
+	SkxCountWork *total_work;	/* `work` is added to it at the end */
 	SkxCountMode mode;
-	uint64		live;			/* matches of a range in SKX_COUNT_LIVE */
+	uint64		live_matches;	/* matches of a range in SKX_COUNT_ALL_LIVE */
 	uint64		rows;			/* counted so far */
-	const SkxView *latest;		/* view that was read last */
-	bool		retired;		/* the index has replaced the segment of the
+	const SkxView *latest_view; /* view that was read last */
+	bool		is_replaced;	/* the index has replaced the segment of the
 								 * range, which gets no more deleted bits */
 	MemoryContext context;		/* owns all that follows */
 	uint32	   *batch;			/* unchanged copy of a batch of matches, for
-								 * `taker` */
+								 * `receiver` */
 	ItemPointerData *tids;		/* tids of the batch */
-	ItemPointerData *others;	/* those of them that are to be fetched */
-	uint32	   *other_docs;		/* documents of `others` */
-	bool	   *seen;			/* whether each fetched row is counted */
+	ItemPointerData *fetch_tids;	/* those of them that are to be fetched */
+	uint32	   *fetch_docs;		/* documents of `fetch_tids` */
+	bool	   *is_counted;		/* whether each fetched row is counted */
 	int			npending;		/* pending documents in the batch */
-	TSVector   *pending;		/* copies of them, for `taker` */
-	MemoryContext documents;	/* owns these copies */
+	TSVector   *pending;		/* copies of them, for `receiver` */
+	MemoryContext pending_context;	/* owns these copies */
 
 	/* count_map.c */
-	bool		has_map;		/* the visibility map may be used */
-	bool		has_whole;		/* and for all pages at once, too */
-	bool		asked_whole;	/* all pages have been checked */
-	bool		is_whole;		/* all pages were visible to all */
-	Buffer		map;			/* pinned page of the map, or invalid */
+	bool		can_use_vm;		/* the visibility map may be used */
+	bool		can_use_whole_vm;	/* and for all pages at once, too */
+	bool		whole_vm_checked;	/* all pages have been checked */
+	bool		is_all_visible; /* all pages were visible to all */
+	Buffer		vm_buffer;		/* pinned page of the map, or invalid */
 	BlockNumber block;			/* page of the table checked last */
-	bool		visible;		/* whether that page is visible to all */
+	bool		page_is_visible;	/* whether that page is visible to all */
 
 	/* count_fetch.c */
 	IndexFetchTableData *fetch; /* NULL: no row has been fetched */
 	TupleTableSlot *row;
-	SkxHeapAhead ahead;
+	SkxHeapPrefetch heap_prefetch;
 };
 
 /* count_map.c : the visibility map of the table */
@@ -68,33 +68,33 @@ struct SkxCount
  * Decides whether the map can be used.  It cannot with a recheck, without an
  * MVCC snapshot, or with a table access method other than heap.
  */
-extern void skx_count_map_begin(SkxCount *c);
+extern void skx_count_vm_begin(SkxCount *c);
 
 /*
  * Returns true if all pages of the table are visible to all.  They are
  * checked at most once, and only if `matches`, an estimate, justifies the
  * cost.
  */
-extern bool skx_count_is_whole(SkxCount *c, double matches);
+extern bool skx_count_table_is_visible(SkxCount *c, double matches);
 
 /*
  * Returns true if the page is visible to all according to the map, and takes
  * its predicate lock then.  Returns false if the map cannot be relied on: it
- * is not used at all, or c->retired is set.
+ * is not used at all, or c->is_replaced is set.
  */
-extern bool skx_count_is_visible(SkxCount *c, BlockNumber block);
+extern bool skx_count_block_is_visible(SkxCount *c, BlockNumber block);
 
 /* Releases the pin on the page of the map. */
-extern void skx_count_map_end(SkxCount *c);
+extern void skx_count_vm_end(SkxCount *c);
 
 /* count_fetch.c : rows that have to be looked up in the table */
 
 /*
  * Looks n rows up in the table and adds those that the snapshot sees, and
- * that pass the recheck, to c->rows.  Sets c->seen[i] to whether row i is one
- * of them.  docs are the documents of the rows in seg, or NULL if these are
- * not known.  Notes those whose rows are dead, unless the snapshot was taken
- * during recovery.
+ * that pass the recheck, to c->rows.  Sets c->is_counted[i] to whether row i
+ * is one of them.  docs are the documents of the rows in seg, or NULL if these
+ * are not known.  Notes those whose rows are dead, unless the snapshot was
+ * taken during recovery.
  */
 extern void skx_count_fetch(SkxCount *c, const ItemPointerData *tids, int n,
 							const SkxSegment *seg, const uint32 *docs);

@@ -23,29 +23,29 @@
  * describe.  The last constant has the bits of a word whose pages are all
  * visible to all.
  */
-#define SKX_MAP_BYTE		(BITS_PER_BYTE / BITS_PER_HEAPBLOCK)
-#define SKX_MAP_WORD		((int) sizeof(uint64) * SKX_MAP_BYTE)
-#define SKX_MAP_PAGES \
-	((BLCKSZ - MAXALIGN(SizeOfPageHeaderData)) * SKX_MAP_BYTE)
-#define SKX_MAP_VISIBLE		UINT64CONST(0x5555555555555555)
+#define SKX_VM_BYTE_PAGES		(BITS_PER_BYTE / BITS_PER_HEAPBLOCK)
+#define SKX_VM_WORD_PAGES		((int) sizeof(uint64) * SKX_VM_BYTE_PAGES)
+#define SKX_VM_PAGE_PAGES \
+	((BLCKSZ - MAXALIGN(SizeOfPageHeaderData)) * SKX_VM_BYTE_PAGES)
+#define SKX_VM_VISIBLE_MASK		UINT64CONST(0x5555555555555555)
 
 /*
  * Number of matches that justify reading a further page of the map.  Reading
  * it takes .4 us, and checking a single match .08.
  */
-#define SKX_MAP_WORTH	16
+#define SKX_VM_MATCHES_MIN	16
 
 /* Only the map of the server's own kind of table is known. */
 void
-skx_count_map_begin(SkxCount *c)
+skx_count_vm_begin(SkxCount *c)
 {
 	const SkxRequest *request = c->request;
 
-	c->has_map = request->recheck == NULL &&
+	c->can_use_vm = request->recheck == NULL &&
 		IsMVCCSnapshot(request->snapshot) &&
 		request->heap->rd_tableam == GetHeapamTableAmRoutine();
-	c->has_whole = c->has_map && !IsolationIsSerializable();
-	c->map = InvalidBuffer;
+	c->can_use_whole_vm = c->can_use_vm && !IsolationIsSerializable();
+	c->vm_buffer = InvalidBuffer;
 	c->block = InvalidBlockNumber;
 }
 
@@ -54,19 +54,20 @@ skx_count_map_begin(SkxCount *c)
  * visible to all.
  */
 static bool
-skx_count_map_page(const uint8 *map, BlockNumber n)
+skx_count_vm_page(const uint8 *map, BlockNumber n)
 {
 	const uint64 *words = (const uint64 *) map;
-	uint64		all = SKX_MAP_VISIBLE;
+	uint64		all = SKX_VM_VISIBLE_MASK;
 	BlockNumber i;
 
-	for (i = 0; i < n / SKX_MAP_WORD; i++)
+	for (i = 0; i < n / SKX_VM_WORD_PAGES; i++)
 		all &= words[i];
-	for (i = i * SKX_MAP_WORD; i < n; i++)
-		if ((map[i / SKX_MAP_BYTE] >> (i % SKX_MAP_BYTE * BITS_PER_HEAPBLOCK) &
+	for (i = i * SKX_VM_WORD_PAGES; i < n; i++)
+		if ((map[i / SKX_VM_BYTE_PAGES] >> (i % SKX_VM_BYTE_PAGES *
+											BITS_PER_HEAPBLOCK) &
 			 VISIBILITYMAP_ALL_VISIBLE) == 0)
 			return false;
-	return all == SKX_MAP_VISIBLE;
+	return all == SKX_VM_VISIBLE_MASK;
 }
 
 /*
@@ -77,20 +78,19 @@ skx_count_map_page(const uint8 *map, BlockNumber n)
  * lock is taken, as in that function.
  */
 static bool
-skx_count_map_whole(SkxCount *c, BlockNumber npages)
+skx_count_vm_all_visible(SkxCount *c, BlockNumber npages)
 {
 	Relation	heap = c->request->heap;
 	BlockNumber block;
 
 	/* the last page of a growing table mostly is not */
-	if (npages > 0 && !VM_ALL_VISIBLE(heap, npages - 1, &c->map))
+	if (npages > 0 && !VM_ALL_VISIBLE(heap, npages - 1, &c->vm_buffer))
 		return false;
-	for (block = 0; block < npages; block += SKX_MAP_PAGES)
+	for (block = 0; block < npages; block += SKX_VM_PAGE_PAGES)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (!VM_ALL_VISIBLE(heap, block, &c->map) ||
-			!skx_count_map_page((uint8 *) PageGetContents(BufferGetPage(c->map)),
-								Min(npages - block, SKX_MAP_PAGES)))
+		if (!VM_ALL_VISIBLE(heap, block, &c->vm_buffer) ||
+			!skx_count_vm_page((uint8 *) PageGetContents(BufferGetPage(c->vm_buffer)), Min(npages - block, SKX_VM_PAGE_PAGES)))
 			return false;
 	}
 	return true;
@@ -101,40 +101,41 @@ skx_count_map_whole(SkxCount *c, BlockNumber npages)
  * meanwhile.  None can be removed, since the table is locked.
  */
 bool
-skx_count_is_whole(SkxCount *c, double matches)
+skx_count_table_is_visible(SkxCount *c, double matches)
 {
 	Relation	heap = c->request->heap;
 	BlockNumber npages;
 
-	if (!c->has_whole || c->asked_whole)
-		return c->is_whole;
+	if (!c->can_use_whole_vm || c->whole_vm_checked)
+		return c->is_all_visible;
 	npages = RelationGetNumberOfBlocks(heap);
-	if (npages / SKX_MAP_PAGES > matches / SKX_MAP_WORTH)
+	if (npages / SKX_VM_PAGE_PAGES > matches / SKX_VM_MATCHES_MIN)
 		return false;
-	c->asked_whole = true;
+	c->whole_vm_checked = true;
 	SKX_FAULT(SKX_FAULT_COUNT_WHOLE);
-	c->is_whole = skx_count_map_whole(c, npages) &&
+	c->is_all_visible = skx_count_vm_all_visible(c, npages) &&
 		RelationGetNumberOfBlocks(heap) == npages;
-	return c->is_whole;
+	return c->is_all_visible;
 }
 
 bool
-skx_count_is_visible(SkxCount *c, BlockNumber block)
+skx_count_block_is_visible(SkxCount *c, BlockNumber block)
 {
-	if (!c->has_map || c->retired)
+	if (!c->can_use_vm || c->is_replaced)
 		return false;
 	if (block == c->block)
-		return c->visible;
+		return c->page_is_visible;
 	c->block = block;
-	c->visible = VM_ALL_VISIBLE(c->request->heap, block, &c->map);
-	if (c->visible)
+	c->page_is_visible = VM_ALL_VISIBLE(c->request->heap, block,
+										&c->vm_buffer);
+	if (c->page_is_visible)
 		PredicateLockPage(c->request->heap, block, c->request->snapshot);
-	return c->visible;
+	return c->page_is_visible;
 }
 
 void
-skx_count_map_end(SkxCount *c)
+skx_count_vm_end(SkxCount *c)
 {
-	if (BufferIsValid(c->map))
-		ReleaseBuffer(c->map);
+	if (BufferIsValid(c->vm_buffer))
+		ReleaseBuffer(c->vm_buffer);
 }

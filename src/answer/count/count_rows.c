@@ -20,28 +20,28 @@
  * one.  Each range is looked up once in every list, and with a taker also in
  * the lists of all values.
  */
-#define SKX_COUNT_PARTS		128
-#define SKX_COUNT_TOLD_PARTS	8
+#define SKX_COUNT_RANGES		128
+#define SKX_COUNT_RECEIVER_RANGES	8
 
 /* Approximate bytes of pending documents that are held for the taker. */
-#define SKX_COUNT_DOCUMENTS	(1024 * 1024)
+#define SKX_COUNT_PENDING_BYTES	(1024 * 1024)
 
 /*
  * Returns true if the segment is still one of the index.  If it is not,
  * deleted bits are set elsewhere.
  */
 static bool
-skx_count_is_current(SkxCount *c, const SkxSegment *seg)
+skx_count_segment_is_current(SkxCount *c, const SkxSegment *seg)
 {
 	SkxDiskMeta meta;
 	int			i;
 
 	skx_manifest_meta(c->request->index, &meta);
-	if (meta.generation != c->latest->meta.generation)
-		c->latest = skx_manifest_view(c->request->index);
-	for (i = 0; i < c->latest->nsegments; i++)
+	if (meta.generation != c->latest_view->meta.generation)
+		c->latest_view = skx_manifest_view(c->request->index);
+	for (i = 0; i < c->latest_view->nsegments; i++)
 	{
-		if (c->latest->segments[i].segment == seg->header.segment)
+		if (c->latest_view->segments[i].segment == seg->header.segment)
 			return true;
 	}
 	return false;
@@ -51,32 +51,32 @@ skx_count_is_current(SkxCount *c, const SkxSegment *seg)
  * Allocates memory for batches.  A count that reads no match does not need it.
  */
 static void
-skx_count_make_room(SkxCount *c)
+skx_count_alloc_batch(SkxCount *c)
 {
 	MemoryContext old;
 
 	if (c->tids != NULL)
 		return;
 	old = MemoryContextSwitchTo(c->context);
-	c->tids = palloc(sizeof(ItemPointerData) * SKX_QUERY_DOCS);
-	if (c->taker != NULL)
+	c->tids = palloc(sizeof(ItemPointerData) * SKX_QUERY_BATCH_DOCS);
+	if (c->receiver != NULL)
 	{
-		c->batch = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
-		c->pending = palloc(sizeof(TSVector) * SKX_QUERY_BATCH);
-		c->documents = AllocSetContextCreate(CurrentMemoryContext,
-											 "skipidx counted documents",
-											 ALLOCSET_DEFAULT_SIZES);
+		c->batch = palloc(sizeof(uint32) * SKX_QUERY_BATCH_DOCS);
+		c->pending = palloc(sizeof(TSVector) * SKX_WINDOW_DOCS);
+		c->pending_context = AllocSetContextCreate(CurrentMemoryContext,
+												   "skipidx counted documents",
+												   ALLOCSET_DEFAULT_SIZES);
 	}
 	MemoryContextSwitchTo(old);
 }
 
 static void
-skx_count_make_others(SkxCount *c)
+skx_count_alloc_fetch(SkxCount *c)
 {
-	c->others = MemoryContextAlloc(c->context, sizeof(ItemPointerData) *
-								   SKX_QUERY_DOCS);
-	c->other_docs = MemoryContextAlloc(c->context, sizeof(uint32) *
-									   SKX_QUERY_DOCS);
+	c->fetch_tids = MemoryContextAlloc(c->context, sizeof(ItemPointerData) *
+									   SKX_QUERY_BATCH_DOCS);
+	c->fetch_docs = MemoryContextAlloc(c->context, sizeof(uint32) *
+									   SKX_QUERY_BATCH_DOCS);
 }
 
 /*
@@ -84,11 +84,11 @@ skx_count_make_others(SkxCount *c)
  * of `others` whose fetched rows are counted.
  */
 static void
-skx_count_tell(SkxCount *c, SkxSegment *seg, const uint32 *docs, int n,
-			   const uint32 *others, int nothers)
+skx_count_pass_documents(SkxCount *c, SkxSegment *seg, const uint32 *docs,
+						 int n, const uint32 *others, int nothers)
 {
-	const SkxCountTaker *taker = c->taker;
-	uint32		all[SKX_QUERY_DOCS];
+	const SkxCountReceiver *taker = c->receiver;
+	uint32		all[SKX_QUERY_BATCH_DOCS];
 	int			nall = 0;
 	int			at = 0;
 	int			i;
@@ -97,7 +97,7 @@ skx_count_tell(SkxCount *c, SkxSegment *seg, const uint32 *docs, int n,
 		return;
 	for (i = 0; i < nothers; i++)
 	{
-		if (!c->seen[i])
+		if (!c->is_counted[i])
 			continue;
 		while (at < n && docs[at] < others[i])
 			all[nall++] = docs[at++];
@@ -106,10 +106,10 @@ skx_count_tell(SkxCount *c, SkxSegment *seg, const uint32 *docs, int n,
 	while (nall > 0 && at < n)
 		all[nall++] = docs[at++];
 	if (nall > 0)
-		taker->documents(seg, all, nall, taker->arg);
+		taker->receive_documents(seg, all, nall, taker->arg);
 	else if (n > 0)
-		taker->documents(seg, docs, n, taker->arg);
-	c->told |= nall > 0 || n > 0;
+		taker->receive_documents(seg, docs, n, taker->arg);
+	c->has_passed_rows |= nall > 0 || n > 0;
 }
 
 /*
@@ -118,30 +118,30 @@ skx_count_tell(SkxCount *c, SkxSegment *seg, const uint32 *docs, int n,
  * false if it has not counted.
  */
 static bool
-skx_count_answer(SkxCollector *collector, const SkxExecRange *range)
+skx_count_by_df(SkxCollector *collector, const SkxExecRange *range)
 {
 	SkxCount   *c = (SkxCount *) collector;
 	SkxSegment *seg = range->segment;
-	const SkxLexeme *word = skx_query_only_word(c->request->query);
+	const SkxLexeme *word = skx_query_single_lexeme(c->request->query);
 	SkxTerm		term;
 	uint64		rows;
 
-	if (word == NULL || c->taker != NULL ||
+	if (word == NULL || c->receiver != NULL ||
 		range->to - range->from < seg->header.ndocs)
 		return false;
 	rows = skx_segment_find(seg, word->bytes, word->len, &term) ? term.df : 0;
-	if (!skx_count_is_whole(c, (double) rows) ||
-		skx_segment_ndeleted(seg) > 0 || !skx_count_is_current(c, seg))
+	if (!skx_count_table_is_visible(c, (double) rows) ||
+		skx_segment_ndeleted(seg) > 0 || !skx_count_segment_is_current(c, seg))
 		return false;
 	c->rows += rows;
-	c->work.totals += rows;
+	c->work.df_rows += rows;
 	return true;
 }
 
 static inline bool
-skx_count_pauses(const SkxCount *c)
+skx_count_is_batched(const SkxCount *c)
 {
-	return c->taker != NULL && c->taker->pauses;
+	return c->receiver != NULL && c->receiver->is_batched;
 }
 
 /*
@@ -149,9 +149,10 @@ skx_count_pauses(const SkxCount *c)
  * if that is needed.  Those of a range that is too large cannot.
  */
 static bool
-skx_count_may_forget(const SkxCount *c, uint32 ndocs)
+skx_count_may_undo(const SkxCount *c, uint32 ndocs)
 {
-	return c->taker == NULL || c->taker->pauses || ndocs <= c->taker->most;
+	return c->receiver == NULL || c->receiver->is_batched ||
+		ndocs <= c->receiver->max_undo_docs;
 }
 
 /*
@@ -163,26 +164,27 @@ static bool
 skx_count_range_begin(SkxCollector *collector, const SkxExecRange *range)
 {
 	SkxCount   *c = (SkxCount *) collector;
-	bool		again = c->retired;
+	bool		again = c->is_replaced;
 
-	c->mode = SKX_COUNT_MATCHES;
-	if (!again && c->taker != NULL && c->taker->part != NULL &&
+	c->mode = SKX_COUNT_EACH_MATCH;
+	if (!again && c->receiver != NULL && c->receiver->begin_range != NULL &&
 		c->request->share != NULL)
-		c->taker->part(range->segment, range->from, range->to, c->taker->arg);
-	if (again || !skx_count_may_forget(c, range->to - range->from) ||
-		!skx_count_is_whole(c, skx_query_docs_cost(range->matches)))
+		c->receiver->begin_range(range->segment, range->from, range->to,
+								 c->receiver->arg);
+	if (again || !skx_count_may_undo(c, range->to - range->from) ||
+		!skx_count_table_is_visible(c, skx_query_docs_cost(range->matches)))
 	{
-		skx_count_make_room(c);
+		skx_count_alloc_batch(c);
 		return true;
 	}
-	c->mode = SKX_COUNT_LIVE;
-	c->live = 0;
+	c->mode = SKX_COUNT_ALL_LIVE;
+	c->live_matches = 0;
 	/* an earlier range may have read some before the map was checked */
-	skx_segment_forget_deletes(range->segment);
-	if (c->taker != NULL || skx_segment_ndeleted(range->segment) > 0 ||
-		!skx_query_docs_counts(range->matches))
+	skx_segment_reread_deletes(range->segment);
+	if (c->receiver != NULL || skx_segment_ndeleted(range->segment) > 0 ||
+		!skx_query_docs_can_count(range->matches))
 		return true;
-	c->live = skx_query_docs_count(range->matches);
+	c->live_matches = skx_query_docs_count(range->matches);
 	return false;
 }
 
@@ -192,46 +194,47 @@ skx_count_range_begin(SkxCollector *collector, const SkxExecRange *range)
  * fetched.  All of them are fetched if the segment has been replaced.
  */
 static void
-skx_count_batch(SkxCount *c, SkxSegment *seg, uint32 *docs, int n)
+skx_count_each_match(SkxCount *c, SkxSegment *seg, uint32 *docs, int n)
 {
 	int			nmapped = 0;
 	int			nothers = 0;
 	int			nlive = 0;
 	int			i;
 
-	skx_segment_tids_of(seg, docs, n, c->tids);
+	skx_segment_read_tids_of(seg, docs, n, c->tids);
 	if (c->batch != NULL)
 		memcpy(c->batch, docs, sizeof(uint32) * n);
 	SKX_FAULT(SKX_FAULT_COUNT_MATCHED);
 	for (i = 0; i < n; i++)
 	{
-		if (skx_count_is_visible(c, ItemPointerGetBlockNumber(&c->tids[i])))
+		if (skx_count_block_is_visible(c,
+									   ItemPointerGetBlockNumber(&c->tids[i])))
 			docs[nmapped++] = docs[i];
 		else
 		{
-			if (c->others == NULL)
-				skx_count_make_others(c);
-			c->other_docs[nothers] = docs[i];
-			c->others[nothers++] = c->tids[i];
+			if (c->fetch_tids == NULL)
+				skx_count_alloc_fetch(c);
+			c->fetch_docs[nothers] = docs[i];
+			c->fetch_tids[nothers++] = c->tids[i];
 		}
 	}
 	if (nmapped > 0)
 	{
 		SKX_FAULT(SKX_FAULT_COUNT_MAPPED);
-		skx_segment_forget_deletes(seg);
+		skx_segment_reread_deletes(seg);
 		nlive = skx_segment_drop_deleted(seg, docs, nmapped);
-		if (!skx_count_is_current(c, seg))
+		if (!skx_count_segment_is_current(c, seg))
 		{
-			c->retired = true;
+			c->is_replaced = true;
 			skx_count_fetch(c, c->tids, n, NULL, NULL);
-			skx_count_tell(c, seg, NULL, 0, c->batch, n);
+			skx_count_pass_documents(c, seg, NULL, 0, c->batch, n);
 			return;
 		}
 		c->rows += nlive;
-		c->work.mapped += nlive;
+		c->work.vm_page_rows += nlive;
 	}
-	skx_count_fetch(c, c->others, nothers, seg, c->other_docs);
-	skx_count_tell(c, seg, docs, nlive, c->other_docs, nothers);
+	skx_count_fetch(c, c->fetch_tids, nothers, seg, c->fetch_docs);
+	skx_count_pass_documents(c, seg, docs, nlive, c->fetch_docs, nothers);
 }
 
 /*
@@ -241,19 +244,19 @@ skx_count_batch(SkxCount *c, SkxSegment *seg, uint32 *docs, int n)
  * fetched.
  */
 static void
-skx_count_live(SkxCount *c, SkxSegment *seg, uint32 *docs, int n)
+skx_count_all_live(SkxCount *c, SkxSegment *seg, uint32 *docs, int n)
 {
-	if (!skx_count_is_current(c, seg))
+	if (!skx_count_segment_is_current(c, seg))
 	{
-		c->retired = true;
-		c->mode = SKX_COUNT_MATCHES;
-		skx_count_make_room(c);
-		skx_count_batch(c, seg, docs, n);
+		c->is_replaced = true;
+		c->mode = SKX_COUNT_EACH_MATCH;
+		skx_count_alloc_batch(c);
+		skx_count_each_match(c, seg, docs, n);
 		return;
 	}
 	c->rows += n;
-	c->work.whole += n;
-	skx_count_tell(c, seg, docs, n, NULL, 0);
+	c->work.vm_table_rows += n;
+	skx_count_pass_documents(c, seg, docs, n, NULL, 0);
 }
 
 static SkxCollected
@@ -262,17 +265,18 @@ skx_count_collect(SkxCollector *collector, const SkxExecRange *range,
 {
 	SkxCount   *c = (SkxCount *) collector;
 
-	if (c->mode == SKX_COUNT_MATCHES)
-		skx_count_batch(c, range->segment, docs, n);
-	else if (skx_count_pauses(c))
-		skx_count_live(c, range->segment, docs, n);
+	if (c->mode == SKX_COUNT_EACH_MATCH)
+		skx_count_each_match(c, range->segment, docs, n);
+	else if (skx_count_is_batched(c))
+		skx_count_all_live(c, range->segment, docs, n);
 	else
 	{
-		c->live += n;
-		if (c->taker != NULL)
-			c->taker->documents(range->segment, docs, n, c->taker->arg);
+		c->live_matches += n;
+		if (c->receiver != NULL)
+			c->receiver->receive_documents(range->segment, docs, n,
+										   c->receiver->arg);
 	}
-	return skx_count_pauses(c) ? SKX_COLLECT_FULL : SKX_COLLECT_MORE;
+	return skx_count_is_batched(c) ? SKX_COLLECT_FULL : SKX_COLLECT_MORE;
 }
 
 /*
@@ -284,64 +288,66 @@ skx_count_range_end(SkxCollector *collector, const SkxExecRange *range)
 {
 	SkxCount   *c = (SkxCount *) collector;
 
-	c->retired = c->mode == SKX_COUNT_LIVE && !skx_count_pauses(c) &&
-		!skx_count_is_current(c, range->segment);
-	if (c->retired && c->taker != NULL)
-		c->taker->forget(range->segment, c->taker->arg);
-	if (c->retired || c->mode == SKX_COUNT_MATCHES)
-		return !c->retired;
-	c->rows += c->live;
-	c->work.whole += c->live;
+	c->is_replaced = c->mode == SKX_COUNT_ALL_LIVE &&
+		!skx_count_is_batched(c) &&
+		!skx_count_segment_is_current(c, range->segment);
+	if (c->is_replaced && c->receiver != NULL)
+		c->receiver->undo_segment(range->segment, c->receiver->arg);
+	if (c->is_replaced || c->mode == SKX_COUNT_EACH_MATCH)
+		return !c->is_replaced;
+	c->rows += c->live_matches;
+	c->work.vm_table_rows += c->live_matches;
 	return true;
 }
 
 static void
-skx_count_leave(SkxCollector *collector, SkxSegment *seg)
+skx_count_end_segment(SkxCollector *collector, SkxSegment *seg)
 {
-	const SkxCountTaker *taker = ((SkxCount *) collector)->taker;
+	const SkxCountReceiver *taker = ((SkxCount *) collector)->receiver;
 
-	if (taker != NULL && taker->done != NULL)
-		taker->done(seg, taker->arg);
+	if (taker != NULL && taker->end_segment != NULL)
+		taker->end_segment(seg, taker->arg);
 }
 
 static bool
-skx_count_pending(SkxCollector *collector, const SkxPendingDoc *doc)
+skx_count_collect_pending(SkxCollector *collector, const SkxPendingDoc *doc)
 {
 	SkxCount   *c = (SkxCount *) collector;
 
-	skx_count_make_room(c);
-	if (c->taker != NULL)
+	skx_count_alloc_batch(c);
+	if (c->receiver != NULL)
 	{
-		MemoryContext old = MemoryContextSwitchTo(c->documents);
+		MemoryContext old = MemoryContextSwitchTo(c->pending_context);
 
 		c->pending[c->npending] = memcpy(palloc(VARSIZE(doc->value)),
 										 doc->value, VARSIZE(doc->value));
 		MemoryContextSwitchTo(old);
 	}
 	c->tids[c->npending++] = doc->tid;
-	return c->npending < SKX_QUERY_BATCH &&
-		(c->documents == NULL ||
-		 MemoryContextMemAllocated(c->documents, false) < SKX_COUNT_DOCUMENTS);
+	return c->npending < SKX_WINDOW_DOCS &&
+		(c->pending_context == NULL ||
+		 MemoryContextMemAllocated(c->pending_context,
+								   false) < SKX_COUNT_PENDING_BYTES);
 }
 
 /* Passes the pending documents of a batch that are counted to the taker. */
 static void
-skx_count_tell_pending(SkxCount *c)
+skx_count_pass_pending(SkxCount *c)
 {
-	const SkxCountTaker *taker = c->taker;
+	const SkxCountReceiver *taker = c->receiver;
 	int			i;
 
 	if (taker == NULL)
 		return;
 	for (i = 0; i < c->npending; i++)
 	{
-		if (!c->seen[i])
+		if (!c->is_counted[i])
 			continue;
-		taker->pending(c->pending[i], &c->tids[i], taker->arg);
-		c->told = true;
+		taker->receive_pending(c->pending[i], &c->tids[i], taker->arg);
+		c->has_passed_rows = true;
 	}
-	if (c->documents != NULL)
-		MemoryContextReset(c->documents);
+	if (c->pending_context != NULL)
+		MemoryContextReset(c->pending_context);
 }
 
 static bool
@@ -350,38 +356,40 @@ skx_count_drain(SkxCollector *collector)
 	SkxCount   *c = (SkxCount *) collector;
 
 	skx_count_fetch(c, c->tids, c->npending, NULL, NULL);
-	skx_count_tell_pending(c);
+	skx_count_pass_pending(c);
 	c->npending = 0;
-	return !c->told || !skx_count_pauses(c);
+	return !c->has_passed_rows || !skx_count_is_batched(c);
 }
 
 static const SkxCollectorMethods skx_count_methods = {
-	.answer = skx_count_answer,
-	.begin = skx_count_range_begin,
-	.collect = skx_count_collect,
-	.end = skx_count_range_end,
-	.leave = skx_count_leave,
-	.pending = skx_count_pending,
-	.drain = skx_count_drain
+	.answer_range = skx_count_by_df,
+	.begin_range = skx_count_range_begin,
+	.collect_matches = skx_count_collect,
+	.end_range = skx_count_range_end,
+	.end_segment = skx_count_end_segment,
+	.collect_pending = skx_count_collect_pending,
+	.drain_batch = skx_count_drain
 };
 
 SkxCount *
-skx_count_open(const SkxRequest *request, const SkxCountTaker *taker,
-			   SkxCountShare *share, SkxCountWork *work)
+skx_count_open(const SkxRequest *request, const SkxCountReceiver *taker,
+			   SkxCountShared *share, SkxCountWork *work)
 {
 	SkxCount   *c = palloc0(sizeof(SkxCount));
 
-	Assert(request->share == (share == NULL ? NULL : &share->parts));
+	Assert(request->share == (share == NULL ? NULL : &share->exec_share));
 	c->collector.methods = &skx_count_methods;
-	c->collector.wants_all = taker == NULL || !taker->pauses || taker->all;
-	c->collector.parts = taker == NULL ? SKX_COUNT_PARTS : SKX_COUNT_TOLD_PARTS;
+	c->collector.wants_all = taker == NULL || !taker->is_batched ||
+		taker->wants_all;
+	c->collector.max_parts = taker == NULL ? SKX_COUNT_RANGES :
+		SKX_COUNT_RECEIVER_RANGES;
 	c->request = request;
-	c->taker = taker;
+	c->receiver = taker;
 	c->share = share;
-	c->sum = work;
-	c->latest = request->view;
+	c->total_work = work;
+	c->latest_view = request->view;
 	c->context = CurrentMemoryContext;
-	skx_count_map_begin(c);
+	skx_count_vm_begin(c);
 	c->exec = skx_exec_begin(request, &c->collector);
 	return c;
 }
@@ -389,46 +397,46 @@ skx_count_open(const SkxRequest *request, const SkxCountTaker *taker,
 bool
 skx_count_next(SkxCount *c)
 {
-	c->told = false;
+	c->has_passed_rows = false;
 	(void) skx_exec_next(c->exec);
-	return c->told;
+	return c->has_passed_rows;
 }
 
 /* Closes what the count has open, and reports its result. */
 static void
-skx_count_settle(SkxCount *c)
+skx_count_finish(SkxCount *c)
 {
 	skx_count_fetch_end(c);
-	skx_count_map_end(c);
+	skx_count_vm_end(c);
 	pgstat_count_index_tuples(c->request->index, c->rows);
 	if (c->share != NULL)
 		skx_count_share_add(c->share, c->rows);
-	c->sum->fetched += c->work.fetched;
-	c->sum->mapped += c->work.mapped;
-	c->sum->whole += c->work.whole;
-	c->sum->totals += c->work.totals;
+	c->total_work->fetched_rows += c->work.fetched_rows;
+	c->total_work->vm_page_rows += c->work.vm_page_rows;
+	c->total_work->vm_table_rows += c->work.vm_table_rows;
+	c->total_work->df_rows += c->work.df_rows;
 }
 
 void
 skx_count_close(SkxCount *c)
 {
-	skx_count_settle(c);
+	skx_count_finish(c);
 	skx_exec_end(c->exec);
 	pfree(c);
 }
 
 bool
-skx_count_rows(const SkxRequest *request, const SkxCountTaker *taker,
-			   SkxCountShare *share, SkxCountWork *work, uint64 *rows)
+skx_count_rows(const SkxRequest *request, const SkxCountReceiver *taker,
+			   SkxCountShared *share, SkxCountWork *work, uint64 *rows)
 {
 	SkxCount   *c = skx_count_open(request, taker, share, work);
 	bool		last;
 
 	while (skx_exec_next(c->exec))
 		continue;
-	skx_count_settle(c);
+	skx_count_finish(c);
 	*rows = c->rows;
-	last = skx_exec_is_last(c->exec);
+	last = skx_exec_finish_process(c->exec);
 	skx_exec_end(c->exec);
 	pfree(c);
 	return last;

@@ -7,37 +7,39 @@
 #include "answer/count/count_share.h"
 
 void
-skx_count_share_init(SkxCountShare *share)
+skx_count_share_init(SkxCountShared *share)
 {
-	skx_exec_share_init(&share->parts);
+	skx_exec_share_init(&share->exec_share);
 	pg_atomic_init_u64(&share->rows, 0);
 }
 
 void
-skx_count_share_restart(SkxCountShare *share)
+skx_count_share_restart(SkxCountShared *share)
 {
-	skx_exec_share_restart(&share->parts);
+	skx_exec_share_restart(&share->exec_share);
 	pg_atomic_write_u64(&share->rows, 0);
 }
 
 bool
-skx_count_share_none(SkxCountShare *share)
+skx_count_share_claim_empty(SkxCountShared *share)
 {
-	SkxShareReader reader;
-	SkxSharePart part;
+	SkxExecPartReader reader;
+	SkxExecPart part;
 
-	skx_exec_share_begin(&reader, &share->parts, NULL, 0, 1);
-	return skx_exec_share_done(&reader, skx_exec_share_take(&reader, &part));
+	skx_exec_share_begin(&reader, &share->exec_share, NULL, 0, 1);
+	return skx_exec_share_finish_parts(&reader,
+									   skx_exec_share_next_part(&reader,
+																&part));
 }
 
 uint64
-skx_count_share_total(SkxCountShare *share)
+skx_count_share_total(SkxCountShared *share)
 {
 	return pg_atomic_read_u64(&share->rows);
 }
 
 void
-skx_count_share_add(SkxCountShare *share, uint64 rows)
+skx_count_share_add(SkxCountShared *share, uint64 rows)
 {
 	pg_atomic_fetch_add_u64(&share->rows, rows);
 }

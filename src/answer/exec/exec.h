@@ -23,9 +23,9 @@ typedef struct SkxRequest
 	const SkxView *view;		/* skx_exec_view(), taken after the snapshot */
 	const SkxQuery *query;		/* NULL: every document matches, unless the
 								 * collector excludes it */
-	SkxShare   *share;			/* shared with other processes; NULL: this
+	SkxExecShared *share;		/* shared with other processes; NULL: this
 								 * process is alone */
-	const uint64 *last;			/* end of the pending documents to read, as
+	const uint64 *pending_end;	/* end of the pending documents to read, as
 								 * for skx_pending_begin(); NULL: all */
 
 	/* set only for collectors that look rows up in the table */
@@ -44,7 +44,7 @@ typedef struct SkxExecRange
 	uint32		from;
 	uint32		to;
 	SkxDocs    *matches;		/* the matches in the range */
-	uint32		next;			/* further ones are not below this document */
+	uint32		next_doc;		/* further ones are not below this document */
 } SkxExecRange;
 
 typedef struct SkxCollector SkxCollector;
@@ -60,9 +60,9 @@ typedef enum SkxCollected
 
 /*
  * Methods of a collector.  Optional methods are NULL if the collector does
- * not need them.  `pending` is required, and so is `collect`, unless the
- * collector answers all ranges itself.  Methods are called in the memory
- * context of skx_exec_begin(), unless their comment names another one.
+ * not need them.  `collect_pending` is required, and so is `collect_matches`,
+ * unless the collector answers all ranges itself.  Methods are called in the
+ * memory context of skx_exec_begin(), unless their comment names another one.
  *
  * A segment is handed over as one range, or as the ranges that the collector
  * chooses.  With other processes, it is handed over as the ranges that this
@@ -75,20 +75,21 @@ typedef struct SkxCollectorMethods
 	/*
 	 * Chooses the order of the segments.  Called in skx_exec_begin() with all
 	 * n segments of the view, which then stay open until the end.  Puts the
-	 * indexes of `segments` into `order`: segment order[0] comes first.  All
-	 * processes must choose the same order.  NULL: segments come in the order
-	 * of the view, and each is opened when it is due.
+	 * indexes of `segments` into `order_segments`: segment order[0] comes
+	 * first.  All processes must choose the same order.  NULL: segments come
+	 * in the order of the view, and each is opened when it is due.
 	 */
-	void		(*order) (SkxCollector *c, SkxSegment *const *segments, int n,
-						  int *order);
+	void		(*order_segments) (SkxCollector *c,
+								   SkxSegment *const *segments, int n,
+								   int *order);
 
 	/*
 	 * Tries to answer a range itself, without range->matches, which is not
 	 * open yet.  Returns true if it did; then no other method is called for
 	 * the range.  A collector with this method must not have the method
-	 * `range`.
+	 * `choose_range`.
 	 */
-	bool		(*answer) (SkxCollector *c, const SkxExecRange *range);
+	bool		(*answer_range) (SkxCollector *c, const SkxExecRange *range);
 
 	/*
 	 * Sets [*from, *to) to the next range of a segment that is wanted, which
@@ -96,53 +97,55 @@ typedef struct SkxCollectorMethods
 	 * no further range is wanted.  NULL: the whole segment is one range.  Not
 	 * called with other processes.
 	 */
-	bool		(*range) (SkxCollector *c, SkxSegment *segment, uint32 *from,
-						  uint32 *to);
+	bool		(*choose_range) (SkxCollector *c, SkxSegment *segment,
+								 uint32 *from, uint32 *to);
 
 	/*
 	 * Called before the matches of a range.  Returns false if the collector
 	 * has taken all of them itself, through range->matches.
 	 */
-	bool		(*begin) (SkxCollector *c, const SkxExecRange *range);
+	bool		(*begin_range) (SkxCollector *c, const SkxExecRange *range);
 
 	/*
-	 * Takes the next n live matches, at most SKX_QUERY_DOCS, in ascending
-	 * order.  The method may overwrite `docs`, which stays valid until the
-	 * next call of skx_exec_next().
+	 * Takes the next n live matches, at most SKX_QUERY_BATCH_DOCS, in
+	 * ascending order.  The method may overwrite `docs`, which stays valid
+	 * until the next call of skx_exec_next().
 	 */
-	SkxCollected (*collect) (SkxCollector *c, const SkxExecRange *range,
-							 uint32 *docs, int n);
+	SkxCollected (*collect_matches) (SkxCollector *c,
+									 const SkxExecRange *range, uint32 *docs,
+									 int n);
 
 	/*
 	 * Called after the last match of a range.  Returns false if the collector
 	 * has discarded the matches of the range and wants them again, starting
-	 * with `begin`.
+	 * with `begin_range`.
 	 */
-	bool		(*end) (SkxCollector *c, const SkxExecRange *range);
+	bool		(*end_range) (SkxCollector *c, const SkxExecRange *range);
 
 	/* Called after the last range of a segment, which is still open. */
-	void		(*leave) (SkxCollector *c, SkxSegment *segment);
+	void		(*end_segment) (SkxCollector *c, SkxSegment *segment);
 
 	/*
 	 * Called before the pending documents.  Returns false if none of them is
 	 * wanted.  Otherwise it may set *bounds, by which documents that are not
-	 * wanted are skipped unread (skx_snapshot_only()).
+	 * wanted are skipped unread (skx_snapshot_bound_pending()).
 	 */
-	bool		(*enter) (SkxCollector *c, const SkxPendingBounds **bounds);
+	bool		(*begin_pending) (SkxCollector *c,
+								  const SkxPendingBounds **bounds);
 
 	/*
 	 * Returns true if a pending document is wanted, provided that it matches.
 	 * Called before the document is matched.  The next call after it is
-	 * `pending` for the same document, or `wants` for another one.  NULL: all
-	 * documents are wanted.
+	 * `collect_pending` for the same document, or `wants_pending` for another
+	 * one.  NULL: all documents are wanted.
 	 */
-	bool		(*wants) (SkxCollector *c, const SkxPendingDoc *doc);
+	bool		(*wants_pending) (SkxCollector *c, const SkxPendingDoc *doc);
 
 	/*
 	 * Takes a pending document that matches.  Called in a memory context that
 	 * is reset after the document.  Returns false if the collector is full.
 	 */
-	bool		(*pending) (SkxCollector *c, const SkxPendingDoc *doc);
+	bool		(*collect_pending) (SkxCollector *c, const SkxPendingDoc *doc);
 
 	/*
 	 * Called when the collector is full, or after the last pending document.
@@ -150,7 +153,7 @@ typedef struct SkxCollectorMethods
 	 * or is NULL, skx_exec_next() returns, and its caller has to take out
 	 * what the collector holds.
 	 */
-	bool		(*drain) (SkxCollector *c);
+	bool		(*drain_batch) (SkxCollector *c);
 } SkxCollectorMethods;
 
 /* A collector.  The struct of each kind of collector begins with it. */
@@ -159,7 +162,7 @@ struct SkxCollector
 	const SkxCollectorMethods *methods;
 	bool		wants_all;		/* every match will be asked for: segments are
 								 * opened together, batches large at once */
-	uint32		parts;			/* ranges of a segment at most, with other
+	uint32		max_parts;		/* ranges of a segment at most, with other
 								 * processes */
 };
 
@@ -170,11 +173,12 @@ typedef struct SkxExec SkxExec;
  * otherwise it is the one view of all processes (skx_exec_share_view()).  It
  * is allocated in the current memory context.
  */
-extern const SkxView *skx_exec_view(Relation index, SkxShare *share);
+extern const SkxView *skx_exec_view(Relation index, SkxExecShared *share);
 
 /*
  * Begins to execute a request, in the current memory context.  Reads no
- * matches yet.  Without the method `order`, no segment is opened yet either.
+ * matches yet.  Without the method `order_segments`, no segment is opened yet
+ * either.
  */
 extern SkxExec *skx_exec_begin(const SkxRequest *request,
 							   SkxCollector *collector);
@@ -193,20 +197,21 @@ extern bool skx_exec_next(SkxExec *exec);
  * then the collector must have put its results where other processes see
  * them.
  */
-extern bool skx_exec_is_last(SkxExec *exec);
+extern bool skx_exec_finish_process(SkxExec *exec);
 
 /*
  * Waits until the ranges of all processes are done.  To be called after
- * skx_exec_is_last().  Returns at once if this process is alone.
+ * skx_exec_finish_process().  Returns at once if this process is alone.
  */
-extern void skx_exec_wait(SkxExec *exec);
+extern void skx_exec_wait_others(SkxExec *exec);
 
 /*
  * Restarts the execution at the first segment, by this process alone.  To be
  * called before the first skx_exec_next(), or after it has returned false.
- * Only for collectors with the method `order`, whose segments are still open.
+ * Only for collectors with the method `order_segments`, whose segments are
+ * still open.
  */
-extern void skx_exec_again(SkxExec *exec);
+extern void skx_exec_restart_alone(SkxExec *exec);
 
 /*
  * Frees the execution and closes all that it has open.  May be called at any

@@ -23,31 +23,31 @@ struct SkxExec
 	const SkxRequest *request;
 	SkxCollector *collector;
 	MemoryContext context;
-	SkxSource  *source;
-	bool		shared;			/* other processes take part */
-	int		   *order;			/* order of the segments, which are all open;
+	SkxSnapshotReader *source;
+	bool		is_shared;		/* other processes take part */
+	int		   *segment_order;	/* order of the segments, which are all open;
 								 * NULL: each is opened when it is due */
-	int			next;			/* number of the next segment */
+	int			next_segment;	/* number of the next segment */
 	SkxExecState state;
 	SkxExecRange ranges[SKX_EXEC_SEGMENTS]; /* ranges of the segments that are
 											 * open */
 	int			nranges;
-	int			at;				/* index of the current range */
-	bool		begun;			/* the current range has been begun */
-	bool		collects;		/* the collector takes its matches */
-	bool		enough;			/* it has enough of the current segment; with
+	int			current_range;	/* index of the current range */
+	bool		range_begun;	/* the current range has been begun */
+	bool		collects_range; /* the collector takes its matches */
+	bool		has_enough;		/* it has enough of the current segment; with
 								 * other processes, of the current range */
 	uint32	   *docs;			/* batch of matches; NULL: not allocated yet */
 
 	/* with other processes, when at most one segment is read at a time */
-	SkxShareReader reader;
+	SkxExecPartReader reader;
 	uint64		nparts;			/* parts that this process has taken */
 	int			segment;		/* number of the segment whose matches are
 								 * open; -1: none */
 };
 
 const SkxView *
-skx_exec_view(Relation index, SkxShare *share)
+skx_exec_view(Relation index, SkxExecShared *share)
 {
 	if (share != NULL)
 		return skx_exec_share_view(share, index, NULL);
@@ -76,13 +76,14 @@ skx_exec_check_order(const int *order, int n)
 static void
 skx_exec_order(SkxExec *exec)
 {
-	SkxSource  *source = exec->source;
-	int			n = skx_snapshot_next(source, SKX_SOURCE_ALL);
+	SkxSnapshotReader *source = exec->source;
+	int			n = skx_snapshot_next_segments(source,
+											   SKX_SNAPSHOT_ALL_SEGMENTS);
 
-	exec->order = palloc(sizeof(int) * ((Size) n + 1));
-	exec->collector->methods->order(exec->collector, source->segments, n,
-									exec->order);
-	skx_exec_check_order(exec->order, n);
+	exec->segment_order = palloc(sizeof(int) * ((Size) n + 1));
+	exec->collector->methods->order_segments(exec->collector, source->segments,
+											 n, exec->segment_order);
+	skx_exec_check_order(exec->segment_order, n);
 }
 
 /* Returns the number of documents of each segment, by their numbers. */
@@ -95,7 +96,8 @@ skx_exec_ndocs(const SkxExec *exec)
 
 	for (i = 0; i < view->nsegments; i++)
 	{
-		int			at = exec->order == NULL ? i : exec->order[i];
+		int			at = exec->segment_order == NULL ? i :
+			exec->segment_order[i];
 
 		ndocs[i] = view->segments[at].ndocs;
 	}
@@ -107,21 +109,21 @@ skx_exec_begin(const SkxRequest *request, SkxCollector *collector)
 {
 	SkxExec    *exec = palloc0(sizeof(SkxExec));
 
-	Assert(collector->methods->pending != NULL);
-	Assert(collector->methods->answer == NULL ||
-		   collector->methods->range == NULL);
+	Assert(collector->methods->collect_pending != NULL);
+	Assert(collector->methods->answer_range == NULL ||
+		   collector->methods->choose_range == NULL);
 	exec->request = request;
 	exec->collector = collector;
 	exec->context = CurrentMemoryContext;
 	exec->source = skx_snapshot_open(request->index, request->view);
 	exec->segment = -1;
-	exec->shared = request->share != NULL;
-	if (collector->methods->order != NULL)
+	exec->is_shared = request->share != NULL;
+	if (collector->methods->order_segments != NULL)
 		skx_exec_order(exec);
-	if (exec->shared)
+	if (exec->is_shared)
 		skx_exec_share_begin(&exec->reader, request->share,
 							 skx_exec_ndocs(exec), request->view->nsegments,
-							 collector->parts);
+							 collector->max_parts);
 	return exec;
 }
 
@@ -132,16 +134,16 @@ skx_exec_begin(const SkxRequest *request, SkxCollector *collector)
 static void
 skx_exec_open_matches(SkxExec *exec, SkxExecRange *range)
 {
-	SkxDocsUse	use = SKX_DOCS_SOME;
+	SkxDocsUse	use = SKX_DOCS_FIRST;
 
-	if (exec->collector->methods->range != NULL)
+	if (exec->collector->methods->choose_range != NULL)
 		use = SKX_DOCS_RANGES;
-	else if (exec->collector->wants_all || exec->shared)
+	else if (exec->collector->wants_all || exec->is_shared)
 		use = SKX_DOCS_ALL;
 	range->matches = skx_query_docs_open(range->segment, exec->request->query,
 										 use);
-	range->next = range->from;
-	if (exec->shared || use == SKX_DOCS_RANGES)
+	range->next_doc = range->from;
+	if (exec->is_shared || use == SKX_DOCS_RANGES)
 		skx_query_docs_range(range->matches, range->from, range->to);
 }
 
@@ -154,17 +156,18 @@ skx_exec_next_range(SkxExec *exec, SkxExecRange *range)
 {
 	uint32		before = range->to;
 
-	if (exec->collector->methods->range == NULL)
+	if (exec->collector->methods->choose_range == NULL)
 	{
 		range->to = range->segment->header.ndocs;
 		return before < range->to;
 	}
-	if (!exec->collector->methods->range(exec->collector, range->segment,
-										 &range->from, &range->to))
+	if (!exec->collector->methods->choose_range(exec->collector,
+												range->segment, &range->from,
+												&range->to))
 		return false;
 	Assert(range->from >= before && range->from < range->to &&
 		   range->to <= range->segment->header.ndocs);
-	range->next = range->from;
+	range->next_doc = range->from;
 	if (range->matches != NULL)
 		skx_query_docs_range(range->matches, range->from, range->to);
 	return true;
@@ -172,24 +175,25 @@ skx_exec_next_range(SkxExec *exec, SkxExecRange *range)
 
 /* Returns true if the collector has answered the range itself. */
 static bool
-skx_exec_answers(SkxExec *exec, const SkxExecRange *range)
+skx_exec_try_answer(SkxExec *exec, const SkxExecRange *range)
 {
 	const SkxCollectorMethods *methods = exec->collector->methods;
 
-	if (methods->answer == NULL || !methods->answer(exec->collector, range))
+	if (methods->answer_range == NULL ||
+		!methods->answer_range(exec->collector, range))
 		return false;
-	skx_segment_relax(range->segment);
+	skx_segment_unpin_all(range->segment);
 	return true;
 }
 
 /* Ends the current segment, or what this process reads of it. */
 static void
-skx_exec_leave(SkxExec *exec, SkxExecRange *range)
+skx_exec_end_segment(SkxExec *exec, SkxExecRange *range)
 {
 	skx_query_docs_close(range->matches);
-	if (exec->collector->methods->leave != NULL)
-		exec->collector->methods->leave(exec->collector, range->segment);
-	skx_segment_relax(range->segment);
+	if (exec->collector->methods->end_segment != NULL)
+		exec->collector->methods->end_segment(exec->collector, range->segment);
+	skx_segment_unpin_all(range->segment);
 }
 
 /*
@@ -198,19 +202,19 @@ skx_exec_leave(SkxExec *exec, SkxExecRange *range)
 static int
 skx_exec_next_segments(SkxExec *exec, SkxSegment **segments)
 {
-	SkxSource  *source = exec->source;
+	SkxSnapshotReader *source = exec->source;
 	int			n;
 
-	if (exec->order == NULL)
+	if (exec->segment_order == NULL)
 	{
-		n = skx_snapshot_next(source, exec->collector->wants_all ?
-							  SKX_EXEC_SEGMENTS : 1);
+		n = skx_snapshot_next_segments(source, exec->collector->wants_all ?
+									   SKX_EXEC_SEGMENTS : 1);
 		memcpy(segments, source->segments, sizeof(SkxSegment *) * n);
 		return n;
 	}
-	if (exec->next == source->nsegments)
+	if (exec->next_segment == source->nsegments)
 		return 0;
-	segments[0] = source->segments[exec->order[exec->next]];
+	segments[0] = source->segments[exec->segment_order[exec->next_segment]];
 	return 1;
 }
 
@@ -226,22 +230,22 @@ skx_exec_open_segments(SkxExec *exec)
 	int			n = skx_exec_next_segments(exec, segments);
 	int			i;
 
-	exec->nranges = exec->at = 0;
+	exec->nranges = exec->current_range = 0;
 	for (i = 0; i < n; i++)
 	{
 		SkxExecRange *range = &exec->ranges[exec->nranges];
 
 		range->segment = segments[i];
-		range->number = exec->next++;
+		range->number = exec->next_segment++;
 		range->from = range->to = 0;
 		range->matches = NULL;
 		if (!skx_exec_next_range(exec, range) ||
-			skx_exec_answers(exec, range))
+			skx_exec_try_answer(exec, range))
 			continue;
 		skx_exec_open_matches(exec, range);
 		matches[exec->nranges++] = range->matches;
 	}
-	if (exec->nranges > 0 && exec->collector->methods->range == NULL)
+	if (exec->nranges > 0 && exec->collector->methods->choose_range == NULL)
 		skx_query_docs_plan(matches, exec->nranges);
 	return n > 0;
 }
@@ -250,24 +254,24 @@ skx_exec_open_segments(SkxExec *exec)
 static SkxSegment *
 skx_exec_segment(SkxExec *exec, int number)
 {
-	if (exec->order != NULL)
-		return exec->source->segments[exec->order[number]];
-	return skx_snapshot_at(exec->source, number);
+	if (exec->segment_order != NULL)
+		return exec->source->segments[exec->segment_order[number]];
+	return skx_snapshot_open_segment(exec->source, number);
 }
 
 /* Moves to a part of a segment, which may be open already. */
 static void
-skx_exec_open_part(SkxExec *exec, const SkxSharePart *part)
+skx_exec_open_part(SkxExec *exec, const SkxExecPart *part)
 {
 	SkxExecRange *range = &exec->ranges[0];
 
-	exec->nranges = exec->at = 0;
-	range->from = range->next = part->from;
+	exec->nranges = exec->current_range = 0;
+	range->from = range->next_doc = part->from;
 	range->to = part->to;
 	range->number = part->segment;
 	if (exec->segment < 0)
 		range->segment = skx_exec_segment(exec, part->segment);
-	if (skx_exec_answers(exec, range))
+	if (skx_exec_try_answer(exec, range))
 		return;
 	if (exec->segment < 0)
 		skx_exec_open_matches(exec, range);
@@ -282,14 +286,14 @@ skx_exec_open_part(SkxExec *exec, const SkxSharePart *part)
  * false if none is left.
  */
 static bool
-skx_exec_take(SkxExec *exec)
+skx_exec_take_part(SkxExec *exec)
 {
-	SkxSharePart part;
-	bool		taken = skx_exec_share_take(&exec->reader, &part);
+	SkxExecPart part;
+	bool		taken = skx_exec_share_next_part(&exec->reader, &part);
 
 	if (exec->segment >= 0 && (!taken || part.segment != exec->segment))
 	{
-		skx_exec_leave(exec, &exec->ranges[0]);
+		skx_exec_end_segment(exec, &exec->ranges[0]);
 		exec->segment = -1;
 	}
 	if (!taken)
@@ -304,11 +308,12 @@ skx_exec_take(SkxExec *exec)
 
 /* Returns true if the collector has freed capacity. */
 static bool
-skx_exec_drains(SkxExec *exec)
+skx_exec_try_drain(SkxExec *exec)
 {
 	const SkxCollectorMethods *methods = exec->collector->methods;
 
-	return methods->drain != NULL && methods->drain(exec->collector);
+	return methods->drain_batch != NULL &&
+		methods->drain_batch(exec->collector);
 }
 
 /*
@@ -320,9 +325,9 @@ skx_exec_next_matches(SkxExecRange *range, uint32 *docs)
 {
 	int			n = skx_query_docs_next(range->matches, docs);
 
-	skx_query_docs_check(docs, n, range->next, range->to);
+	skx_query_docs_check(docs, n, range->next_doc, range->to);
 	if (n > 0)
-		range->next = docs[n - 1] + 1;
+		range->next_doc = docs[n - 1] + 1;
 	return n;
 }
 
@@ -336,16 +341,17 @@ skx_exec_collect(SkxExec *exec, SkxExecRange *range)
 	int			n;
 
 	if (exec->docs == NULL)
-		exec->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
-	while (!exec->enough &&
+		exec->docs = palloc(sizeof(uint32) * SKX_QUERY_BATCH_DOCS);
+	while (!exec->has_enough &&
 		   (n = skx_exec_next_matches(range, exec->docs)) > 0)
 	{
 		SkxCollected said;
 
 		CHECK_FOR_INTERRUPTS();
-		said = collector->methods->collect(collector, range, exec->docs, n);
-		exec->enough = said == SKX_COLLECT_ENOUGH;
-		if (said == SKX_COLLECT_FULL && !skx_exec_drains(exec))
+		said = collector->methods->collect_matches(collector, range,
+												   exec->docs, n);
+		exec->has_enough = said == SKX_COLLECT_ENOUGH;
+		if (said == SKX_COLLECT_FULL && !skx_exec_try_drain(exec))
 			return false;
 	}
 	return true;
@@ -356,48 +362,49 @@ static bool
 skx_exec_range(SkxExec *exec)
 {
 	SkxCollector *collector = exec->collector;
-	SkxExecRange *range = &exec->ranges[exec->at];
+	SkxExecRange *range = &exec->ranges[exec->current_range];
 	bool		again;
 
-	if (!exec->begun)
+	if (!exec->range_begun)
 	{
-		exec->begun = true;
-		exec->collects = collector->methods->begin == NULL ||
-			collector->methods->begin(collector, range);
+		exec->range_begun = true;
+		exec->collects_range = collector->methods->begin_range == NULL ||
+			collector->methods->begin_range(collector, range);
 	}
-	if (exec->collects && !skx_exec_collect(exec, range))
+	if (exec->collects_range && !skx_exec_collect(exec, range))
 		return false;
-	exec->begun = false;
-	again = collector->methods->end != NULL &&
-		!collector->methods->end(collector, range);
+	exec->range_begun = false;
+	again = collector->methods->end_range != NULL &&
+		!collector->methods->end_range(collector, range);
 	if (again)
 	{
 		skx_query_docs_close(range->matches);
 		skx_exec_open_matches(exec, range);
 	}
-	else if (exec->shared)
-		exec->at++;
-	else if (exec->enough || !skx_exec_next_range(exec, range))
+	else if (exec->is_shared)
+		exec->current_range++;
+	else if (exec->has_enough || !skx_exec_next_range(exec, range))
 	{
-		exec->at++;
-		skx_exec_leave(exec, range);
+		exec->current_range++;
+		skx_exec_end_segment(exec, range);
 	}
-	exec->enough = false;
+	exec->has_enough = false;
 	return true;
 }
 
 static bool
-skx_exec_document(const SkxPendingDoc *doc, void *arg)
+skx_exec_wants_pending(const SkxPendingDoc *doc, void *arg)
 {
 	SkxExec    *exec = arg;
 
 	const SkxCollectorMethods *methods = exec->collector->methods;
 	const SkxQuery *query = exec->request->query;
 
-	return doc->dead ||
-		(methods->wants != NULL && !methods->wants(exec->collector, doc)) ||
+	return doc->is_dead ||
+		(methods->wants_pending != NULL &&
+		 !methods->wants_pending(exec->collector, doc)) ||
 		(query != NULL && !skx_query_matches(query, doc->value)) ||
-		methods->pending(exec->collector, doc);
+		methods->collect_pending(exec->collector, doc);
 }
 
 /*
@@ -405,16 +412,16 @@ skx_exec_document(const SkxPendingDoc *doc, void *arg)
  * them.
  */
 static bool
-skx_exec_enter(SkxExec *exec)
+skx_exec_begin_pending(SkxExec *exec)
 {
 	const SkxCollectorMethods *methods = exec->collector->methods;
 	const SkxPendingBounds *bounds = NULL;
 
-	if (methods->enter == NULL)
+	if (methods->begin_pending == NULL)
 		return true;
-	if (!methods->enter(exec->collector, &bounds))
+	if (!methods->begin_pending(exec->collector, &bounds))
 		return false;
-	skx_snapshot_only(exec->source, bounds);
+	skx_snapshot_bound_pending(exec->source, bounds);
 	return true;
 }
 
@@ -422,28 +429,29 @@ skx_exec_enter(SkxExec *exec)
 static bool
 skx_exec_pending(SkxExec *exec)
 {
-	if (!exec->begun)
-		exec->begun = exec->collects = skx_exec_enter(exec);
-	while (exec->collects &&
-		   skx_snapshot_pending(exec->source, exec->request->last,
-								skx_exec_document, exec))
+	if (!exec->range_begun)
+		exec->range_begun = exec->collects_range =
+			skx_exec_begin_pending(exec);
+	while (exec->collects_range &&
+		   skx_snapshot_visit_pending(exec->source, exec->request->pending_end,
+									  skx_exec_wants_pending, exec))
 	{
-		if (!skx_exec_drains(exec))
+		if (!skx_exec_try_drain(exec))
 			return false;
 	}
-	exec->begun = false;
-	exec->state = exec->shared ? SKX_EXEC_RANGES : SKX_EXEC_ENDED;
-	(void) skx_exec_drains(exec);
+	exec->range_begun = false;
+	exec->state = exec->is_shared ? SKX_EXEC_RANGES : SKX_EXEC_ENDED;
+	(void) skx_exec_try_drain(exec);
 	return true;
 }
 
 /* Moves to the next segments or the next part, or past the last of these. */
 static void
-skx_exec_go_on(SkxExec *exec)
+skx_exec_advance(SkxExec *exec)
 {
-	if (exec->shared)
+	if (exec->is_shared)
 	{
-		if (!skx_exec_take(exec))
+		if (!skx_exec_take_part(exec))
 			exec->state = SKX_EXEC_ENDED;
 	}
 	else if (!skx_exec_open_segments(exec))
@@ -456,9 +464,9 @@ skx_exec_step(SkxExec *exec)
 {
 	if (exec->state == SKX_EXEC_PENDING)
 		return skx_exec_pending(exec);
-	if (exec->at < exec->nranges)
+	if (exec->current_range < exec->nranges)
 		return skx_exec_range(exec);
-	skx_exec_go_on(exec);
+	skx_exec_advance(exec);
 	return true;
 }
 
@@ -475,28 +483,28 @@ skx_exec_next(SkxExec *exec)
 }
 
 bool
-skx_exec_is_last(SkxExec *exec)
+skx_exec_finish_process(SkxExec *exec)
 {
 	Assert(exec->state == SKX_EXEC_ENDED);
-	return !exec->shared ||
-		skx_exec_share_done(&exec->reader, exec->nparts);
+	return !exec->is_shared ||
+		skx_exec_share_finish_parts(&exec->reader, exec->nparts);
 }
 
 void
-skx_exec_wait(SkxExec *exec)
+skx_exec_wait_others(SkxExec *exec)
 {
-	if (exec->shared)
+	if (exec->is_shared)
 		skx_exec_share_wait(&exec->reader);
 }
 
 void
-skx_exec_again(SkxExec *exec)
+skx_exec_restart_alone(SkxExec *exec)
 {
-	Assert(exec->order != NULL && exec->segment < 0 &&
-		   (exec->state == SKX_EXEC_ENDED || exec->next == 0));
-	exec->shared = false;
+	Assert(exec->segment_order != NULL && exec->segment < 0 &&
+		   (exec->state == SKX_EXEC_ENDED || exec->next_segment == 0));
+	exec->is_shared = false;
 	exec->state = SKX_EXEC_RANGES;
-	exec->next = exec->nranges = exec->at = 0;
+	exec->next_segment = exec->nranges = exec->current_range = 0;
 }
 
 void
@@ -506,8 +514,8 @@ skx_exec_end(SkxExec *exec)
 		skx_query_docs_close(exec->ranges[0].matches);
 	else
 	{
-		for (; exec->at < exec->nranges; exec->at++)
-			skx_query_docs_close(exec->ranges[exec->at].matches);
+		for (; exec->current_range < exec->nranges; exec->current_range++)
+			skx_query_docs_close(exec->ranges[exec->current_range].matches);
 	}
 	skx_snapshot_close(exec->source);
 	if (exec->docs != NULL)

@@ -15,29 +15,29 @@
 #include "utils/wait_event.h"
 
 /* Parts begin at multiples of this number of documents. */
-#define SKX_SHARE_WINDOW	4096
+#define SKX_EXEC_PART_ALIGN	4096
 
 void
-skx_exec_share_init(SkxShare *share)
+skx_exec_share_init(SkxExecShared *share)
 {
 	SpinLockInit(&share->mutex);
 	share->has_view = false;
-	pg_atomic_init_u64(&share->next, 0);
-	pg_atomic_init_u64(&share->done, 0);
-	ConditionVariableInit(&share->all_done);
+	pg_atomic_init_u64(&share->next_part, 0);
+	pg_atomic_init_u64(&share->finished_parts, 0);
+	ConditionVariableInit(&share->all_finished_cv);
 }
 
 void
-skx_exec_share_restart(SkxShare *share)
+skx_exec_share_restart(SkxExecShared *share)
 {
 	share->has_view = false;
-	pg_atomic_write_u64(&share->next, 0);
-	pg_atomic_write_u64(&share->done, 0);
+	pg_atomic_write_u64(&share->next_part, 0);
+	pg_atomic_write_u64(&share->finished_parts, 0);
 }
 
 /* Makes `own` the view of all processes, unless they have one. */
 static void
-skx_exec_share_offer(SkxShare *share, const SkxView *own)
+skx_exec_share_set_view(SkxExecShared *share, const SkxView *own)
 {
 	SpinLockAcquire(&share->mutex);
 	if (!share->has_view)
@@ -54,7 +54,7 @@ skx_exec_share_offer(SkxShare *share, const SkxView *own)
  * the leader scans.
  */
 const SkxView *
-skx_exec_share_view(SkxShare *share, Relation index, const SkxView *own)
+skx_exec_share_view(SkxExecShared *share, Relation index, const SkxView *own)
 {
 	SkxView		shared;
 	bool		has_view;
@@ -66,76 +66,76 @@ skx_exec_share_view(SkxShare *share, Relation index, const SkxView *own)
 	{
 		if (own == NULL)
 			own = skx_manifest_view_bound(index);
-		skx_exec_share_offer(share, own);
+		skx_exec_share_set_view(share, own);
 	}
 	SpinLockAcquire(&share->mutex);
 	shared = share->view;
 	SpinLockRelease(&share->mutex);
 	if (own != NULL && own->meta.generation == shared.meta.generation)
 		return own;
-	return skx_manifest_view_of(index, &shared);
+	return skx_manifest_view_shared(index, &shared);
 }
 
 void
-skx_exec_share_begin(SkxShareReader *reader, SkxShare *share, const uint32 *ndocs,
-					 int nsegments, uint32 parts)
+skx_exec_share_begin(SkxExecPartReader *reader, SkxExecShared *share,
+					 const uint32 *ndocs, int nsegments, uint32 parts)
 {
-	reader->share = share;
+	reader->shared = share;
 	reader->ndocs = ndocs;
 	reader->nsegments = nsegments;
-	reader->parts = parts;
+	reader->max_parts = parts;
 	reader->segment = 0;
-	reader->first = 0;
+	reader->first_part = 0;
 }
 
 /* Returns the number of documents of each part of a segment but the last. */
 static uint64
-skx_exec_share_step(const SkxShareReader *reader, uint32 ndocs)
+skx_exec_share_part_docs(const SkxExecPartReader *reader, uint32 ndocs)
 {
-	uint64		step = Max(ndocs / reader->parts, SKX_SHARE_STEP);
+	uint64		step = Max(ndocs / reader->max_parts, SKX_EXEC_PART_DOCS_MIN);
 
-	return TYPEALIGN64(SKX_SHARE_WINDOW, step);
+	return TYPEALIGN64(SKX_EXEC_PART_ALIGN, step);
 }
 
 static uint64
-skx_exec_share_nparts(const SkxShareReader *reader, int segment)
+skx_exec_share_nparts(const SkxExecPartReader *reader, int segment)
 {
 	uint32		ndocs = reader->ndocs[segment];
-	uint64		step = skx_exec_share_step(reader, ndocs);
+	uint64		step = skx_exec_share_part_docs(reader, ndocs);
 
 	return (ndocs + step - 1) / step;
 }
 
 uint64
-skx_exec_share_next(SkxShare *share)
+skx_exec_share_next(SkxExecShared *share)
 {
 	CHECK_FOR_INTERRUPTS();
 	SKX_FAULT(SKX_FAULT_SHARE_TAKE);
-	return pg_atomic_fetch_add_u64(&share->next, 1);
+	return pg_atomic_fetch_add_u64(&share->next_part, 1);
 }
 
 bool
-skx_exec_share_take(SkxShareReader *reader, SkxSharePart *part)
+skx_exec_share_next_part(SkxExecPartReader *reader, SkxExecPart *part)
 {
-	uint64		number = skx_exec_share_next(reader->share);
+	uint64		number = skx_exec_share_next(reader->shared);
 	uint64		step;
 	uint64		n;
 
 	while (reader->segment < reader->nsegments)
 	{
 		n = skx_exec_share_nparts(reader, reader->segment);
-		if (number < reader->first + n)
+		if (number < reader->first_part + n)
 			break;
-		reader->first += n;
+		reader->first_part += n;
 		reader->segment++;
 	}
 	part->segment = -1;
 	part->from = part->to = 0;
 	if (reader->segment == reader->nsegments)
-		return number == reader->first;
-	step = skx_exec_share_step(reader, reader->ndocs[reader->segment]);
+		return number == reader->first_part;
+	step = skx_exec_share_part_docs(reader, reader->ndocs[reader->segment]);
 	part->segment = reader->segment;
-	part->from = (uint32) ((number - reader->first) * step);
+	part->from = (uint32) ((number - reader->first_part) * step);
 	part->to = (uint32) Min(part->from + step,
 							reader->ndocs[reader->segment]);
 	return true;
@@ -143,7 +143,7 @@ skx_exec_share_take(SkxShareReader *reader, SkxSharePart *part)
 
 /* Returns the number of all parts. */
 static uint64
-skx_exec_share_total(const SkxShareReader *reader)
+skx_exec_share_total(const SkxExecPartReader *reader)
 {
 	uint64		total = 1;
 	int			i;
@@ -154,21 +154,21 @@ skx_exec_share_total(const SkxShareReader *reader)
 }
 
 bool
-skx_exec_share_done(SkxShareReader *reader, uint64 n)
+skx_exec_share_finish_parts(SkxExecPartReader *reader, uint64 n)
 {
-	SkxShare   *share = reader->share;
+	SkxExecShared *share = reader->shared;
 
-	if (n == 0 || pg_atomic_add_fetch_u64(&share->done, n) !=
+	if (n == 0 || pg_atomic_add_fetch_u64(&share->finished_parts, n) !=
 		skx_exec_share_total(reader))
 		return false;
-	ConditionVariableBroadcast(&share->all_done);
+	ConditionVariableBroadcast(&share->all_finished_cv);
 	return true;
 }
 
 static bool
-skx_exec_share_is_done(const SkxShareReader *reader)
+skx_exec_share_all_finished(const SkxExecPartReader *reader)
 {
-	bool		done = pg_atomic_read_u64(&reader->share->done) ==
+	bool		done = pg_atomic_read_u64(&reader->shared->finished_parts) ==
 		skx_exec_share_total(reader);
 
 	/* before reading what other processes have left */
@@ -177,12 +177,13 @@ skx_exec_share_is_done(const SkxShareReader *reader)
 }
 
 void
-skx_exec_share_wait(const SkxShareReader *reader)
+skx_exec_share_wait(const SkxExecPartReader *reader)
 {
-	SkxShare   *share = reader->share;
+	SkxExecShared *share = reader->shared;
 
-	ConditionVariablePrepareToSleep(&share->all_done);
-	while (!skx_exec_share_is_done(reader))
-		ConditionVariableSleep(&share->all_done, WAIT_EVENT_PARALLEL_FINISH);
+	ConditionVariablePrepareToSleep(&share->all_finished_cv);
+	while (!skx_exec_share_all_finished(reader))
+		ConditionVariableSleep(&share->all_finished_cv,
+							   WAIT_EVENT_PARALLEL_FINISH);
 	ConditionVariableCancelSleep();
 }

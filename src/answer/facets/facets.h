@@ -15,7 +15,7 @@
 typedef struct SkxFacetsRequest
 {
 	SkxRequest	rows;			/* with heap and snapshot */
-	SkxCountShare *share;		/* as for skx_count_rows() */
+	SkxCountShared *share;		/* as for skx_count_rows() */
 	int			ncolumns;
 	const int  *columns;		/* of the index, from 0, ascending */
 } SkxFacetsRequest;
@@ -30,7 +30,7 @@ typedef struct SkxFacet
 {
 	SkxLexeme	lexeme;
 	uint64		count;
-	uint64		place;			/* one of these rows, for skx_facets_tid() */
+	uint64		row;			/* one of these rows, for skx_facets_tid() */
 } SkxFacet;
 
 /*
@@ -39,16 +39,17 @@ typedef struct SkxFacet
  */
 typedef struct SkxFacetsWork
 {
-	uint64		totals;			/* values counted by their df alone */
-	uint64		lists;			/* values counted by their posting lists */
-	uint64		tested;			/* postings that were looked up among the rows */
-	uint64		filled;			/* df of lists that were intersected with the
-								 * rows as bitmaps */
-	uint64		probed;			/* rows that were looked up in a list */
-	uint64		keyed;			/* rows whose values were read from keys */
-	uint64		fetched;		/* rows that were fetched from the table for
+	uint64		df_values;		/* values counted by their df alone */
+	uint64		list_values;	/* values counted by their posting lists */
+	uint64		tested_postings;	/* postings that were looked up among the
+									 * rows */
+	uint64		bitmap_postings;	/* df of lists that were intersected with
+									 * the rows as bitmaps */
+	uint64		probed_rows;	/* rows that were looked up in a list */
+	uint64		key_rows;		/* rows whose values were read from keys */
+	uint64		fetched_rows;	/* rows that were fetched from the table for
 								 * their values */
-	uint64		passes;			/* times that counts were moved to the sort
+	uint64		sort_spills;	/* times that counts were moved to the sort
 								 * that adds them up */
 } SkxFacetsWork;
 
@@ -125,9 +126,9 @@ extern void skx_facets_sums_end(SkxFacetSums *sums);
  * keys of a column whose keys determine its values.  Not for requests with
  * other processes.
  */
-extern void skx_facets_ranges(const SkxRequest *rows, int column, int n,
-							  const SkxLexeme *bounds, uint64 *counts,
-							  SkxCountWork *work);
+extern void skx_facets_count_ranges(const SkxRequest *rows, int column, int n,
+									const SkxLexeme *bounds, uint64 *counts,
+									SkxCountWork *work);
 
 /* facets_value.c : converts lexemes of values to Datums */
 

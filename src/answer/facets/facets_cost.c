@@ -16,7 +16,7 @@
  * costs more than this many for each document, their lists are not examined
  * one by one.
  */
-#define SKX_FACETS_ELEMENTS	32
+#define SKX_FACETS_ELEMENTS_MAX	32
 
 /*
  * Returns the number of values of a column in the segment.  Each has a list.
@@ -26,13 +26,13 @@ skx_facets_count_lists(const SkxFacetInput *input, int column)
 {
 	SkxFacetBounds bounds;
 
-	skx_facets_bounds(column, &bounds);
-	return (double) skx_segment_terms_between(input->seg, &bounds.ends[0],
-											  &bounds.ends[1]);
+	skx_facets_column_bounds(column, &bounds);
+	return (double) skx_segment_count_range(input->seg, &bounds.ends[0],
+											&bounds.ends[1]);
 }
 
 bool
-skx_facets_keys_cost_less(const SkxFacetInput *input, int column)
+skx_facets_keys_are_cheaper(const SkxFacetInput *input, int column)
 {
 	double		values = skx_facets_count_lists(input, column);
 
@@ -50,13 +50,13 @@ skx_facets_elements_cost(const SkxFacetInput *input, int column, double enough)
 	SkxTermWalk *walk = skx_segment_walk_begin(input->seg);
 	double		share = (double) (input->to - input->from) /
 		input->seg->header.ndocs;
-	double		most = (double) input->n * SKX_FACETS_PROBE;
+	double		most = (double) input->n * SKX_FACETS_PROBE_RATIO;
 	double		cost = 0;
 	SkxFacetBounds bounds;
 	SkxLexeme	lexeme;
 	SkxTerm		term;
 
-	skx_facets_bounds(column, &bounds);
+	skx_facets_column_bounds(column, &bounds);
 	skx_segment_walk_range(walk, bounds.ends);
 	while (cost <= enough &&
 		   skx_segment_walk_next(walk, &term, &lexeme.bytes, &lexeme.len) &&
@@ -84,14 +84,14 @@ skx_facets_lists_cost(const SkxFacetInput *input, int column, bool is_array,
 	if (!is_array)
 		return skx_estimate_values_listed(values, span);
 	if (opened > enough ||
-		skx_estimate_values_listed(0, span * SKX_FACETS_ELEMENTS) < enough)
+		skx_estimate_values_listed(0, span * SKX_FACETS_ELEMENTS_MAX) < enough)
 		return opened;
 	return skx_facets_elements_cost(input, column, enough);
 }
 
 bool
-skx_facets_rows_cost_less(const SkxFacetInput *input,
-						  const SkxFacetsRequest *request)
+skx_facets_rows_are_cheaper(const SkxFacetInput *input,
+							const SkxFacetsRequest *request)
 {
 	double		rows = skx_estimate_values_fetched(input->n);
 	double		lists = 0;
@@ -103,7 +103,7 @@ skx_facets_rows_cost_less(const SkxFacetInput *input,
 		bool		is_array =
 			OidIsValid(skx_column_element_type(request->rows.index, column));
 
-		if ((input->counted >> column & 1) == 0)
+		if ((input->counted_columns >> column & 1) == 0)
 			lists += skx_facets_lists_cost(input, column, is_array,
 										   rows - lists);
 	}

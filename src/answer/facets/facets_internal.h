@@ -14,39 +14,39 @@
 /* facets_loose.c : values that are counted one by one, in a hash table */
 
 /* A hash table of values with their counts. */
-typedef struct SkxFacetLooses SkxFacetLooses;
+typedef struct SkxFacetHash SkxFacetHash;
 
 /* A value in the hash table, with the number of its rows. */
-typedef struct SkxFacetLoose
+typedef struct SkxFacetHashEntry
 {
 	SkxLexeme	lexeme;			/* first: the key of the hash table */
 	uint64		count;
-	uint64		place;			/* one of the rows, as in SkxFacet */
-} SkxFacetLoose;
+	uint64		row;			/* one of the rows, as in SkxFacet */
+} SkxFacetHashEntry;
 
 /* Makes an empty hash table, in the current memory context. */
-extern SkxFacetLooses *skx_facets_loose_begin(void);
+extern SkxFacetHash *skx_facets_hash_create(void);
 
 /*
  * Adds `count` rows that have the value, one of which is at `place`.  Copies
  * the value.
  */
-extern void skx_facets_loose_add(SkxFacetLooses *l, SkxLexeme value,
-								 uint64 count, uint64 place);
+extern void skx_facets_hash_add(SkxFacetHash *l, SkxLexeme value,
+								uint64 count, uint64 place);
 
 /* Returns the memory of the hash table in bytes. */
-extern Size skx_facets_loose_bytes(const SkxFacetLooses *l);
+extern Size skx_facets_hash_bytes(const SkxFacetHash *l);
 
 /*
  * Sets *sorted to an array of all values, ascending by their lexemes, and
- * returns their number.  The array is valid until skx_facets_loose_end(), and
+ * returns their number.  The array is valid until skx_facets_hash_free(), and
  * lacks values that are added later.
  */
-extern int	skx_facets_loose_sort(SkxFacetLooses *l,
-								  const SkxFacetLoose **sorted);
+extern int	skx_facets_hash_sort(SkxFacetHash *l,
+								 const SkxFacetHashEntry **sorted);
 
 /* Frees the hash table, and with it the array of sorted values. */
-extern void skx_facets_loose_end(SkxFacetLooses *l);
+extern void skx_facets_hash_free(SkxFacetHash *l);
 
 /*
  * An input of the merge of values.  It is either a range of documents of a
@@ -61,14 +61,14 @@ typedef struct SkxFacetInput
 	uint32		to;				/* end of the documents */
 	uint32		n;				/* number of rows */
 	uint64	   *bits;			/* bit i: document from + i is a row */
-	uint32		counted;		/* bit i: values of column i were counted one
-								 * by one */
-	SkxTermWalk *walk;
+	uint32		counted_columns;	/* bit i: values of column i were counted
+									 * one by one */
+	SkxTermWalk *term_walk;
 	SkxCursor  *cursor;
 	SkxTerm		term;			/* term of `lexeme` */
-	const SkxFacetLoose *loose; /* values counted one by one */
-	int			nloose;
-	int			next;			/* index in `loose` behind that of `lexeme` */
+	const SkxFacetHashEntry *hashed;	/* values counted one by one */
+	int			nhashed;
+	int			next;			/* index in `hashed` behind that of `lexeme` */
 	SkxLexeme	lexeme;			/* current value of the input */
 } SkxFacetInput;
 
@@ -79,8 +79,8 @@ typedef struct SkxFacetInput
  * least 64.
  */
 static inline int
-skx_facets_rows_of(const SkxFacetInput *input, uint32 *word, uint32 *docs,
-				   int most)
+skx_facets_input_rows(const SkxFacetInput *input, uint32 *word, uint32 *docs,
+					  int most)
 {
 	return skx_bitset_list(input->bits,
 						   SKX_BITSET_WORDS(input->to - input->from), word,
@@ -91,7 +91,7 @@ skx_facets_rows_of(const SkxFacetInput *input, uint32 *word, uint32 *docs,
  * Rows are looked up in a posting list, instead of the reverse, if it has
  * more than this many postings for each row.
  */
-#define SKX_FACETS_PROBE	16
+#define SKX_FACETS_PROBE_RATIO	16
 
 /* facets_list.c : counts rows by a posting list */
 
@@ -99,17 +99,17 @@ skx_facets_rows_of(const SkxFacetInput *input, uint32 *word, uint32 *docs,
  * Returns how many rows of the input have its current term, and sets *first
  * to the document of one of them, if there is any.
  */
-extern uint64 skx_facets_list(SkxFacetInput *input, uint32 *first);
+extern uint64 skx_facets_count_term(SkxFacetInput *input, uint32 *first);
 
 /*
  * Flag of a place that holds the tid of a pending document.  Other places
  * hold the number of a segment and a document of it.
  */
-#define SKX_FACETS_LOOSE	(UINT64CONST(1) << 63)
+#define SKX_FACETS_PENDING_ROW	(UINT64CONST(1) << 63)
 
 /* Returns the place of the row of a document of the input. */
 static inline uint64
-skx_facets_place(const SkxFacetInput *input, uint32 doc)
+skx_facets_document_row(const SkxFacetInput *input, uint32 doc)
 {
 	return (uint64) input->number << 32 | doc;
 }
@@ -145,15 +145,16 @@ extern void skx_facets_rows_end(SkxFacetRows *r);
  * Returns true if it costs less to read the keys of the input's rows in a
  * column than to read the posting lists of the column.
  */
-extern bool skx_facets_keys_cost_less(const SkxFacetInput *input, int column);
+extern bool skx_facets_keys_are_cheaper(const SkxFacetInput *input,
+										int column);
 
 /*
  * Returns true if it costs less to fetch the input's rows from the table than
  * to read the posting lists of all requested columns that are not in
- * input->counted.
+ * input->counted_columns.
  */
-extern bool skx_facets_rows_cost_less(const SkxFacetInput *input,
-									  const SkxFacetsRequest *request);
+extern bool skx_facets_rows_are_cheaper(const SkxFacetInput *input,
+										const SkxFacetsRequest *request);
 
 /* facets_keys.c : values of an input's rows in a column, by their keys */
 
@@ -170,7 +171,7 @@ extern SkxFacetKeys *skx_facets_keys_begin(const SkxFacetInput *input,
 /*
  * Adds the values of some rows to `loose`.  Returns false if none are left.
  */
-extern bool skx_facets_keys_some(SkxFacetKeys *k, SkxFacetLooses *loose);
+extern bool skx_facets_keys_next(SkxFacetKeys *k, SkxFacetHash *loose);
 
 /* Closes the keys and frees the iterator. */
 extern void skx_facets_keys_end(SkxFacetKeys *k);
@@ -187,7 +188,7 @@ typedef struct SkxFacetMerge
 	int			ninputs;
 	int			ncolumns;
 	const int  *columns;		/* as in SkxFacetsRequest */
-	int			at;				/* index of the current column */
+	int			current_column; /* index of the current column */
 	binaryheap *heap;			/* inputs that have values of it left, that
 								 * with the least value first */
 	char		bytes[MAXSTRLEN];	/* of the value returned last */
@@ -199,7 +200,7 @@ extern void skx_facets_merge_begin(SkxFacetMerge *m);
 /*
  * Sets *facet to the next value that rows of the inputs have.  Returns false
  * if there are no more.  Leaves out columns of an input that are in its
- * `counted`.
+ * `counted_columns`.
  */
 extern bool skx_facets_merge_next(SkxFacetMerge *m, SkxFacet *facet);
 
@@ -214,13 +215,13 @@ extern void skx_facets_merge_end(SkxFacetMerge *m);
  */
 typedef struct SkxFacetBounds
 {
-	char		bytes[2][SKX_VALUE_HEAD];	/* bytes of `ends` */
+	char		bytes[2][SKX_VALUE_HEAD_BYTES]; /* bytes of `ends` */
 	SkxLexeme	ends[2];
 } SkxFacetBounds;
 
 /* Sets *bounds to those of a column, which is counted from 0. */
 static inline void
-skx_facets_bounds(int column, SkxFacetBounds *bounds)
+skx_facets_column_bounds(int column, SkxFacetBounds *bounds)
 {
 	static const uint8 kinds[2] = {SKX_VALUE_NULL, SKX_VALUE_EMPTY};
 	int			i;
@@ -231,7 +232,7 @@ skx_facets_bounds(int column, SkxFacetBounds *bounds)
 		bounds->bytes[i][1] = (char) (column + 1);
 		bounds->bytes[i][2] = (char) kinds[i];
 		bounds->ends[i].bytes = bounds->bytes[i];
-		bounds->ends[i].len = SKX_VALUE_HEAD;
+		bounds->ends[i].len = SKX_VALUE_HEAD_BYTES;
 	}
 }
 

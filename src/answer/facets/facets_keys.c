@@ -15,7 +15,7 @@
 #include "miscadmin.h"
 
 /* Number of rows whose keys are sorted together. */
-#define SKX_FACETS_KEYS		4096
+#define SKX_FACETS_SORTED_KEYS		4096
 
 typedef struct SkxFacetKey
 {
@@ -29,9 +29,9 @@ struct SkxFacetKeys
 	const SkxFacetInput *input;
 	SkxKeyReader *reader;
 	uint32		word;			/* next word of the input's bits */
-	uint32		docs[SKX_FACETS_KEYS];
-	SkxKey		found[SKX_FACETS_KEYS];
-	SkxFacetKey keys[SKX_FACETS_KEYS];
+	uint32		docs[SKX_FACETS_SORTED_KEYS];
+	SkxKey		found[SKX_FACETS_SORTED_KEYS];
+	SkxFacetKey keys[SKX_FACETS_SORTED_KEYS];
 };
 
 static inline int
@@ -56,7 +56,7 @@ skx_facets_keys_begin(const SkxFacetInput *input, int column)
 	SkxKeyReader *reader;
 	SkxFacetKeys *k;
 
-	if (!skx_facets_keys_cost_less(input, column) ||
+	if (!skx_facets_keys_are_cheaper(input, column) ||
 		(reader = skx_segment_keys_open(input->seg, column)) == NULL)
 		return NULL;
 	if (skx_column_key_is_coarse(skx_segment_keys_column(reader)))
@@ -73,33 +73,33 @@ skx_facets_keys_begin(const SkxFacetInput *input, int column)
 
 /* Counts n rows with the same key. */
 static void
-skx_facets_keys_add(SkxFacetKeys *k, SkxFacetLooses *loose,
+skx_facets_keys_add(SkxFacetKeys *k, SkxFacetHash *loose,
 					const SkxFacetKey *key, int n)
 {
 	const SkxKeyColumn *column = skx_segment_keys_column(k->reader);
-	char		bytes[SKX_VALUE_HEAD + SKX_KEY_FORM_MOST] = {'\0',
+	char		bytes[SKX_VALUE_HEAD_BYTES + SKX_KEY_FORM_BYTES_MAX] = {'\0',
 	(char) (column->column + 1)};
-	SkxLexeme	value = {bytes, SKX_VALUE_HEAD};
+	SkxLexeme	value = {bytes, SKX_VALUE_HEAD_BYTES};
 
 	bytes[2] = (char) (key->is_null ? SKX_VALUE_NULL : SKX_VALUE_PRESENT);
 	if (!key->is_null)
 		value.len += skx_column_key_form(column, key->value,
-										 bytes + SKX_VALUE_HEAD);
-	skx_facets_loose_add(loose, value, n,
-						 skx_facets_place(k->input, key->doc));
+										 bytes + SKX_VALUE_HEAD_BYTES);
+	skx_facets_hash_add(loose, value, n,
+						skx_facets_document_row(k->input, key->doc));
 }
 
 bool
-skx_facets_keys_some(SkxFacetKeys *k, SkxFacetLooses *loose)
+skx_facets_keys_next(SkxFacetKeys *k, SkxFacetHash *loose)
 {
-	int			n = skx_facets_rows_of(k->input, &k->word, k->docs,
-									   SKX_FACETS_KEYS);
+	int			n = skx_facets_input_rows(k->input, &k->word, k->docs,
+										  SKX_FACETS_SORTED_KEYS);
 	int			first = 0;
 	int			i;
 
 	if (n == 0)
 		return false;
-	skx_segment_keys_of(k->reader, k->docs, n, k->found);
+	skx_segment_keys_read_docs(k->reader, k->docs, n, k->found);
 	for (i = 0; i < n; i++)
 		k->keys[i] = (SkxFacetKey)
 	{
@@ -114,7 +114,7 @@ skx_facets_keys_some(SkxFacetKeys *k, SkxFacetLooses *loose)
 		skx_facets_keys_add(k, loose, &k->keys[first], i - first);
 		first = i;
 	}
-	skx_facets_work.keyed += n;
+	skx_facets_work.key_rows += n;
 	return true;
 }
 

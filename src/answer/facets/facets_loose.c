@@ -10,14 +10,14 @@
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
-struct SkxFacetLooses
+struct SkxFacetHash
 {
 	MemoryContext context;		/* owns all that follows */
-	HTAB	   *values;
+	HTAB	   *entries;
 };
 
 static uint32
-skx_facets_hash(const void *key, Size size)
+skx_facets_hash_lexeme(const void *key, Size size)
 {
 	const SkxLexeme *lexeme = key;
 
@@ -25,36 +25,37 @@ skx_facets_hash(const void *key, Size size)
 }
 
 static int
-skx_facets_match(const void *a, const void *b, Size size)
+skx_facets_match_lexeme(const void *a, const void *b, Size size)
 {
 	return skx_column_compare_lexeme(a, b);
 }
 
-SkxFacetLooses *
-skx_facets_loose_begin(void)
+SkxFacetHash *
+skx_facets_hash_create(void)
 {
-	SkxFacetLooses *l = palloc(sizeof(SkxFacetLooses));
+	SkxFacetHash *l = palloc(sizeof(SkxFacetHash));
 	HASHCTL		ctl = {0};
 
 	l->context = AllocSetContextCreate(CurrentMemoryContext,
 									   "skipidx counted values",
 									   ALLOCSET_DEFAULT_SIZES);
 	ctl.keysize = sizeof(SkxLexeme);
-	ctl.entrysize = sizeof(SkxFacetLoose);
-	ctl.hash = skx_facets_hash;
-	ctl.match = skx_facets_match;
+	ctl.entrysize = sizeof(SkxFacetHashEntry);
+	ctl.hash = skx_facets_hash_lexeme;
+	ctl.match = skx_facets_match_lexeme;
 	ctl.hcxt = l->context;
-	l->values = hash_create("skipidx counted values", 256, &ctl,
-							HASH_ELEM | HASH_FUNCTION | HASH_COMPARE |
-							HASH_CONTEXT);
+	l->entries = hash_create("skipidx counted values", 256, &ctl,
+							 HASH_ELEM | HASH_FUNCTION | HASH_COMPARE |
+							 HASH_CONTEXT);
 	return l;
 }
 
 void
-skx_facets_loose_add(SkxFacetLooses *l, SkxLexeme value, uint64 count,
-					 uint64 place)
+skx_facets_hash_add(SkxFacetHash *l, SkxLexeme value, uint64 count,
+					uint64 place)
 {
-	SkxFacetLoose *loose = hash_search(l->values, &value, HASH_FIND, NULL);
+	SkxFacetHashEntry *loose = hash_search(l->entries, &value, HASH_FIND,
+										   NULL);
 
 	if (loose == NULL)
 	{
@@ -62,39 +63,40 @@ skx_facets_loose_add(SkxFacetLooses *l, SkxLexeme value, uint64 count,
 
 		memcpy(copy, value.bytes, value.len);
 		value.bytes = copy;
-		loose = hash_search(l->values, &value, HASH_ENTER, NULL);
+		loose = hash_search(l->entries, &value, HASH_ENTER, NULL);
 		loose->count = 0;
-		loose->place = place;
+		loose->row = place;
 	}
 	loose->count += count;
 }
 
 Size
-skx_facets_loose_bytes(const SkxFacetLooses *l)
+skx_facets_hash_bytes(const SkxFacetHash *l)
 {
 	return MemoryContextMemAllocated(l->context, true);
 }
 
 int
-skx_facets_loose_sort(SkxFacetLooses *l, const SkxFacetLoose **sorted)
+skx_facets_hash_sort(SkxFacetHash *l, const SkxFacetHashEntry **sorted)
 {
-	long		n = hash_get_num_entries(l->values);
-	SkxFacetLoose *values =
-		MemoryContextAllocHuge(l->context, sizeof(SkxFacetLoose) * (Size) (n + 1));
+	long		n = hash_get_num_entries(l->entries);
+	SkxFacetHashEntry *values =
+		MemoryContextAllocHuge(l->context,
+							   sizeof(SkxFacetHashEntry) * (Size) (n + 1));
 	HASH_SEQ_STATUS status;
-	SkxFacetLoose *loose;
+	SkxFacetHashEntry *loose;
 	int			i = 0;
 
-	hash_seq_init(&status, l->values);
+	hash_seq_init(&status, l->entries);
 	while ((loose = hash_seq_search(&status)) != NULL)
 		values[i++] = *loose;
-	qsort(values, n, sizeof(SkxFacetLoose), skx_column_compare_lexeme);
+	qsort(values, n, sizeof(SkxFacetHashEntry), skx_column_compare_lexeme);
 	*sorted = values;
 	return (int) n;
 }
 
 void
-skx_facets_loose_end(SkxFacetLooses *l)
+skx_facets_hash_free(SkxFacetHash *l)
 {
 	MemoryContextDelete(l->context);
 	pfree(l);

@@ -20,11 +20,11 @@ typedef struct SkxFacetRanges
 	int			n;				/* number of bounds */
 	const SkxLexeme *bounds;
 	uint64	   *counts;			/* rows of the n + 1 ranges, and NULLs */
-	uint64	   *found;			/* the same in the current segment */
+	uint64	   *segment_counts; /* the same in the current segment */
 	SkxSegment *seg;			/* NULL: none is being read */
 	SkxKeyReader *reader;
 	int			nkeys;			/* number of bounds that some key is not below */
-	uint64	   *least;			/* least key that is not below each of these */
+	uint64	   *bound_keys;		/* least key that is not below each of these */
 	SkxKey	   *keys;
 } SkxFacetRanges;
 
@@ -32,9 +32,9 @@ typedef struct SkxFacetRanges
 static void
 skx_facets_bound_keys(SkxFacetRanges *r)
 {
-	char		bytes[SKX_VALUE_HEAD] = {'\0', (char) (r->column + 1),
+	char		bytes[SKX_VALUE_HEAD_BYTES] = {'\0', (char) (r->column + 1),
 	(char) SKX_VALUE_EMPTY};
-	SkxLexeme	after = {bytes, SKX_VALUE_HEAD};
+	SkxLexeme	after = {bytes, SKX_VALUE_HEAD_BYTES};
 	uint64		most;
 	int			i;
 
@@ -42,27 +42,28 @@ skx_facets_bound_keys(SkxFacetRanges *r)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (!skx_column_key_bounds(skx_segment_keys_column(r->reader),
-								   &r->bounds[i], &after, &r->least[i], &most))
+								   &r->bounds[i], &after, &r->bound_keys[i],
+								   &most))
 			break;
 	}
 	r->nkeys = i;
 }
 
 static void
-skx_facets_enter_ranges(SkxFacetRanges *r, SkxSegment *seg)
+skx_facets_ranges_begin_segment(SkxFacetRanges *r, SkxSegment *seg)
 {
 	r->seg = seg;
 	r->reader = skx_segment_keys_open(seg, r->column);
 	if (r->reader == NULL ||
 		skx_column_key_is_coarse(skx_segment_keys_column(r->reader)))
-		skx_segment_keys_missing(r->rows->index, r->column);
+		skx_segment_keys_raise_missing(r->rows->index, r->column);
 	skx_facets_bound_keys(r);
-	memset(r->found, 0, sizeof(uint64) * (r->n + 2));
+	memset(r->segment_counts, 0, sizeof(uint64) * (r->n + 2));
 }
 
 /* Returns how many bounds the key is not below. */
 static int
-skx_facets_range_of(const SkxFacetRanges *r, uint64 key)
+skx_facets_range_of_key(const SkxFacetRanges *r, uint64 key)
 {
 	int			low = 0;
 	int			left = r->nkeys;
@@ -72,37 +73,37 @@ skx_facets_range_of(const SkxFacetRanges *r, uint64 key)
 		int			half = (left + 1) / 2;
 
 		/* a branch would be unpredictable */
-		low += half & -(int) (r->least[low + half - 1] <= key);
+		low += half & -(int) (r->bound_keys[low + half - 1] <= key);
 		left -= half;
 	}
 	return low;
 }
 
 static void
-skx_facets_range_documents(SkxSegment *seg, const uint32 *docs, int n,
-						   void *arg)
+skx_facets_ranges_documents(SkxSegment *seg, const uint32 *docs, int n,
+							void *arg)
 {
 	SkxFacetRanges *r = arg;
 	int			i;
 
 	if (r->seg == NULL)
-		skx_facets_enter_ranges(r, seg);
-	skx_segment_keys_of(r->reader, docs, n, r->keys);
+		skx_facets_ranges_begin_segment(r, seg);
+	skx_segment_keys_read_docs(r->reader, docs, n, r->keys);
 	for (i = 0; i < n; i++)
-		r->found[r->keys[i].is_null != 0 ? r->n + 1 :
-				 skx_facets_range_of(r, r->keys[i].value)]++;
+		r->segment_counts[r->keys[i].is_null != 0 ? r->n + 1 :
+						  skx_facets_range_of_key(r, r->keys[i].value)]++;
 }
 
 static void
-skx_facets_range_forget(SkxSegment *seg, void *arg)
+skx_facets_ranges_undo(SkxSegment *seg, void *arg)
 {
 	SkxFacetRanges *r = arg;
 
-	memset(r->found, 0, sizeof(uint64) * (r->n + 2));
+	memset(r->segment_counts, 0, sizeof(uint64) * (r->n + 2));
 }
 
 static void
-skx_facets_range_done(SkxSegment *seg, void *arg)
+skx_facets_ranges_end_segment(SkxSegment *seg, void *arg)
 {
 	SkxFacetRanges *r = arg;
 	int			i;
@@ -112,7 +113,7 @@ skx_facets_range_done(SkxSegment *seg, void *arg)
 	skx_segment_keys_close(r->reader);
 	r->seg = NULL;
 	for (i = 0; i < r->n + 2; i++)
-		r->counts[i] += r->found[i];
+		r->counts[i] += r->segment_counts[i];
 }
 
 /*
@@ -120,7 +121,7 @@ skx_facets_range_done(SkxSegment *seg, void *arg)
  * values do.
  */
 static int
-skx_facets_range_at(const SkxFacetRanges *r, const SkxLexeme *value)
+skx_facets_range_of_value(const SkxFacetRanges *r, const SkxLexeme *value)
 {
 	int			low = 0;
 	int			high = r->n;
@@ -138,11 +139,11 @@ skx_facets_range_at(const SkxFacetRanges *r, const SkxLexeme *value)
 }
 
 static void
-skx_facets_range_pending(TSVector document, const ItemPointerData *tid,
-						 void *arg)
+skx_facets_ranges_pending(TSVector document, const ItemPointerData *tid,
+						  void *arg)
 {
 	SkxFacetRanges *r = arg;
-	int			at = skx_column_values_at(document);
+	int			at = skx_column_values_start(document);
 	int			end = at + skx_column_count_values(document);
 
 	for (; at < end; at++)
@@ -153,18 +154,18 @@ skx_facets_range_pending(TSVector document, const ItemPointerData *tid,
 		if ((uint8) value.bytes[1] != r->column + 1)
 			continue;
 		r->counts[value.bytes[2] == SKX_VALUE_NULL ? r->n + 1 :
-				  skx_facets_range_at(r, &value)]++;
+				  skx_facets_range_of_value(r, &value)]++;
 	}
 }
 
 /* Returns true if the column's keys determine its values. */
 static bool
-skx_facets_is_told(Relation index, int column)
+skx_facets_keys_are_exact(Relation index, int column)
 {
 	SkxKeyColumns columns;
 	int			i;
 
-	skx_column_keyed(index, &columns);
+	skx_column_key_columns(index, &columns);
 	for (i = 0; i < columns.n; i++)
 		if (columns.columns[i].column == column)
 			return !skx_column_key_is_coarse(&columns.columns[i]);
@@ -173,7 +174,7 @@ skx_facets_is_told(Relation index, int column)
 
 /* Counts the rows by their values, as facets. */
 static void
-skx_facets_range_values(SkxFacetRanges *r, SkxCountWork *work)
+skx_facets_ranges_by_value(SkxFacetRanges *r, SkxCountWork *work)
 {
 	SkxFacetsRequest request = {*r->rows, NULL, 1, &r->column};
 	SkxFacets  *facets = skx_facets_begin(&request, work);
@@ -183,33 +184,34 @@ skx_facets_range_values(SkxFacetRanges *r, SkxCountWork *work)
 	{
 		CHECK_FOR_INTERRUPTS();
 		r->counts[facet.lexeme.bytes[2] == SKX_VALUE_NULL ? r->n + 1 :
-				  skx_facets_range_at(r, &facet.lexeme)] += facet.count;
+				  skx_facets_range_of_value(r, &facet.lexeme)] += facet.count;
 	}
 	skx_facets_end(facets);
 }
 
 void
-skx_facets_ranges(const SkxRequest *rows, int column, int n,
-				  const SkxLexeme *bounds, uint64 *counts, SkxCountWork *work)
+skx_facets_count_ranges(const SkxRequest *rows, int column, int n,
+						const SkxLexeme *bounds, uint64 *counts,
+						SkxCountWork *work)
 {
 	SkxFacetRanges r = {rows, column, n, bounds, counts};
-	SkxCountTaker taker = {0};
+	SkxCountReceiver taker = {0};
 	uint64		nrows;
 
 	memset(counts, 0, sizeof(uint64) * (n + 2));
-	if (!skx_facets_is_told(rows->index, column))
+	if (!skx_facets_keys_are_exact(rows->index, column))
 	{
-		skx_facets_range_values(&r, work);
+		skx_facets_ranges_by_value(&r, work);
 		return;
 	}
-	r.found = palloc(sizeof(uint64) * (n + 2));
-	r.least = palloc(sizeof(uint64) * (n + 1));
-	r.keys = palloc(sizeof(SkxKey) * SKX_QUERY_DOCS);
-	taker.most = PG_UINT32_MAX;
-	taker.documents = skx_facets_range_documents;
-	taker.forget = skx_facets_range_forget;
-	taker.done = skx_facets_range_done;
-	taker.pending = skx_facets_range_pending;
+	r.segment_counts = palloc(sizeof(uint64) * (n + 2));
+	r.bound_keys = palloc(sizeof(uint64) * (n + 1));
+	r.keys = palloc(sizeof(SkxKey) * SKX_QUERY_BATCH_DOCS);
+	taker.max_undo_docs = PG_UINT32_MAX;
+	taker.receive_documents = skx_facets_ranges_documents;
+	taker.undo_segment = skx_facets_ranges_undo;
+	taker.end_segment = skx_facets_ranges_end_segment;
+	taker.receive_pending = skx_facets_ranges_pending;
 	taker.arg = &r;
 	(void) skx_count_rows(rows, &taker, NULL, work, &nrows);
 }

@@ -26,7 +26,7 @@ struct SkxFacetRows
 };
 
 static bool
-skx_facets_rows_has(const SkxFacetsRequest *request, int column)
+skx_facets_rows_wants(const SkxFacetsRequest *request, int column)
 {
 	int			i;
 
@@ -42,7 +42,7 @@ skx_facets_rows_has(const SkxFacetsRequest *request, int column)
  * requests plain columns only.
  */
 static void
-skx_facets_rows_leave_out(IndexInfo *info, const SkxFacetsRequest *request)
+skx_facets_rows_skip_columns(IndexInfo *info, const SkxFacetsRequest *request)
 {
 	List	   *expressions = info->ii_Expressions;
 	ListCell   *lc = list_head(expressions);
@@ -51,7 +51,7 @@ skx_facets_rows_leave_out(IndexInfo *info, const SkxFacetsRequest *request)
 	info->ii_Expressions = NIL;
 	for (i = 0; i < info->ii_NumIndexAttrs; i++)
 	{
-		bool		has = skx_facets_rows_has(request, i);
+		bool		has = skx_facets_rows_wants(request, i);
 
 		if (info->ii_IndexAttrNumbers[i] == 0)
 		{
@@ -72,7 +72,7 @@ skx_facets_rows_begin(const SkxFacetsRequest *request)
 
 	r->request = request;
 	r->info = BuildIndexInfo(request->rows.index);
-	skx_facets_rows_leave_out(r->info, request);
+	skx_facets_rows_skip_columns(r->info, request);
 	skx_document_check_caller(request->rows.heap, request->rows.index,
 							  r->info->ii_Expressions);
 	r->estate = CreateExecutorState();
@@ -86,8 +86,8 @@ skx_facets_rows_begin(const SkxFacetsRequest *request)
  * snapshot is too old.
  */
 SKX_NORETURN static void
-skx_facets_rows_none(const SkxRequest *request,
-					 const ItemPointerData *tid)
+skx_facets_rows_missing(const SkxRequest *request,
+						const ItemPointerData *tid)
 {
 	skx_compat_check_snapshot(request->snapshot, request->index);
 	ereport(ERROR,
@@ -107,13 +107,13 @@ skx_facets_rows_get(SkxFacetRows *r, const ItemPointerData *tid,
 {
 	const SkxRequest *request = &r->request->rows;
 	ItemPointerData place = *tid;
-	SkxOwnerState owner;
+	SkxDocumentOwnerState owner;
 	bool		again = false;
 	int			i;
 
 	if (!table_index_fetch_tuple(r->fetch, &place, request->snapshot, r->row,
 								 &again, NULL))
-		skx_facets_rows_none(request, tid);
+		skx_facets_rows_missing(request, tid);
 	pgstat_count_heap_fetch(request->index);
 	ResetPerTupleExprContext(r->estate);
 	GetPerTupleExprContext(r->estate)->ecxt_scantuple = r->row;

@@ -20,7 +20,7 @@ enum
 {
 	SKX_SUM_LEXEME,
 	SKX_SUM_COUNT,
-	SKX_SUM_PLACE,
+	SKX_SUM_ROW,
 	SKX_SUM_NCOLUMNS
 };
 
@@ -28,7 +28,7 @@ struct SkxFacetSums
 {
 	Tuplesortstate *sort;
 	TupleTableSlot *slot;
-	bool		waits;			/* the slot has a tuple that was not returned */
+	bool		has_tuple;		/* the slot has a tuple that was not returned */
 	char		bytes[MAXSTRLEN];	/* bytes of the value returned last */
 };
 
@@ -44,7 +44,7 @@ skx_facets_sums_begin(void)
 
 	TupleDescInitEntry(desc, SKX_SUM_LEXEME + 1, "lexeme", BYTEAOID, -1, 0);
 	TupleDescInitEntry(desc, SKX_SUM_COUNT + 1, "count", INT8OID, -1, 0);
-	TupleDescInitEntry(desc, SKX_SUM_PLACE + 1, "place", INT8OID, -1, 0);
+	TupleDescInitEntry(desc, SKX_SUM_ROW + 1, "place", INT8OID, -1, 0);
 	SKX_COMPAT_FINISH_DESC(desc);
 	sums->sort = tuplesort_begin_heap(desc, 1, &key, &less, &collation,
 									  &nulls_first, work_mem, NULL,
@@ -64,7 +64,7 @@ skx_facets_sums_add(SkxFacetSums *sums, const SkxFacet *facet)
 	ExecClearTuple(slot);
 	slot->tts_values[SKX_SUM_LEXEME] = PointerGetDatum(lexeme);
 	slot->tts_values[SKX_SUM_COUNT] = Int64GetDatum((int64) facet->count);
-	slot->tts_values[SKX_SUM_PLACE] = Int64GetDatum((int64) facet->place);
+	slot->tts_values[SKX_SUM_ROW] = Int64GetDatum((int64) facet->row);
 	memset(slot->tts_isnull, 0, SKX_SUM_NCOLUMNS * sizeof(bool));
 	ExecStoreVirtualTuple(slot);
 	tuplesort_puttupleslot(sums->sort, slot);
@@ -75,9 +75,9 @@ skx_facets_sums_add(SkxFacetSums *sums, const SkxFacet *facet)
 static void
 skx_facets_sums_fetch(SkxFacetSums *sums)
 {
-	sums->waits = tuplesort_gettupleslot(sums->sort, true, false, sums->slot,
-										 NULL);
-	if (sums->waits)
+	sums->has_tuple = tuplesort_gettupleslot(sums->sort, true, false,
+											 sums->slot, NULL);
+	if (sums->has_tuple)
 		slot_getallattrs(sums->slot);
 }
 
@@ -94,20 +94,20 @@ skx_facets_sums_next(SkxFacetSums *sums, SkxFacet *facet)
 	const Datum *values = sums->slot->tts_values;
 	const bytea *lexeme;
 
-	if (!sums->waits)
+	if (!sums->has_tuple)
 		return false;
 	lexeme = DatumGetByteaPP(values[SKX_SUM_LEXEME]);
 	facet->lexeme.bytes = sums->bytes;
 	facet->lexeme.len = VARSIZE_ANY_EXHDR(lexeme);
 	memcpy(sums->bytes, VARDATA_ANY(lexeme), facet->lexeme.len);
-	facet->place = (uint64) DatumGetInt64(values[SKX_SUM_PLACE]);
+	facet->row = (uint64) DatumGetInt64(values[SKX_SUM_ROW]);
 	facet->count = 0;
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
 		facet->count += (uint64) DatumGetInt64(values[SKX_SUM_COUNT]);
 		skx_facets_sums_fetch(sums);
-		if (!sums->waits)
+		if (!sums->has_tuple)
 			break;
 		lexeme = DatumGetByteaPP(values[SKX_SUM_LEXEME]);
 	} while (VARSIZE_ANY_EXHDR(lexeme) == facet->lexeme.len &&

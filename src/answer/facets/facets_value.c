@@ -86,9 +86,9 @@ skx_facets_element(SkxFacetType *type, Datum array, const SkxLexeme *lexeme)
 		if (nulls[i])
 			continue;
 		form = DatumGetByteaPP(FunctionCall1(&type->canonical, elements[i]));
-		if (VARSIZE_ANY_EXHDR(form) == lexeme->len - SKX_VALUE_HEAD &&
-			memcmp(VARDATA_ANY(form), lexeme->bytes + SKX_VALUE_HEAD,
-				   lexeme->len - SKX_VALUE_HEAD) == 0)
+		if (VARSIZE_ANY_EXHDR(form) == lexeme->len - SKX_VALUE_HEAD_BYTES &&
+			memcmp(VARDATA_ANY(form), lexeme->bytes + SKX_VALUE_HEAD_BYTES,
+				   lexeme->len - SKX_VALUE_HEAD_BYTES) == 0)
 			return elements[i];
 	}
 	ereport(ERROR,
@@ -106,8 +106,10 @@ skx_facets_form_value(const SkxFacetType *type, const SkxLexeme *lexeme,
 					  Datum *value)
 {
 	return skx_column_form_value(type->canonical.fn_addr, type->type,
-								 type->typmod, lexeme->bytes + SKX_VALUE_HEAD,
-								 lexeme->len - SKX_VALUE_HEAD, value) &&
+								 type->typmod,
+								 lexeme->bytes + SKX_VALUE_HEAD_BYTES,
+								 lexeme->len - SKX_VALUE_HEAD_BYTES,
+								 value) &&
 		(type->type != FLOAT4OID || DatumGetFloat4(*value) != 0) &&
 		(type->type != FLOAT8OID || DatumGetFloat8(*value) != 0);
 }

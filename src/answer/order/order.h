@@ -42,9 +42,9 @@ typedef struct SkxOrderedRequest
 	SkxKeyColumn key;			/* the column, and how its keys are made */
 	bool		descending;
 	bool		nulls_first;
-	uint64		wanted;			/* estimate of the rows that will be fetched;
+	uint64		wanted_rows;	/* estimate of the rows that will be fetched;
 								 * 0: not known */
-	const SkxOrderedPart *part; /* NULL: all rows */
+	const SkxOrderedPart *parallel_part;	/* NULL: all rows */
 	SkxOrderedWork *work;		/* the search adds to these counters */
 } SkxOrderedRequest;
 
@@ -52,7 +52,7 @@ typedef struct SkxOrderedRequest
 typedef struct SkxOrdered SkxOrdered;
 
 /*
- * Number of rows that the first pass looks for if `wanted` is 0, and the
+ * Number of rows that the first pass looks for if `wanted_rows` is 0, and the
  * factor by which each further pass looks for more.  Cost estimates of cost/
  * use them.
  */
@@ -85,7 +85,7 @@ extern void skx_order_end(SkxOrdered *ordered);
 
 /*
  * Notes that row i of the last call of skx_order_next() is dead
- * (skx_snapshot_note_dead()).
+ * (skx_snapshot_remember_dead()).
  */
 extern void skx_order_note_dead(const SkxOrdered *ordered, int i);
 

@@ -25,15 +25,15 @@ skx_order_nulls_open(SkxOrdered *o)
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	struct SkxOrderedNulls *nulls = palloc0(sizeof(struct SkxOrderedNulls));
-	SkxQuery   *query = skx_query_and_null(o->request.filter,
-										   o->request.key.column);
+	SkxQuery   *query = skx_query_and_is_null(o->request.filter,
+											  o->request.key.column);
 
 	nulls->context = context;
 	nulls->request.index = o->request.index;
 	nulls->request.view = o->request.view;
 	nulls->request.query = query;
-	nulls->request.last = o->last;
-	nulls->rows = skx_rows_make(false);
+	nulls->request.pending_end = o->pending_ends;
+	nulls->rows = skx_rows_collector_create(false);
 	if (!skx_query_is_empty(query))
 		nulls->exec = skx_exec_begin(&nulls->request,
 									 &nulls->rows->collector);
@@ -60,16 +60,16 @@ skx_order_nulls_next(SkxOrdered *o)
 	if (o->nulls == NULL)
 		skx_order_nulls_open(o);
 	nulls = o->nulls;
-	if (nulls->exec == NULL || !skx_rows_next(nulls->rows, nulls->exec))
+	if (nulls->exec == NULL || !skx_rows_next_batch(nulls->rows, nulls->exec))
 		return 0;
-	skx_order_make_tids(o, nulls->rows->n);
+	skx_order_reserve_tids(o, nulls->rows->n);
 	memcpy(o->tids, nulls->rows->tids,
 		   sizeof(ItemPointerData) * nulls->rows->n);
 	return nulls->rows->n;
 }
 
 void
-skx_order_nulls_place(const SkxOrdered *o, int i, SkxSourcePlace *place)
+skx_order_nulls_document(const SkxOrdered *o, int i, SkxDocAddress *place)
 {
-	skx_rows_place(o->nulls->rows, i, place);
+	skx_rows_document(o->nulls->rows, i, place);
 }

@@ -18,15 +18,15 @@ skx_order_compare(const SkxOrderedRow *a, const SkxOrderedRow *b)
 		return a->rank < b->rank ? -1 : 1;
 	if (a->source != b->source)
 		return a->source < b->source ? -1 : 1;
-	return a->place < b->place ? -1 : a->place > b->place;
+	return a->doc < b->doc ? -1 : a->doc > b->doc;
 }
 
 static inline int
-skx_order_compare_places(const SkxOrderedRow *a, const SkxOrderedRow *b)
+skx_order_compare_documents(const SkxOrderedRow *a, const SkxOrderedRow *b)
 {
 	if (a->source != b->source)
 		return a->source < b->source ? -1 : 1;
-	return a->place < b->place ? -1 : a->place > b->place;
+	return a->doc < b->doc ? -1 : a->doc > b->doc;
 }
 
 #define ST_SORT skx_order_sort_rows
@@ -39,7 +39,7 @@ skx_order_compare_places(const SkxOrderedRow *a, const SkxOrderedRow *b)
 
 #define ST_SORT skx_order_sort_by_place
 #define ST_ELEMENT_TYPE SkxOrderedRow
-#define ST_COMPARE(a, b) skx_order_compare_places(a, b)
+#define ST_COMPARE(a, b) skx_order_compare_documents(a, b)
 #define ST_CHECK_FOR_INTERRUPTS
 #define ST_SCOPE static
 #define ST_DEFINE
@@ -52,14 +52,14 @@ skx_order_sort(SkxOrderedRow *rows, int n)
 }
 
 void
-skx_order_sort_places(SkxOrderedRow *rows, int n)
+skx_order_sort_documents(SkxOrderedRow *rows, int n)
 {
 	skx_order_sort_by_place(rows, n);
 }
 
 /* Puts a row into the empty place i of the heap, or further down. */
 static void
-skx_order_rows_down(SkxOrderedRows *rows, int i, SkxOrderedRow row)
+skx_order_rows_sift_down(SkxOrderedRows *rows, int i, SkxOrderedRow row)
 {
 	SkxOrderedRow *heap = rows->rows;
 
@@ -83,7 +83,7 @@ skx_order_rows_down(SkxOrderedRows *rows, int i, SkxOrderedRow row)
 static void
 skx_order_rows_grow(SkxOrderedRows *rows)
 {
-	rows->size = (int) Min(Max((int64) rows->size * 2, 64), rows->most);
+	rows->size = (int) Min(Max((int64) rows->size * 2, 64), rows->max_rows);
 	if (rows->rows == NULL)
 		rows->rows = palloc_extended(sizeof(SkxOrderedRow) * (Size) rows->size,
 									 MCXT_ALLOC_HUGE);
@@ -93,9 +93,9 @@ skx_order_rows_grow(SkxOrderedRows *rows)
 }
 
 bool
-skx_order_rows_want(const SkxOrderedRows *rows, const SkxOrderedRow *row)
+skx_order_rows_accept(const SkxOrderedRows *rows, const SkxOrderedRow *row)
 {
-	return rows->n < rows->most ||
+	return rows->n < rows->max_rows ||
 		skx_order_compare(row, &rows->rows[0]) < 0;
 }
 
@@ -104,23 +104,23 @@ skx_order_rows_add(SkxOrderedRows *rows, const SkxOrderedRow *row)
 {
 	int			i;
 
-	if (rows->n == rows->most)
+	if (rows->n == rows->max_rows)
 	{
-		skx_order_rows_down(rows, 0, *row);
+		skx_order_rows_sift_down(rows, 0, *row);
 		return;
 	}
 	if (rows->n == rows->size)
 		skx_order_rows_grow(rows);
 	rows->rows[rows->n++] = *row;
-	for (i = rows->n / 2 - 1; i >= 0 && rows->n == rows->most; i--)
+	for (i = rows->n / 2 - 1; i >= 0 && rows->n == rows->max_rows; i--)
 	{
 		CHECK_FOR_INTERRUPTS();
-		skx_order_rows_down(rows, i, rows->rows[i]);
+		skx_order_rows_sift_down(rows, i, rows->rows[i]);
 	}
 }
 
 void
-skx_order_make_tids(SkxOrdered *o, int n)
+skx_order_reserve_tids(SkxOrdered *o, int n)
 {
 	if (n <= o->max_tids)
 		return;
@@ -131,7 +131,7 @@ skx_order_make_tids(SkxOrdered *o, int n)
 	o->max_tids = Max(n, 64);
 	o->tids = MemoryContextAllocHuge(o->context, sizeof(ItemPointerData) *
 									 (Size) o->max_tids);
-	if (o->coarse)
+	if (o->is_coarse)
 		o->tid_keys = MemoryContextAllocHuge(o->context, sizeof(uint64) *
 											 (Size) o->max_tids);
 }

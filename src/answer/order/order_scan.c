@@ -17,7 +17,7 @@
 
 /* Returns how many of `rows` rows fit into work_mem. */
 static int
-skx_order_most(uint64 rows)
+skx_order_max_rows(uint64 rows)
 {
 	uint64		room = (uint64) work_mem * 1024 / sizeof(SkxOrderedRow);
 
@@ -30,8 +30,8 @@ skx_order_compare_segments(const void *a, const void *b)
 	const SkxOrderedSegment *x = a;
 	const SkxOrderedSegment *y = b;
 
-	if (x->first != y->first)
-		return x->first < y->first ? -1 : 1;
+	if (x->first_rank != y->first_rank)
+		return x->first_rank < y->first_rank ? -1 : 1;
 	return x->number - y->number;
 }
 
@@ -41,7 +41,7 @@ skx_order_column(Relation index, int column)
 	SkxKeyColumns all;
 	int			i;
 
-	skx_column_keyed(index, &all);
+	skx_column_key_columns(index, &all);
 	for (i = 0; i < all.n; i++)
 		if (all.columns[i].column == column)
 			return all.columns[i];
@@ -52,20 +52,20 @@ skx_order_column(Relation index, int column)
 SkxKeyReader *
 skx_order_keys(const SkxOrderedRequest *request, SkxSegment *seg)
 {
-	return skx_segment_keys_needed(request->index, seg, &request->key);
+	return skx_segment_keys_require(request->index, seg, &request->key);
 }
 
 /* A key is shared by too many rows if one in this many documents has it. */
-#define SKX_ORDERED_SHARED_PART	8
+#define SKX_ORDERED_SHARED_RATIO	8
 
 /*
  * Returns false if a key that several values may share has so many documents.
  * Then so many of the segment's quantiles are that key.
  */
 static bool
-skx_order_keys_tell(const SkxKeyReader *keys)
+skx_order_keys_are_distinct(const SkxKeyReader *keys)
 {
-	const int	most = SKX_KEY_QUANTILES / SKX_ORDERED_SHARED_PART;
+	const int	most = SKX_KEY_QUANTILES / SKX_ORDERED_SHARED_RATIO;
 	uint64		quantiles[SKX_KEY_QUANTILES];
 	int			n = skx_segment_keys_quantiles(keys, quantiles);
 	int			i;
@@ -82,15 +82,15 @@ bool
 skx_order_has_keys(Relation index, const SkxView *view, int column)
 {
 	SkxKeyColumn wanted = skx_order_column(index, column);
-	SkxSource  *source = skx_snapshot_open(index, view);
+	SkxSnapshotReader *source = skx_snapshot_open(index, view);
 	bool		all = true;
 
-	while (all && skx_snapshot_next(source, 1) > 0)
+	while (all && skx_snapshot_next_segments(source, 1) > 0)
 	{
-		SkxKeyReader *keys = skx_segment_keys_made(source->segments[0],
-												   &wanted);
+		SkxKeyReader *keys = skx_segment_keys_open_as(source->segments[0],
+													  &wanted);
 
-		all = keys != NULL && skx_order_keys_tell(keys);
+		all = keys != NULL && skx_order_keys_are_distinct(keys);
 		if (keys != NULL)
 			skx_segment_keys_close(keys);
 	}
@@ -115,22 +115,22 @@ static void
 skx_order_open_segment(SkxOrdered *o, int number)
 {
 	SkxOrderedSegment *s = &o->segments[number];
-	const SkxOrderedPart *part = o->request.part;
+	const SkxOrderedPart *part = o->request.parallel_part;
 	SkxKeyNode	root;
 
-	s->seg = o->all[number];
+	s->seg = o->segment_source[number];
 	s->number = number;
 	s->keys = skx_order_keys(&o->request, s->seg);
-	s->reads = PG_UINT64_MAX;
-	s->empty = !skx_order_range(&o->request, s->keys, &s->range);
+	s->page_reads = PG_UINT64_MAX;
+	s->is_empty = !skx_order_range(&o->request, s->keys, &s->wanted_keys);
 	if (part != NULL)
 	{
-		s->range.least = Max(s->range.least, part->range.least);
-		s->range.most = Min(s->range.most, part->range.most);
-		s->empty |= s->range.least > s->range.most;
+		s->wanted_keys.least = Max(s->wanted_keys.least, part->range.least);
+		s->wanted_keys.most = Min(s->wanted_keys.most, part->range.most);
+		s->is_empty |= s->wanted_keys.least > s->wanted_keys.most;
 	}
 	skx_segment_keys_root(s->keys, &root);
-	s->first = o->flip != 0 ? ~root.most : root.least;
+	s->first_rank = o->rank_mask != 0 ? ~root.most : root.least;
 }
 
 /*
@@ -138,13 +138,13 @@ skx_order_open_segment(SkxOrdered *o, int number)
  * ranks.
  */
 static void
-skx_order_segments(SkxCollector *c, SkxSegment *const *segments, int n,
-				   int *order)
+skx_order_order_segments(SkxCollector *c, SkxSegment *const *segments, int n,
+						 int *order)
 {
 	SkxOrdered *o = (SkxOrdered *) c;
 	int			i;
 
-	o->all = segments;
+	o->segment_source = segments;
 	o->nsegments = n;
 	o->segments = palloc0(sizeof(SkxOrderedSegment) * ((Size) n + 1));
 	for (i = 0; i < n; i++)
@@ -156,11 +156,11 @@ skx_order_segments(SkxCollector *c, SkxSegment *const *segments, int n,
 }
 
 static bool
-skx_order_answer(SkxCollector *c, const SkxExecRange *range)
+skx_order_answer_range(SkxCollector *c, const SkxExecRange *range)
 {
 	SkxOrdered *o = (SkxOrdered *) c;
 
-	skx_order_segment(o, &o->segments[range->number]);
+	skx_order_search_segment(o, &o->segments[range->number]);
 	return true;
 }
 
@@ -169,10 +169,10 @@ skx_order_answer(SkxCollector *c, const SkxExecRange *range)
  * rows.
  */
 static bool
-skx_order_wants(SkxCollector *c, const SkxPendingDoc *doc)
+skx_order_wants_pending(SkxCollector *c, const SkxPendingDoc *doc)
 {
 	SkxOrdered *o = (SkxOrdered *) c;
-	const SkxOrderedPart *part = o->request.part;
+	const SkxOrderedPart *part = o->request.parallel_part;
 	SkxKey		key;
 
 	skx_column_keys(&o->columns, doc->value, &key);
@@ -180,17 +180,17 @@ skx_order_wants(SkxCollector *c, const SkxPendingDoc *doc)
 		(part != NULL && (key.value < part->range.least ||
 						  key.value > part->range.most)))
 		return false;
-	o->pending.rank = key.value ^ o->flip;
-	o->pending.place = doc->sequence;
+	o->pending.rank = key.value ^ o->rank_mask;
+	o->pending.doc = doc->sequence;
 	o->pending.source = SKX_ORDERED_PENDING + doc->stripe;
 	o->pending.tid = doc->tid;
 	o->work->documents++;
-	return skx_order_rows_want(&o->rows, &o->pending) &&
-		(!o->any || skx_order_compare(&o->pending, &o->after) > 0);
+	return skx_order_rows_accept(&o->rows, &o->pending) &&
+		(!o->has_after || skx_order_compare(&o->pending, &o->after) > 0);
 }
 
 static bool
-skx_order_pending(SkxCollector *c, const SkxPendingDoc *doc)
+skx_order_collect_pending(SkxCollector *c, const SkxPendingDoc *doc)
 {
 	SkxOrdered *o = (SkxOrdered *) c;
 	MemoryContext old = MemoryContextSwitchTo(o->context);
@@ -201,10 +201,10 @@ skx_order_pending(SkxCollector *c, const SkxPendingDoc *doc)
 }
 
 static const SkxCollectorMethods skx_order_methods = {
-	.order = skx_order_segments,
-	.answer = skx_order_answer,
-	.wants = skx_order_wants,
-	.pending = skx_order_pending
+	.order_segments = skx_order_order_segments,
+	.answer_range = skx_order_answer_range,
+	.wants_pending = skx_order_wants_pending,
+	.collect_pending = skx_order_collect_pending
 };
 
 /*
@@ -216,7 +216,7 @@ skx_order_begin_column(SkxOrdered *o)
 {
 	o->columns.columns[0] = o->request.key;
 	o->columns.n = 1;
-	o->coarse = skx_column_key_is_coarse(&o->request.key);
+	o->is_coarse = skx_column_key_is_coarse(&o->request.key);
 }
 
 /*
@@ -227,11 +227,11 @@ static void
 skx_order_first_stage(SkxOrdered *o)
 {
 	const SkxOrderedRequest *request = &o->request;
-	bool		all = request->part == NULL;
+	bool		all = request->parallel_part == NULL;
 
 	/* a range contains no NULL */
 	o->nulls_before = request->nulls_first || request->range != NULL || !all;
-	if (!all && request->part->nulls)
+	if (!all && request->parallel_part->nulls)
 	{
 		o->nulls_before = false;
 		o->stage = SKX_ORDERED_NULLS_LAST;
@@ -258,11 +258,13 @@ skx_order_begin(const SkxOrderedRequest *request)
 	o->rows_of.index = request->index;
 	o->rows_of.view = request->view;
 	o->rows_of.query = request->filter;
-	o->flip = request->descending ? PG_UINT64_MAX : 0;
+	o->rank_mask = request->descending ? PG_UINT64_MAX : 0;
 	skx_order_first_stage(o);
-	o->rows.most = Max(skx_order_most(request->wanted > 0 ?
-									  request->wanted : SKX_ORDERED_ROWS), 1);
-	o->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
+	o->rows.max_rows = Max(skx_order_max_rows(request->wanted_rows > 0 ?
+											  request->wanted_rows :
+											  SKX_ORDERED_ROWS),
+						   1);
+	o->docs = palloc(sizeof(uint32) * SKX_QUERY_BATCH_DOCS);
 	skx_order_begin_column(o);
 	o->exec = skx_exec_begin(&o->rows_of, &o->collector);
 	MemoryContextSwitchTo(old);
@@ -271,7 +273,7 @@ skx_order_begin(const SkxOrderedRequest *request)
 
 /* Looks up the tids of n rows, which are of one segment. */
 static void
-skx_order_look_up(SkxOrdered *o, SkxOrderedRow *rows, int n)
+skx_order_look_up_tids(SkxOrdered *o, SkxOrderedRow *rows, int n)
 {
 	ItemPointerData tids[SKX_SUBBLOCK];
 	int			done;
@@ -282,8 +284,9 @@ skx_order_look_up(SkxOrdered *o, SkxOrderedRow *rows, int n)
 	{
 		some = Min(n - done, SKX_SUBBLOCK);
 		for (i = 0; i < some; i++)
-			o->docs[i] = (uint32) rows[done + i].place;
-		skx_segment_tids_of(o->all[rows->source], o->docs, some, tids);
+			o->docs[i] = (uint32) rows[done + i].doc;
+		skx_segment_read_tids_of(o->segment_source[rows->source], o->docs,
+								 some, tids);
 		for (i = 0; i < some; i++)
 			rows[done + i].tid = tids[i];
 	}
@@ -291,7 +294,7 @@ skx_order_look_up(SkxOrdered *o, SkxOrderedRow *rows, int n)
 
 /* Hands out the rows that were found.  Returns their number. */
 static int
-skx_order_hand_out(SkxOrdered *o)
+skx_order_return_rows(SkxOrdered *o)
 {
 	SkxOrderedRow *rows = o->rows.rows;
 	int			n = o->rows.n;
@@ -301,21 +304,21 @@ skx_order_hand_out(SkxOrdered *o)
 
 	if (n == 0)
 		return 0;
-	skx_order_sort_places(rows, n);
+	skx_order_sort_documents(rows, n);
 	for (from = 0; from < n; from = to)
 	{
 		for (to = from + 1; to < n && rows[to].source == rows[from].source;)
 			to++;
 		if (rows[from].source < SKX_ORDERED_PENDING)
-			skx_order_look_up(o, rows + from, to - from);
+			skx_order_look_up_tids(o, rows + from, to - from);
 	}
 	skx_order_sort(rows, n);
-	skx_order_make_tids(o, n);
+	skx_order_reserve_tids(o, n);
 	for (i = 0; i < n; i++)
 		o->tids[i] = rows[i].tid;
-	for (i = 0; i < n && o->coarse; i++)
-		o->tid_keys[i] = rows[i].rank ^ o->flip;
-	o->any = true;
+	for (i = 0; i < n && o->is_coarse; i++)
+		o->tid_keys[i] = rows[i].rank ^ o->rank_mask;
+	o->has_after = true;
 	o->after = rows[n - 1];
 	return n;
 }
@@ -326,16 +329,17 @@ skx_order_hand_out(SkxOrdered *o)
  * them, however many they are.
  */
 static void
-skx_order_note_last(SkxOrdered *o)
+skx_order_save_pending_ends(SkxOrdered *o)
 {
 	SkxPendingTotals totals;
 
-	if (o->last != NULL)
+	if (o->pending_ends != NULL)
 		return;
-	o->last = MemoryContextAlloc(o->context, sizeof(uint64) *
-								 o->request.view->nstripes);
-	skx_pending_totals(o->request.index, o->request.view, &totals, o->last);
-	o->rows_of.last = o->last;
+	o->pending_ends = MemoryContextAlloc(o->context, sizeof(uint64) *
+										 o->request.view->nstripes);
+	skx_pending_totals(o->request.index, o->request.view, &totals,
+					   o->pending_ends);
+	o->rows_of.pending_end = o->pending_ends;
 }
 
 /*
@@ -343,27 +347,28 @@ skx_order_note_last(SkxOrdered *o)
  * were looked for, there are no others.
  */
 static int
-skx_order_values(SkxOrdered *o)
+skx_order_search_values(SkxOrdered *o)
 {
 	int			n;
 
 	o->rows.n = 0;
 	o->work->passes++;
-	skx_exec_again(o->exec);
+	skx_exec_restart_alone(o->exec);
 	(void) skx_exec_next(o->exec);
-	n = skx_order_hand_out(o);
-	if (n < o->rows.most)
+	n = skx_order_return_rows(o);
+	if (n < o->rows.max_rows)
 		o->stage++;
 	else
-		skx_order_note_last(o);
-	o->rows.most = Max(skx_order_most((uint64) o->rows.most *
-									  SKX_ORDERED_GROWTH), o->rows.most);
+		skx_order_save_pending_ends(o);
+	o->rows.max_rows = Max(skx_order_max_rows((uint64) o->rows.max_rows *
+											  SKX_ORDERED_GROWTH),
+						   o->rows.max_rows);
 	return n;
 }
 
 /* Skips rows without a value if they came first. */
 static void
-skx_order_skip(SkxOrdered *o)
+skx_order_skip_nulls(SkxOrdered *o)
 {
 	if (o->stage == SKX_ORDERED_NULLS_LAST && o->nulls_before)
 		o->stage = SKX_ORDERED_DONE;
@@ -379,12 +384,12 @@ skx_order_next(SkxOrdered *o, const ItemPointerData **tids,
 	*keys = NULL;
 	while (n == 0 && o->stage != SKX_ORDERED_DONE)
 	{
-		o->from_rows = o->stage == SKX_ORDERED_VALUES;
+		o->tids_from_rows = o->stage == SKX_ORDERED_VALUES;
 		if (o->stage == SKX_ORDERED_VALUES)
 		{
-			n = skx_order_values(o);
+			n = skx_order_search_values(o);
 			*keys = o->tid_keys;
-			skx_order_skip(o);
+			skx_order_skip_nulls(o);
 			continue;
 		}
 		*keys = NULL;
@@ -404,20 +409,20 @@ void
 skx_order_note_dead(const SkxOrdered *o, int i)
 {
 	const SkxOrderedRow *row;
-	SkxSourcePlace place = {0};
+	SkxDocAddress place = {0};
 
-	if (o->from_rows)
+	if (o->tids_from_rows)
 	{
 		row = &o->rows.rows[i];
 		if (row->source < SKX_ORDERED_PENDING)
-			place.segment = o->all[row->source];
+			place.segment = o->segment_source[row->source];
 		else
 			place.stripe = row->source - SKX_ORDERED_PENDING;
-		place.number = row->place;
+		place.number = row->doc;
 	}
 	else
-		skx_order_nulls_place(o, i, &place);
-	skx_snapshot_note_dead(o->request.index, o->request.view, &place);
+		skx_order_nulls_document(o, i, &place);
+	skx_snapshot_remember_dead(o->request.index, o->request.view, &place);
 }
 
 void

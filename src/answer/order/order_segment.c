@@ -18,35 +18,36 @@
 #include "utils/memutils.h"
 
 /* Largest number of ranges of documents that are visited together. */
-#define SKX_ORDERED_STRETCHES	4096
+#define SKX_ORDERED_RANGES_MAX	4096
 
 /*
  * If fewer ranges than this are visited together, they are groups; otherwise
  * they are leaves.
  */
-#define SKX_ORDERED_FINE		8
+#define SKX_ORDERED_GROUPS_BELOW		8
 
 /*
- * All matches are visited at once if they cost no more than SKX_ORDERED_FEW,
- * plus SKX_ORDERED_PER_LEAF for each leaf that would be visited.
+ * All matches are visited at once if they cost no more than
+ * SKX_ORDERED_VISIT_ALL_COST, plus SKX_ORDERED_LEAF_COST for each leaf that
+ * would be visited.
  */
-#define SKX_ORDERED_FEW			256
-#define SKX_ORDERED_PER_LEAF	64
+#define SKX_ORDERED_VISIT_ALL_COST			256
+#define SKX_ORDERED_LEAF_COST	64
 
 /*
  * A range of keys is left out of the query if it has more than this part of
  * the documents.
  */
-#define SKX_ORDERED_WIDE		.1
+#define SKX_ORDERED_WIDE_RATIO		.1
 
 /*
  * Largest number of adjacent ranges that are visited as one.  A visit takes as
  * long as 200 documents.
  */
-#define SKX_ORDERED_JOINED		16
+#define SKX_ORDERED_JOIN_MAX		16
 
 /* Number of ranges whose keys are prefetched together. */
-#define SKX_ORDERED_ASK			32
+#define SKX_ORDERED_PREFETCH			32
 
 /* Ranges of documents to be visited: a heap with the best one on top. */
 typedef struct SkxOrderedNodes
@@ -61,8 +62,8 @@ static inline uint64
 skx_order_node_rank(const SkxOrdered *o, const SkxOrderedSegment *s,
 					const SkxKeyNode *node)
 {
-	return o->flip != 0 ? ~Min(node->most, s->range.most) :
-		Max(node->least, s->range.least);
+	return o->rank_mask != 0 ? ~Min(node->most, s->wanted_keys.most) :
+		Max(node->least, s->wanted_keys.least);
 }
 
 /* Returns true if a comes before b. */
@@ -133,12 +134,13 @@ skx_order_node_competes(const SkxOrdered *o, const SkxOrderedSegment *s,
 {
 	SkxOrderedRow best = {skx_order_node_rank(o, s, node), node->first,
 	s->number};
-	uint64		worst = o->flip != 0 ? ~node->least : node->most;
+	uint64		worst = o->rank_mask != 0 ? ~node->least : node->most;
 
-	if (node->least > node->most || node->least > s->range.most ||
-		node->most < s->range.least || (o->any && worst < o->after.rank))
+	if (node->least > node->most || node->least > s->wanted_keys.most ||
+		node->most < s->wanted_keys.least ||
+		(o->has_after && worst < o->after.rank))
 		return false;
-	return skx_order_rows_want(&o->rows, &best);
+	return skx_order_rows_accept(&o->rows, &best);
 }
 
 /*
@@ -146,17 +148,17 @@ skx_order_node_competes(const SkxOrdered *o, const SkxOrderedSegment *s,
  * of keys ends.
  */
 static inline bool
-skx_order_is_coarse(const SkxOrderedSegment *s, const SkxKeyNode *node,
-					int most)
+skx_order_is_divisible(const SkxOrderedSegment *s, const SkxKeyNode *node,
+					   int most)
 {
-	return node->level > 0 || most < SKX_ORDERED_FINE ||
-		node->least < s->range.least || node->most > s->range.most;
+	return node->level > 0 || most < SKX_ORDERED_GROUPS_BELOW ||
+		node->least < s->wanted_keys.least || node->most > s->wanted_keys.most;
 }
 
 /* Takes out the best ranges, at most `most`.  Returns their number. */
 static int
-skx_order_choose(SkxOrdered *o, SkxOrderedSegment *s,
-				 SkxOrderedNodes *nodes, SkxKeyNode *stretches, int most)
+skx_order_pop_best(SkxOrdered *o, SkxOrderedSegment *s,
+				   SkxOrderedNodes *nodes, SkxKeyNode *stretches, int most)
 {
 	SkxKeyNode *children = palloc(sizeof(SkxKeyNode) * SKX_KEY_NODE_CHILDREN);
 	int			n = 0;
@@ -170,7 +172,7 @@ skx_order_choose(SkxOrdered *o, SkxOrderedSegment *s,
 		CHECK_FOR_INTERRUPTS();
 		if (!skx_order_node_competes(o, s, &node))
 			continue;
-		nchildren = skx_order_is_coarse(s, &node, most) ?
+		nchildren = skx_order_is_divisible(s, &node, most) ?
 			skx_segment_keys_children(s->keys, &node, children) : 0;
 		if (nchildren == 0)
 			stretches[n++] = node;
@@ -183,7 +185,7 @@ skx_order_choose(SkxOrdered *o, SkxOrderedSegment *s,
 }
 
 static int
-skx_order_compare_stretches(const void *a, const void *b)
+skx_order_compare_ranges(const void *a, const void *b)
 {
 	uint32		x = ((const SkxKeyNode *) a)->first;
 	uint32		y = ((const SkxKeyNode *) b)->first;
@@ -198,18 +200,18 @@ skx_order_add_documents(SkxOrdered *o, SkxOrderedSegment *s, int n)
 	int			i;
 
 	if (o->keys == NULL)
-		o->keys = palloc(sizeof(SkxKey) * SKX_QUERY_DOCS);
-	skx_segment_keys_of(s->keys, o->docs, n, o->keys);
+		o->keys = palloc(sizeof(SkxKey) * SKX_QUERY_BATCH_DOCS);
+	skx_segment_keys_read_docs(s->keys, o->docs, n, o->keys);
 	for (i = 0; i < n; i++)
 	{
-		SkxOrderedRow row = {o->keys[i].value ^ o->flip, o->docs[i],
+		SkxOrderedRow row = {o->keys[i].value ^ o->rank_mask, o->docs[i],
 		s->number};
 
-		if (!o->keys[i].is_null && o->keys[i].value >= s->range.least &&
-			o->keys[i].value <= s->range.most &&
-			(row.rank != s->taken_rank || row.place >= s->taken_to) &&
-			skx_order_rows_want(&o->rows, &row) &&
-			(!o->any || skx_order_compare(&row, &o->after) > 0))
+		if (!o->keys[i].is_null && o->keys[i].value >= s->wanted_keys.least &&
+			o->keys[i].value <= s->wanted_keys.most &&
+			(row.rank != s->visited_rank || row.doc >= s->visited_to) &&
+			skx_order_rows_accept(&o->rows, &row) &&
+			(!o->has_after || skx_order_compare(&row, &o->after) > 0))
 			skx_order_rows_add(&o->rows, &row);
 	}
 	o->work->documents += n;
@@ -226,7 +228,7 @@ skx_order_check_keys(const SkxOrdered *o, const SkxKeyNode *stretch, int n)
 	uint64		most = stretch->most;
 	int			i;
 
-	if (skx_fault_breaks(SKX_CONTRACT_KEY_BOUND))
+	if (skx_fault_breaks_contract(SKX_CONTRACT_KEY_BOUND))
 		most = stretch->least;
 	for (i = 0; i < n; i++)
 		Assert(o->keys[i].is_null ||
@@ -236,8 +238,8 @@ skx_order_check_keys(const SkxOrdered *o, const SkxKeyNode *stretch, int n)
 }
 
 static void
-skx_order_visit(SkxOrdered *o, SkxOrderedSegment *s,
-				const SkxKeyNode *stretch)
+skx_order_visit_range(SkxOrdered *o, SkxOrderedSegment *s,
+					  const SkxKeyNode *stretch)
 {
 	uint32		next = stretch->first;
 	int			n;
@@ -261,27 +263,29 @@ skx_order_visit(SkxOrdered *o, SkxOrderedSegment *s,
  * compared in any case.
  */
 static const SkxQuery *
-skx_order_filter(const SkxOrdered *o, const SkxOrderedSegment *s)
+skx_order_visit_query(const SkxOrdered *o, const SkxOrderedSegment *s)
 {
-	if (o->request.unbounded != NULL && !o->coarse &&
-		skx_segment_keys_share(s->keys, &s->range) > SKX_ORDERED_WIDE)
+	if (o->request.unbounded != NULL && !o->is_coarse &&
+		skx_segment_keys_fraction(s->keys,
+								  &s->wanted_keys) > SKX_ORDERED_WIDE_RATIO)
 		return o->request.unbounded;
 	return o->request.filter;
 }
 
 /* Prefetches the keys of some of n ranges, from index i on. */
 static void
-skx_order_ask(SkxOrderedSegment *s, const SkxKeyNode *stretches, int i, int n)
+skx_order_prefetch_keys(SkxOrderedSegment *s, const SkxKeyNode *stretches,
+						int i, int n)
 {
-	uint32		pages[SKX_ORDERED_ASK];
+	uint32		pages[SKX_ORDERED_PREFETCH];
 	int			k = 0;
 
-	if (s->seg->ahead == 0 || !skx_segment_cold(&s->reads))
+	if (s->seg->prefetch_units == 0 || !skx_segment_has_read(&s->page_reads))
 		return;
-	for (; i < n && k < SKX_ORDERED_ASK; i++)
+	for (; i < n && k < SKX_ORDERED_PREFETCH; i++)
 		if (k == 0 || pages[k - 1] != stretches[i].page)
 			pages[k++] = stretches[i].page;
-	skx_segment_ask(s->seg, SKX_SEGMENT_KEYS, pages, k, 2);
+	skx_segment_prefetch_pages(s->seg, SKX_SEGMENT_KEYS, pages, k, 2);
 }
 
 /*
@@ -290,17 +294,17 @@ skx_order_ask(SkxOrderedSegment *s, const SkxKeyNode *stretches, int i, int n)
  * time that it goes back.
  */
 static bool
-skx_order_is_simple(const SkxOrdered *o, SkxOrderedSegment *s)
+skx_order_should_visit_all(const SkxOrdered *o, SkxOrderedSegment *s)
 {
 	double		leaves = (double) s->seg->planes[SKX_SEGMENT_KEYS].npages /
 		s->seg->header.nkeys;
 	double		likely = skx_query_docs_likely(s->matches);
 
-	if (s->scattered || skx_query_docs_gathers(s->matches))
+	if (s->is_scattered || skx_query_docs_gathers_lists(s->matches))
 		return true;
-	leaves *= Min(o->rows.most / Max(likely, 1), 1);
+	leaves *= Min(o->rows.max_rows / Max(likely, 1), 1);
 	return skx_query_docs_cost(s->matches) <=
-		SKX_ORDERED_FEW + SKX_ORDERED_PER_LEAF * leaves;
+		SKX_ORDERED_VISIT_ALL_COST + SKX_ORDERED_LEAF_COST * leaves;
 }
 
 /*
@@ -309,18 +313,18 @@ skx_order_is_simple(const SkxOrdered *o, SkxOrderedSegment *s)
  * `found` matched.
  */
 static int
-skx_order_more(const SkxOrdered *o, const SkxOrderedSegment *s, int most,
-			   uint64 seen, uint64 found)
+skx_order_next_nranges(const SkxOrdered *o, const SkxOrderedSegment *s,
+					   int most, uint64 seen, uint64 found)
 {
 	double		leaves = (double) s->seg->planes[SKX_SEGMENT_KEYS].npages /
 		s->seg->header.nkeys;
-	double		wanted = o->rows.most - o->rows.n;
+	double		wanted = o->rows.max_rows - o->rows.n;
 	double		more = most * 2;
 
-	if (most * 2 >= SKX_ORDERED_FINE && wanted > 0)
+	if (most * 2 >= SKX_ORDERED_GROUPS_BELOW && wanted > 0)
 		more = Max(more, wanted * seen / Max(found, 1) * leaves /
 				   s->seg->header.ndocs);
-	return (int) Min(more, SKX_ORDERED_STRETCHES);
+	return (int) Min(more, SKX_ORDERED_RANGES_MAX);
 }
 
 /*
@@ -328,10 +332,10 @@ skx_order_more(const SkxOrdered *o, const SkxOrderedSegment *s, int most,
  * to a number that grows with n.  Returns the index of the next range.
  */
 static int
-skx_order_join(SkxKeyNode *stretches, int i, int n)
+skx_order_join_ranges(SkxKeyNode *stretches, int i, int n)
 {
 	SkxKeyNode *run = &stretches[i];
-	int			most = Min(n / SKX_ORDERED_FINE, SKX_ORDERED_JOINED);
+	int			most = Min(n / SKX_ORDERED_GROUPS_BELOW, SKX_ORDERED_JOIN_MAX);
 	int			next;
 
 	for (next = i + 1; next < n && next - i < most &&
@@ -357,13 +361,13 @@ skx_order_visit_all(SkxOrdered *o, SkxOrderedSegment *s,
 	int			next;
 	int			i;
 
-	qsort(stretches, n, sizeof(SkxKeyNode), skx_order_compare_stretches);
+	qsort(stretches, n, sizeof(SkxKeyNode), skx_order_compare_ranges);
 	for (i = 0; i < n; i = next)
 	{
-		for (; asked <= i; asked += SKX_ORDERED_ASK)
-			skx_order_ask(s, stretches, asked, n);
-		next = skx_order_join(stretches, i, n);
-		skx_order_visit(o, s, &stretches[i]);
+		for (; asked <= i; asked += SKX_ORDERED_PREFETCH)
+			skx_order_prefetch_keys(s, stretches, asked, n);
+		next = skx_order_join_ranges(stretches, i, n);
+		skx_order_visit_range(o, s, &stretches[i]);
 		seen += stretches[i].end - stretches[i].first;
 	}
 	return seen;
@@ -371,8 +375,8 @@ skx_order_visit_all(SkxOrdered *o, SkxOrderedSegment *s,
 
 /* Visits the ranges of a segment in turn, or all of it at once. */
 static void
-skx_order_by_stretches(SkxOrdered *o, SkxOrderedSegment *s,
-					   const SkxKeyNode *root)
+skx_order_search_ranges(SkxOrdered *o, SkxOrderedSegment *s,
+						const SkxKeyNode *root)
 {
 	SkxOrderedNodes nodes = {0};
 	uint64		before = o->work->documents;
@@ -380,12 +384,13 @@ skx_order_by_stretches(SkxOrdered *o, SkxOrderedSegment *s,
 	int			n;
 
 	/* a part of the keys is searched as a whole */
-	int			most = o->request.part == NULL ? 1 : SKX_ORDERED_STRETCHES;
+	int			most = o->request.parallel_part == NULL ? 1 :
+		SKX_ORDERED_RANGES_MAX;
 
-	skx_order_open_matches(s, skx_order_filter(o, s));
-	if (skx_order_is_simple(o, s))
+	skx_order_open_matches(s, skx_order_visit_query(o, s));
+	if (skx_order_should_visit_all(o, s))
 	{
-		skx_order_visit(o, s, root);
+		skx_order_visit_range(o, s, root);
 		return;
 	}
 	skx_order_nodes_push(o, s, &nodes, root);
@@ -393,25 +398,26 @@ skx_order_by_stretches(SkxOrdered *o, SkxOrderedSegment *s,
 	{
 		SkxKeyNode *stretches = palloc(sizeof(SkxKeyNode) * most);
 
-		n = skx_order_choose(o, s, &nodes, stretches, most);
+		n = skx_order_pop_best(o, s, &nodes, stretches, most);
 		if (n > 0)
 			seen += skx_order_visit_all(o, s, stretches, n);
 		pfree(stretches);
-		most = skx_order_more(o, s, most, seen, o->work->documents - before);
+		most = skx_order_next_nranges(o, s, most, seen,
+									  o->work->documents - before);
 	} while (n > 0);
 	pfree(nodes.nodes);
 }
 
 void
-skx_order_segment(SkxOrdered *o, SkxOrderedSegment *s)
+skx_order_search_segment(SkxOrdered *o, SkxOrderedSegment *s)
 {
-	SkxKeyRange range = s->range;
+	SkxKeyRange range = s->wanted_keys;
 	SkxKeyNode	root;
 
 	skx_segment_keys_root(s->keys, &root);
-	if (s->empty || !skx_order_node_competes(o, s, &root))
+	if (s->is_empty || !skx_order_node_competes(o, s, &root))
 		return;
-	if (!skx_order_by_values(o, s))
-		skx_order_by_stretches(o, s, &root);
-	s->range = range;
+	if (!skx_order_search_by_values(o, s))
+		skx_order_search_ranges(o, s, &root);
+	s->wanted_keys = range;
 }

@@ -9,7 +9,7 @@
 #include "format/disk/disk_keys.h"
 
 void
-skx_order_share_init(SkxOrderedShare *share)
+skx_order_share_init(SkxOrderedShared *share)
 {
 	skx_exec_share_init(&share->parts);
 	share->nbounds = 0;
@@ -20,8 +20,8 @@ skx_order_share_init(SkxOrderedShare *share)
  * bound.
  */
 static void
-skx_order_share_bound(SkxOrderedShare *share, const SkxKeyRange *range,
-					  uint64 key)
+skx_order_share_add_bound(SkxOrderedShared *share, const SkxKeyRange *range,
+						  uint64 key)
 {
 	int			n = share->nbounds;
 
@@ -36,7 +36,7 @@ skx_order_share_bound(SkxOrderedShare *share, const SkxKeyRange *range,
  * For few parts, uses only some of the quantiles.
  */
 static void
-skx_order_share_quantiles(SkxOrderedShare *share, const SkxKeyReader *keys,
+skx_order_share_quantiles(SkxOrderedShared *share, const SkxKeyReader *keys,
 						  const SkxKeyRange *range, int parts)
 {
 	uint64		quantiles[SKX_KEY_QUANTILES];
@@ -51,7 +51,7 @@ skx_order_share_quantiles(SkxOrderedShare *share, const SkxKeyReader *keys,
 		uint64		step = (quantiles[i + 1] - quantiles[i]) / each;
 
 		for (k = 0; k < each; k++)
-			skx_order_share_bound(share, range, quantiles[i] + k * step);
+			skx_order_share_add_bound(share, range, quantiles[i] + k * step);
 	}
 }
 
@@ -59,11 +59,11 @@ skx_order_share_quantiles(SkxOrderedShare *share, const SkxKeyReader *keys,
  * Each part reads all pending documents.  All parts together read at most one
  * for this many documents of the segments.
  */
-#define SKX_ORDERED_PENDING_SHARE	4
+#define SKX_ORDERED_PENDING_RATIO	4
 
 /* Returns the largest number of parts, given the pending documents. */
 static int
-skx_order_share_parts(const SkxOrderedRequest *request, int parts)
+skx_order_share_max_parts(const SkxOrderedRequest *request, int parts)
 {
 	const SkxView *view = request->view;
 	SkxPendingTotals pending;
@@ -73,29 +73,29 @@ skx_order_share_parts(const SkxOrderedRequest *request, int parts)
 	for (i = 0; i < view->nsegments; i++)
 		ndocs += view->segments[i].ndocs;
 	skx_pending_totals(request->index, view, &pending, NULL);
-	ndocs /= SKX_ORDERED_PENDING_SHARE * Max(pending.ndocs, 1);
+	ndocs /= SKX_ORDERED_PENDING_RATIO * Max(pending.ndocs, 1);
 	return (int) Min((uint64) Min(parts, SKX_ORDERED_PARTS), ndocs);
 }
 
 void
-skx_order_share_divide(SkxOrderedShare *share,
-					   const SkxOrderedRequest *request, int parts)
+skx_order_share_split(SkxOrderedShared *share,
+					  const SkxOrderedRequest *request, int parts)
 {
 	const SkxView *view = request->view;
-	SkxSource  *source;
+	SkxSnapshotReader *source;
 	SkxKeyReader *keys;
 	SkxKeyRange range;
 	int			largest = 0;
 	int			i;
 
-	parts = skx_order_share_parts(request, parts);
+	parts = skx_order_share_max_parts(request, parts);
 	if (view->nsegments == 0 || parts <= 1)
 		return;
 	for (i = 1; i < view->nsegments; i++)
 		if (view->segments[i].ndocs > view->segments[largest].ndocs)
 			largest = i;
 	source = skx_snapshot_open(request->index, view);
-	keys = skx_order_keys(request, skx_snapshot_at(source, largest));
+	keys = skx_order_keys(request, skx_snapshot_open_segment(source, largest));
 	if (skx_order_range(request, keys, &range))
 		skx_order_share_quantiles(share, keys, &range, parts);
 	skx_segment_keys_close(keys);
@@ -103,8 +103,9 @@ skx_order_share_divide(SkxOrderedShare *share,
 }
 
 bool
-skx_order_share_take(SkxOrderedShare *share,
-					 const SkxOrderedRequest *request, SkxOrderedPart *part)
+skx_order_share_next_part(SkxOrderedShared *share,
+						  const SkxOrderedRequest *request,
+						  SkxOrderedPart *part)
 {
 	uint64		number = skx_exec_share_next(&share->parts);
 	uint64		nvalues = share->nbounds + 1;

@@ -23,16 +23,16 @@
  * The state that the processes of a search share.  It lies in shared memory,
  * aligned to 8 bytes.
  */
-typedef struct SkxOrderedShare
+typedef struct SkxOrderedShared
 {
-	SkxShare	parts;			/* restarted by skx_exec_share_restart() */
+	SkxExecShared parts;		/* restarted by skx_exec_share_restart() */
 	int			nbounds;
 	uint64		bounds[SKX_ORDERED_PARTS - 1];	/* first key of each part but
 												 * the first, ascending */
-} SkxOrderedShare;
+} SkxOrderedShared;
 
 /* Initializes the shared memory, with one part of all keys. */
-extern void skx_order_share_init(SkxOrderedShare *share);
+extern void skx_order_share_init(SkxOrderedShared *share);
 
 /*
  * Divides the keys into about `parts` parts, by the quantiles of the keys in
@@ -40,16 +40,16 @@ extern void skx_order_share_init(SkxOrderedShare *share);
  * since each part reads all of these.  To be called before any process takes
  * a part.
  */
-extern void skx_order_share_divide(SkxOrderedShare *share,
-								   const SkxOrderedRequest *request,
-								   int parts);
+extern void skx_order_share_split(SkxOrderedShared *share,
+								  const SkxOrderedRequest *request,
+								  int parts);
 
 /*
  * Takes the next part, in the order of the rows of the request.  Returns
  * false if none is left.
  */
-extern bool skx_order_share_take(SkxOrderedShare *share,
-								 const SkxOrderedRequest *request,
-								 SkxOrderedPart *part);
+extern bool skx_order_share_next_part(SkxOrderedShared *share,
+									  const SkxOrderedRequest *request,
+									  SkxOrderedPart *part);
 
 #endif							/* SKX_ORDER_SHARE_H */

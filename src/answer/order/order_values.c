@@ -18,19 +18,19 @@
 #include "miscadmin.h"
 
 /* Largest number of documents that are tested together. */
-#define SKX_ORDERED_FOUND		16384
+#define SKX_ORDERED_TEST_DOCS		16384
 
 /*
  * A column is scattered if, to find the documents of a range of keys, at least
  * this many times as many have to be looked at.
  */
-#define SKX_ORDERED_SCATTERED	4
+#define SKX_ORDERED_SCATTER_RATIO	4
 
 /*
  * A range of keys with fewer documents than this, which are some groups of
  * keys, is searched by values even if the column is not scattered.
  */
-#define SKX_ORDERED_NARROW		(8 * SKX_SUBBLOCK)
+#define SKX_ORDERED_NARROW_DOCS		(8 * SKX_SUBBLOCK)
 
 /*
  * Costs in ns, for a million passages in memory: of the beginning, of a
@@ -38,7 +38,7 @@
  * group in which there is such a match.
  */
 #define SKX_ORDERED_NS_BEGIN	3000.0
-#define SKX_ORDERED_NS_FOUND	50.0
+#define SKX_ORDERED_NS_DOCUMENT	50.0
 #define SKX_ORDERED_NS_KEY		10.0
 #define SKX_ORDERED_NS_GROUP	30.0
 
@@ -47,17 +47,17 @@
  * expected at first.  It ends earlier if all matches can be looked at in the
  * time that this takes.
  */
-#define SKX_ORDERED_GIVE_UP		8
+#define SKX_ORDERED_GIVE_UP_RATIO		8
 
 /* A document with the key of its value. */
-typedef struct SkxOrderedFound
+typedef struct SkxOrderedCandidate
 {
 	uint32		doc;
 	uint64		key;
-} SkxOrderedFound;
+} SkxOrderedCandidate;
 
 #define ST_SORT skx_order_sort_found
-#define ST_ELEMENT_TYPE SkxOrderedFound
+#define ST_ELEMENT_TYPE SkxOrderedCandidate
 #define ST_COMPARE(a, b) ((a)->doc < (b)->doc ? -1 : (a)->doc > (b)->doc)
 #define ST_CHECK_FOR_INTERRUPTS
 #define ST_SCOPE static
@@ -68,20 +68,22 @@ typedef struct SkxOrderedFound
 typedef struct SkxOrderedWalk
 {
 	SkxKeyValues *values;
-	const SkxKeyValue *next;	/* value to be taken next; NULL: none is left */
+	const SkxKeyValue *next_value;	/* value to be taken next; NULL: none is
+									 * left */
 	SkxCursor  *list;			/* for values whose documents are not in the
 								 * dictionary; NULL: not created */
-	bool		open;			/* it is on the list of the next value */
-	uint32		from;			/* first document of that list not taken yet */
+	bool		list_is_open;	/* it is on the list of the next value */
+	uint32		list_from;		/* first document of that list not taken yet */
 	int			n;
-	int			most;			/* largest number of documents tested together */
-	SkxOrderedFound *found;		/* documents to be tested; capacity for `most`
-								 * and those of a value */
-	uint64		taken;			/* number of all documents taken */
-	double		give_up;		/* largest number of them */
-	bool		within;			/* values were taken whose coarse key other
+	int			batch_docs;		/* largest number of documents tested together */
+	SkxOrderedCandidate *candidates;	/* documents to be tested; capacity
+										 * for `batch_docs` and those of a
+										 * value */
+	uint64		ntaken;			/* number of all documents taken */
+	double		max_taken;		/* largest number of them */
+	bool		has_shared_key; /* values were taken whose coarse key other
 								 * values may have */
-	uint64		within_key;
+	uint64		shared_key;
 } SkxOrderedWalk;
 
 /*
@@ -89,20 +91,20 @@ typedef struct SkxOrderedWalk
  * false if there are none.
  */
 static bool
-skx_order_left(const SkxOrdered *o, const SkxOrderedSegment *s,
-			   SkxKeyRange *left)
+skx_order_remaining_keys(const SkxOrdered *o, const SkxOrderedSegment *s,
+						 SkxKeyRange *left)
 {
-	*left = s->range;
-	if (o->any && o->flip != 0)
+	*left = s->wanted_keys;
+	if (o->has_after && o->rank_mask != 0)
 		left->most = Min(left->most, ~o->after.rank);
-	else if (o->any)
+	else if (o->has_after)
 		left->least = Max(left->least, o->after.rank);
 	return left->least <= left->most;
 }
 
 /* Widens a range to the adjacent quantiles, if there are any. */
 static void
-skx_order_widen(const uint64 *quantiles, int n, SkxKeyRange *range)
+skx_order_widen_range(const uint64 *quantiles, int n, SkxKeyRange *range)
 {
 	int			below = 0;
 	int			above = n;
@@ -138,29 +140,29 @@ skx_order_is_scattered(const SkxOrdered *o, SkxOrderedSegment *s,
 
 	for (i = 0; i < n && inside < 2; i++)
 	{
-		uint64		key = quantiles[o->flip != 0 ? n - 1 - i : i];
+		uint64		key = quantiles[o->rank_mask != 0 ? n - 1 - i : i];
 
 		if (key <= left->least || key >= left->most || ++inside < 2)
 			continue;
-		if (o->flip != 0)
+		if (o->rank_mask != 0)
 			first.least = key;
 		else
 			first.most = key;
 	}
-	skx_order_widen(quantiles, n, &first);
-	docs = skx_segment_keys_share(s->keys, &first) * s->seg->header.ndocs;
-	return docs > 0 && skx_segment_keys_met(s->keys, &first) >=
-		docs * SKX_ORDERED_SCATTERED;
+	skx_order_widen_range(quantiles, n, &first);
+	docs = skx_segment_keys_fraction(s->keys, &first) * s->seg->header.ndocs;
+	return docs > 0 && skx_segment_keys_to_test(s->keys, &first) >=
+		docs * SKX_ORDERED_SCATTER_RATIO;
 }
 
 /* Returns the time for looking at all matches and their keys. */
 static double
-skx_order_simple_ns(const SkxOrderedSegment *s)
+skx_order_visit_all_ns(const SkxOrderedSegment *s)
 {
 	double		likely = skx_query_docs_likely(s->matches);
 	double		groups = s->seg->header.ndocs / (double) SKX_SUBBLOCK;
 
-	return skx_query_docs_work(s->matches) + likely * SKX_ORDERED_NS_KEY +
+	return skx_query_docs_find_time(s->matches) + likely * SKX_ORDERED_NS_KEY +
 		Min(likely, groups) * SKX_ORDERED_NS_GROUP;
 }
 
@@ -170,24 +172,24 @@ skx_order_simple_ns(const SkxOrderedSegment *s)
  * at all matches takes less time.
  */
 static double
-skx_order_expected(const SkxOrdered *o, const SkxOrderedSegment *s,
-				   const SkxKeyRange *left, SkxOrderedWalk *walk)
+skx_order_expected_docs(const SkxOrdered *o, const SkxOrderedSegment *s,
+						const SkxKeyRange *left, SkxOrderedWalk *walk)
 {
 	double		ndocs = s->seg->header.ndocs;
-	double		most = skx_segment_keys_share(s->keys, left) * ndocs;
+	double		most = skx_segment_keys_fraction(s->keys, left) * ndocs;
 	double		likely = Max(skx_query_docs_likely(s->matches), 1);
-	double		docs = SKX_ORDERED_MARGIN * o->rows.most * ndocs / likely;
-	double		ns = SKX_ORDERED_NS_BEGIN + docs * SKX_ORDERED_NS_FOUND +
-		skx_query_docs_asked(s->matches, docs);
-	double		simple = skx_order_simple_ns(s);
+	double		docs = SKX_ORDERED_MARGIN * o->rows.max_rows * ndocs / likely;
+	double		ns = SKX_ORDERED_NS_BEGIN + docs * SKX_ORDERED_NS_DOCUMENT +
+		skx_query_docs_filter_time(s->matches, docs);
+	double		simple = skx_order_visit_all_ns(s);
 
-	walk->give_up = docs * Min(SKX_ORDERED_GIVE_UP, simple / ns);
+	walk->max_taken = docs * Min(SKX_ORDERED_GIVE_UP_RATIO, simple / ns);
 	return docs < most && ns < simple ? docs : 0;
 }
 
 /* Returns true if the value has a document in each group, on average. */
 static inline bool
-skx_order_is_long(const SkxOrderedSegment *s, const SkxKeyValue *value)
+skx_order_list_is_long(const SkxOrderedSegment *s, const SkxKeyValue *value)
 {
 	return value->n == 0 &&
 		value->term.df >= Max(s->seg->header.ndocs / SKX_SUBBLOCK, SKX_SUBBLOCK);
@@ -203,15 +205,16 @@ skx_order_open_list(SkxOrdered *o, SkxOrderedSegment *s,
 {
 	if (walk->list == NULL)
 		walk->list = skx_cursor_create(s->seg, SKX_CURSOR_PROBE);
-	skx_cursor_begin(walk->list, &walk->next->term);
-	walk->open = true;
-	walk->from = 0;
-	if (!o->any || (walk->next->key ^ o->flip) != o->after.rank)
+	skx_cursor_begin_term(walk->list, &walk->next_value->term);
+	walk->list_is_open = true;
+	walk->list_from = 0;
+	if (!o->has_after ||
+		(walk->next_value->key ^ o->rank_mask) != o->after.rank)
 		return;
 	if (s->number == o->after.source)
-		walk->from = (uint32) o->after.place + 1;
+		walk->list_from = (uint32) o->after.doc + 1;
 	else if (s->number < o->after.source)
-		walk->from = SKX_NO_DOC;
+		walk->list_from = SKX_NO_DOC;
 }
 
 /*
@@ -219,80 +222,81 @@ skx_order_open_list(SkxOrdered *o, SkxOrderedSegment *s,
  * dictionary, in their order.
  */
 static void
-skx_order_take(SkxOrdered *o, SkxOrderedSegment *s, SkxOrderedWalk *walk)
+skx_order_take_documents(SkxOrdered *o, SkxOrderedSegment *s,
+						 SkxOrderedWalk *walk)
 {
-	const SkxKeyValue *value = walk->next;
+	const SkxKeyValue *value = walk->next_value;
 	const uint32 *docs = value->docs;
 	int			n = value->n;
 	int			i;
 
 	if (n == 0)
 	{
-		if (!walk->open)
+		if (!walk->list_is_open)
 			skx_order_open_list(o, s, walk);
-		walk->from = skx_cursor_take(walk->list, walk->from, SKX_NO_DOC,
-									 o->docs, &n);
-		walk->open = n > 0;
+		walk->list_from = skx_cursor_take(walk->list, walk->list_from,
+										  SKX_NO_DOC, o->docs, &n);
+		walk->list_is_open = n > 0;
 		docs = o->docs;
 	}
 	for (i = 0; i < n; i++)
 	{
-		walk->found[walk->n].doc = docs[i];
-		walk->found[walk->n++].key = value->key;
+		walk->candidates[walk->n].doc = docs[i];
+		walk->candidates[walk->n++].key = value->key;
 	}
-	walk->taken += n;
-	walk->within = o->coarse;
-	walk->within_key = value->key;
-	if (walk->open)
+	walk->ntaken += n;
+	walk->has_shared_key = o->is_coarse;
+	walk->shared_key = value->key;
+	if (walk->list_is_open)
 		return;
 	o->work->values++;
-	walk->next = skx_segment_values_next(walk->values);
+	walk->next_value = skx_segment_values_next(walk->values);
 }
 
 /*
  * Returns true if one key and one document can tell what is left
- * (skx_order_narrow()).  They cannot if values with the same key were taken
- * and others may follow, since documents of these are anywhere.
+ * (skx_order_narrow_segment()).  They cannot if values with the same key were
+ * taken and others may follow, since documents of these are anywhere.
  */
 static inline bool
-skx_order_is_apart(const SkxOrderedWalk *walk)
+skx_order_can_narrow(const SkxOrderedWalk *walk)
 {
-	return !walk->within ||
-		(!walk->open && walk->next->key != walk->within_key);
+	return !walk->has_shared_key ||
+		(!walk->list_is_open && walk->next_value->key != walk->shared_key);
 }
 
 /* Adds the documents that match. */
 static void
-skx_order_add_found(SkxOrdered *o, SkxOrderedSegment *s,
-					SkxOrderedWalk *walk)
+skx_order_test_candidates(SkxOrdered *o, SkxOrderedSegment *s,
+						  SkxOrderedWalk *walk)
 {
 	int			from;
 	int			n;
 	int			i;
 	int			k;
 
-	skx_order_sort_found(walk->found, walk->n);
+	skx_order_sort_found(walk->candidates, walk->n);
 	skx_query_docs_filter_begin(s->matches, walk->n);
 	for (from = 0; from < walk->n; from += n)
 	{
-		const SkxOrderedFound *found = walk->found + from;
+		const SkxOrderedCandidate *found = walk->candidates + from;
 		int			kept;
 
-		n = Min(walk->n - from, SKX_QUERY_BATCH);
+		n = Min(walk->n - from, SKX_WINDOW_DOCS);
 		for (i = 0; i < n; i++)
 			o->docs[i] = found[i].doc;
 		kept = skx_query_docs_filter(s->matches, o->docs, n);
-		kept = skx_query_docs_live(s->matches, o->docs, kept);
+		kept = skx_query_docs_filter_live(s->matches, o->docs, kept);
 		for (i = k = 0; k < kept; i++)
 		{
-			SkxOrderedRow row = {found[i].key ^ o->flip, found[i].doc,
+			SkxOrderedRow row = {found[i].key ^ o->rank_mask, found[i].doc,
 			s->number};
 
 			if (found[i].doc != o->docs[k])
 				continue;
 			k++;
-			if (skx_order_rows_want(&o->rows, &row) &&
-				(!o->any || skx_order_compare(&row, &o->after) > 0))
+			if (skx_order_rows_accept(&o->rows, &row) &&
+				(!o->has_after || skx_order_compare(&row, &o->after) > 0))
 				skx_order_rows_add(&o->rows, &row);
 		}
 		o->work->documents += kept;
@@ -302,16 +306,16 @@ skx_order_add_found(SkxOrdered *o, SkxOrderedSegment *s,
 
 /* Returns true if a value that is left can be that of one of the rows. */
 static bool
-skx_order_goes_on(const SkxOrdered *o, const SkxOrderedSegment *s,
-				  const SkxOrderedWalk *walk)
+skx_order_value_competes(const SkxOrdered *o, const SkxOrderedSegment *s,
+						 const SkxOrderedWalk *walk)
 {
 	SkxOrderedRow best = {0, 0, s->number};
 
-	if (walk->next == NULL)
+	if (walk->next_value == NULL)
 		return false;
-	best.rank = walk->next->key ^ o->flip;
-	best.place = walk->open && !o->coarse ? walk->from : 0;
-	return skx_order_rows_want(&o->rows, &best);
+	best.rank = walk->next_value->key ^ o->rank_mask;
+	best.doc = walk->list_is_open && !o->is_coarse ? walk->list_from : 0;
+	return skx_order_rows_accept(&o->rows, &best);
 }
 
 /*
@@ -319,22 +323,25 @@ skx_order_goes_on(const SkxOrdered *o, const SkxOrderedSegment *s,
  * by other means.
  */
 static bool
-skx_order_walk(SkxOrdered *o, SkxOrderedSegment *s, SkxOrderedWalk *walk)
+skx_order_walk_documents(SkxOrdered *o, SkxOrderedSegment *s,
+						 SkxOrderedWalk *walk)
 {
-	while (skx_order_goes_on(o, s, walk))
+	while (skx_order_value_competes(o, s, walk))
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (walk->taken > walk->give_up && skx_order_is_apart(walk))
+		if (walk->ntaken > walk->max_taken && skx_order_can_narrow(walk))
 			return false;
-		while (walk->n < walk->most && skx_order_goes_on(o, s, walk) &&
-			   (walk->open || !skx_order_is_long(s, walk->next) ||
-				!skx_order_is_apart(walk)))
-			skx_order_take(o, s, walk);
+		while (walk->n < walk->batch_docs &&
+			   skx_order_value_competes(o, s, walk) &&
+			   (walk->list_is_open ||
+				!skx_order_list_is_long(s, walk->next_value) ||
+				!skx_order_can_narrow(walk)))
+			skx_order_take_documents(o, s, walk);
 		if (walk->n > 0)
-			skx_order_add_found(o, s, walk);
-		else if (walk->next != NULL)
+			skx_order_test_candidates(o, s, walk);
+		else if (walk->next_value != NULL)
 		{
-			s->scattered = false;
+			s->is_scattered = false;
 			return false;
 		}
 	}
@@ -343,15 +350,15 @@ skx_order_walk(SkxOrdered *o, SkxOrderedSegment *s, SkxOrderedWalk *walk)
 
 /* Restricts the segment to values and documents that were not taken yet. */
 static void
-skx_order_narrow(const SkxOrdered *o, SkxOrderedSegment *s,
-				 const SkxOrderedWalk *walk)
+skx_order_narrow_segment(const SkxOrdered *o, SkxOrderedSegment *s,
+						 const SkxOrderedWalk *walk)
 {
-	if (o->flip != 0)
-		s->range.most = walk->next->key;
+	if (o->rank_mask != 0)
+		s->wanted_keys.most = walk->next_value->key;
 	else
-		s->range.least = walk->next->key;
-	s->taken_rank = walk->next->key ^ o->flip;
-	s->taken_to = walk->open ? walk->from : 0;
+		s->wanted_keys.least = walk->next_value->key;
+	s->visited_rank = walk->next_value->key ^ o->rank_mask;
+	s->visited_to = walk->list_is_open ? walk->list_from : 0;
 }
 
 /*
@@ -367,67 +374,68 @@ skx_order_walk_values(SkxOrdered *o, SkxOrderedSegment *s,
 	double		docs;
 	bool		done;
 
-	if (walk->next == NULL)
+	if (walk->next_value == NULL)
 		return true;
-	if (skx_order_is_long(s, walk->next))
+	if (skx_order_list_is_long(s, walk->next_value))
 		return false;
-	s->scattered = true;
+	s->is_scattered = true;
 	skx_order_open_matches(s, o->request.unbounded != NULL ?
 						   o->request.unbounded : o->request.filter);
-	docs = skx_order_expected(o, s, left, walk);
+	docs = skx_order_expected_docs(o, s, left, walk);
 	if (docs == 0)
 		return false;
-	walk->most = (int) Min(ceil(docs), SKX_ORDERED_FOUND);
-	walk->found = palloc(sizeof(SkxOrderedFound) *
-						 (walk->most + SKX_SUBBLOCK));
-	done = skx_order_walk(o, s, walk);
+	walk->batch_docs = (int) Min(ceil(docs), SKX_ORDERED_TEST_DOCS);
+	walk->candidates = palloc(sizeof(SkxOrderedCandidate) *
+							  (walk->batch_docs + SKX_SUBBLOCK));
+	done = skx_order_walk_documents(o, s, walk);
 	skx_query_docs_filter_end(s->matches);
 	if (!done)
-		skx_order_narrow(o, s, walk);
-	pfree(walk->found);
+		skx_order_narrow_segment(o, s, walk);
+	pfree(walk->candidates);
 	return done;
 }
 
 bool
-skx_order_by_values(SkxOrdered *o, SkxOrderedSegment *s)
+skx_order_search_by_values(SkxOrdered *o, SkxOrderedSegment *s)
 {
 	SkxOrderedWalk walk = {0};
 	const SkxCondition *range = o->request.range;
-	bool		bounded = o->coarse && range != NULL;
+	bool		bounded = o->is_coarse && range != NULL;
 	SkxKeyRange left;
 	bool		narrow;
 	bool		done;
 
-	s->scattered = false;
-	s->taken_to = 0;
-	if (skx_query_gathers_words(o->request.filter) ||
-		!skx_order_left(o, s, &left))
+	s->is_scattered = false;
+	s->visited_to = 0;
+	if (skx_query_gathers_word_lists(o->request.filter) ||
+		!skx_order_remaining_keys(o, s, &left))
 		return false;
-	narrow = skx_segment_keys_share(s->keys, &left) * s->seg->header.ndocs <
-		SKX_ORDERED_NARROW;
+	narrow = skx_segment_keys_fraction(s->keys, &left) * s->seg->header.ndocs <
+		SKX_ORDERED_NARROW_DOCS;
 	if (!narrow && !skx_order_is_scattered(o, s, &left))
 		return false;
 	walk.values =
 		skx_segment_values_begin(s->keys, &left, bounded ? &range->from : NULL,
-								 bounded ? &range->to : NULL, o->flip != 0);
-	walk.next = skx_segment_values_next(walk.values);
+								 bounded ? &range->to : NULL,
+								 o->rank_mask != 0);
+	walk.next_value = skx_segment_values_next(walk.values);
 	done = skx_order_walk_values(o, s, &left, &walk);
 	skx_segment_values_end(walk.values);
 	if (walk.list != NULL)
 		skx_cursor_close(walk.list);
 	/* the rest is found by ranges of documents */
-	if (!done && narrow && s->scattered)
-		s->scattered = skx_order_is_scattered(o, s, &left);
+	if (!done && narrow && s->is_scattered)
+		s->is_scattered = skx_order_is_scattered(o, s, &left);
 	return done;
 }
 
 void
 skx_order_open_matches(SkxOrderedSegment *s, const SkxQuery *query)
 {
-	if (s->matches != NULL && s->asked == query)
+	if (s->matches != NULL && s->visit_query == query)
 		return;
 	if (s->matches != NULL)
 		skx_query_docs_close(s->matches);
 	s->matches = skx_query_docs_open(s->seg, query, SKX_DOCS_RANGES);
-	s->asked = query;
+	s->visit_query = query;
 }

@@ -19,7 +19,7 @@ typedef struct SkxRows
 	ItemPointerData *tids;		/* tids of the rows */
 	const SkxSegment *segment;	/* segment of the rows; NULL: pending */
 	const uint32 *docs;			/* documents of the rows in that segment */
-	SkxSourcePlace *pending;	/* documents of pending rows; NULL: no batch
+	SkxDocAddress *pending;		/* documents of pending rows; NULL: no batch
 								 * has had any yet */
 } SkxRows;
 
@@ -27,28 +27,29 @@ typedef struct SkxRows
  * Makes a collector in the current memory context.  wants_all is that of
  * SkxCollector.
  */
-extern SkxRows *skx_rows_make(bool wants_all);
+extern SkxRows *skx_rows_collector_create(bool wants_all);
 
 /*
  * Replaces the batch by the next one, and invalidates rows->docs of the last
  * one.  Returns false if there are no more rows.
  */
-extern bool skx_rows_next(SkxRows *rows, SkxExec *exec);
+extern bool skx_rows_next_batch(SkxRows *rows, SkxExec *exec);
 
 /* Sets *place to the document of row i of the batch. */
-extern void skx_rows_place(const SkxRows *rows, int i, SkxSourcePlace *place);
+extern void skx_rows_document(const SkxRows *rows, int i,
+							  SkxDocAddress *place);
 
 /* Returns the key of a tid: a number that ascends as tids do. */
 static inline uint64
-skx_rows_key(const ItemPointerData *place)
+skx_rows_tid_key(const ItemPointerData *place)
 {
 	return (uint64) ItemPointerGetBlockNumberNoCheck(place) << 16 |
 		ItemPointerGetOffsetNumberNoCheck(place);
 }
 
-/* Sets *place to the tid of a key: the inverse of skx_rows_key(). */
+/* Sets *place to the tid of a key: the inverse of skx_rows_tid_key(). */
 static inline void
-skx_rows_key_place(uint64 key, ItemPointerData *place)
+skx_rows_key_tid(uint64 key, ItemPointerData *place)
 {
 	ItemPointerSet(place, (BlockNumber) (key >> 16),
 				   (OffsetNumber) (key & 0xFFFF));
@@ -58,7 +59,7 @@ skx_rows_key_place(uint64 key, ItemPointerData *place)
  * Number of blocks in a chunk of the table: 2 MB.  Each chunk belongs to one
  * slice as a whole.  Tokens and the slices of other connections rely on it.
  */
-#define SKX_ROWS_CHUNK		256
+#define SKX_ROWS_CHUNK_BLOCKS		256
 
 /*
  * One slice of a table: every slices-th chunk of it.  Chunk i belongs to
@@ -66,46 +67,47 @@ skx_rows_key_place(uint64 key, ItemPointerData *place)
  */
 typedef struct SkxRowsSlice
 {
-	int32		slice;			/* from 0 */
-	int32		slices;			/* at least 1 */
+	int32		number;			/* from 0 */
+	int32		nslices;		/* at least 1 */
 	uint32		shift;			/* differs by partition, to distribute small
 								 * partitions among the slices, too */
 } SkxRowsSlice;
 
 /*
- * A collector of the first `most` matches in the order of their tids.  It
+ * A collector of the first `max_rows` matches in the order of their tids.  It
  * takes up to 16 bytes for each of them.  Members before `keys`, except
  * `collector`, are arguments.
  */
-typedef struct SkxRowPlaces
+typedef struct SkxTidCollector
 {
 	SkxCollector collector;		/* first */
 	SkxRowsSlice slice;
-	bool		nulls;			/* of segments only documents whose tsvector
+	bool		only_nulls;		/* of segments only documents whose tsvector
 								 * is NULL are wanted */
-	bool		(*wants) (const SkxPendingDoc *doc, void *arg); /* pending documents
-																 * wanted; NULL: all */
-	void	   *arg;			/* passed to `wants` */
-	uint64		from;			/* least key that is wanted */
-	int			most;			/* number of rows wanted, at least 1 */
+	bool		(*wants_pending) (const SkxPendingDoc *doc, void *arg); /* pending documents
+																		 * wanted; NULL: all */
+	void	   *arg;			/* passed to `wants_pending` */
+	uint64		from_key;		/* least key that is wanted */
+	int			max_rows;		/* number of rows wanted, at least 1 */
 	uint64	   *keys;			/* keys of the rows found so far */
 	int			n;				/* number of them */
-	int			room;			/* capacity of `keys` */
-	uint64		beyond;			/* keys from this one on are not wanted */
+	int			keys_size;		/* capacity of `keys` */
+	uint64		end_key;		/* keys from this one on are not wanted */
 	ItemPointerData *tids;		/* tids of a batch of matches */
-} SkxRowPlaces;
+} SkxTidCollector;
 
 /*
  * Initializes the collector, with memory of the current memory context.  The
  * caller has set the arguments and zeroed all other members.
  */
-extern void skx_rows_places_begin(SkxRowPlaces *places);
+extern void skx_rows_tids_begin(SkxTidCollector *places);
 
 /*
- * Finds the first `most` matches whose keys are not below `from`.  Puts their
- * keys into places->keys, ascending, and their number into places->n.  The
- * number is less than `most` if there are no more.
+ * Finds the first `max_rows` matches whose keys are not below `from_key`.
+ * Puts their keys into places->keys, ascending, and their number into
+ * places->n.  The number is less than `max_rows` if there are no more.
  */
-extern void skx_rows_places(SkxRowPlaces *places, const SkxRequest *request);
+extern void skx_rows_first_tids(SkxTidCollector *places,
+								const SkxRequest *request);
 
 #endif							/* SKX_ROWS_H */

@@ -10,63 +10,63 @@
  * Number of ranges of a segment with other processes.  Each range is looked up
  * once in every list.
  */
-#define SKX_ROWS_PARTS	128
+#define SKX_ROWS_RANGES	128
 
 static SkxCollected
-skx_rows_collect(SkxCollector *c, const SkxExecRange *range, uint32 *docs,
-				 int n)
+skx_rows_collect_matches(SkxCollector *c, const SkxExecRange *range,
+						 uint32 *docs, int n)
 {
 	SkxRows    *rows = (SkxRows *) c;
 
 	rows->segment = range->segment;
 	rows->docs = docs;
 	rows->n = n;
-	skx_segment_tids_of(range->segment, docs, n, rows->tids);
+	skx_segment_read_tids_of(range->segment, docs, n, rows->tids);
 	return SKX_COLLECT_FULL;
 }
 
 static bool
-skx_rows_pending(SkxCollector *c, const SkxPendingDoc *doc)
+skx_rows_collect_pending(SkxCollector *c, const SkxPendingDoc *doc)
 {
 	SkxRows    *rows = (SkxRows *) c;
 
 	rows->segment = NULL;
 	if (rows->pending == NULL)
 		rows->pending = MemoryContextAllocZero(GetMemoryChunkContext(rows),
-											   sizeof(SkxSourcePlace) *
-											   SKX_QUERY_BATCH);
+											   sizeof(SkxDocAddress) *
+											   SKX_WINDOW_DOCS);
 	rows->pending[rows->n].stripe = doc->stripe;
 	rows->pending[rows->n].number = doc->sequence;
 	rows->tids[rows->n++] = doc->tid;
-	return rows->n < SKX_QUERY_BATCH;
+	return rows->n < SKX_WINDOW_DOCS;
 }
 
 static const SkxCollectorMethods skx_rows_methods = {
-	.collect = skx_rows_collect,
-	.pending = skx_rows_pending
+	.collect_matches = skx_rows_collect_matches,
+	.collect_pending = skx_rows_collect_pending
 };
 
 SkxRows *
-skx_rows_make(bool wants_all)
+skx_rows_collector_create(bool wants_all)
 {
 	SkxRows    *rows = palloc0(sizeof(SkxRows));
 
 	rows->collector.methods = &skx_rows_methods;
 	rows->collector.wants_all = wants_all;
-	rows->collector.parts = SKX_ROWS_PARTS;
-	rows->tids = palloc(sizeof(ItemPointerData) * SKX_QUERY_DOCS);
+	rows->collector.max_parts = SKX_ROWS_RANGES;
+	rows->tids = palloc(sizeof(ItemPointerData) * SKX_QUERY_BATCH_DOCS);
 	return rows;
 }
 
 bool
-skx_rows_next(SkxRows *rows, SkxExec *exec)
+skx_rows_next_batch(SkxRows *rows, SkxExec *exec)
 {
 	rows->n = 0;
 	return skx_exec_next(exec) || rows->n > 0;
 }
 
 void
-skx_rows_place(const SkxRows *rows, int i, SkxSourcePlace *place)
+skx_rows_document(const SkxRows *rows, int i, SkxDocAddress *place)
 {
 	if (rows->segment == NULL)
 		*place = rows->pending[i];

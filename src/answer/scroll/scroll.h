@@ -11,23 +11,23 @@
 /* A request for one page of a scroll over one table. */
 typedef struct SkxScrollRequest
 {
-	SkxRequest	of;				/* with heap and snapshot; no recheck */
+	SkxRequest	rows_request;	/* with heap and snapshot; no recheck */
 	SkxRowsSlice slice;
-	uint64		from;			/* least key of the rows (skx_rows_key()) */
-	uint64		size;			/* number of rows wanted */
+	uint64		from_key;		/* least key of the rows (skx_rows_tid_key()) */
+	uint64		max_rows;		/* number of rows wanted */
 
 	/* called for each row, with the tid that the index has of it */
-	void		(*row) (const ItemPointerData *place, TupleTableSlot *row,
-						void *arg);
-	void	   *arg;			/* passed to `row` */
+	void		(*receive_row) (const ItemPointerData *place,
+								TupleTableSlot *row, void *arg);
+	void	   *arg;			/* passed to `receive_row` */
 } SkxScrollRequest;
 
 /* scroll_rows.c : fetches the rows of a page */
 
 /*
- * Passes the first request->size rows that match, and that the snapshot sees,
- * to request->row.  Returns their number, which is less than request->size
- * only if there are no more.
+ * Passes the first request->max_rows rows that match, and that the snapshot
+ * sees, to request->receive_row.  Returns their number, which is less than
+ * request->max_rows only if there are no more.
  */
 extern uint64 skx_scroll_rows(const SkxScrollRequest *request);
 
@@ -51,12 +51,12 @@ typedef struct SkxScrollToken
 } SkxScrollToken;
 
 /* The place at which a scroll continues, as read from a token. */
-typedef struct SkxScrollPlace
+typedef struct SkxScrollStart
 {
 	Oid			table;			/* InvalidOid: the beginning */
 	uint32		file;			/* file number of the table */
 	uint64		key;			/* least key of the rows still to come */
-} SkxScrollPlace;
+} SkxScrollStart;
 
 /*
  * Initializes the token of a call from its tables, query and slice.  heap and
@@ -70,7 +70,7 @@ extern void skx_scroll_token_begin(SkxScrollToken *token, Relation heap,
  * Sets the table whose rows the following tokens stand for: the table of the
  * index, or a partition of it.
  */
-extern void skx_scroll_token_enter(SkxScrollToken *token, Relation table);
+extern void skx_scroll_token_set_table(SkxScrollToken *token, Relation table);
 
 /* Returns a new token, which continues after the row with this tid. */
 extern bytea *skx_scroll_token_make(SkxScrollToken *token,
@@ -82,7 +82,7 @@ extern bytea *skx_scroll_token_make(SkxScrollToken *token,
  * intact and of the same call as `token`.  Sets *place.
  */
 extern void skx_scroll_token_read(const SkxScrollToken *token,
-								  const bytea *given, SkxScrollPlace *place);
+								  const bytea *given, SkxScrollStart *place);
 
 /*
  * Sets *from to the key at which the scroll continues in a table.  Tables are
@@ -91,7 +91,7 @@ extern void skx_scroll_token_read(const SkxScrollToken *token,
  * it comes after that.  Errors out if the table of *place has been rewritten
  * since.
  */
-extern bool skx_scroll_token_from(const SkxScrollPlace *place, Relation table,
-								  uint64 *from);
+extern bool skx_scroll_token_start_key(const SkxScrollStart *place,
+									   Relation table, uint64 *from);
 
 #endif							/* SKX_SCROLL_H */

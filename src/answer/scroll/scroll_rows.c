@@ -17,7 +17,7 @@
  * looking for a few more than are wanted saves a search.  The largest number
  * follows from work_mem, as each tid takes 16 bytes.
  */
-#define SKX_SCROLL_LEAST	256
+#define SKX_SCROLL_TIDS_MIN	256
 
 /* Number of rows that are looked up in the table together. */
 #define SKX_SCROLL_BATCH	1024
@@ -26,20 +26,20 @@
 typedef struct SkxScroll
 {
 	const SkxScrollRequest *request;
-	SkxRowPlaces places;
+	SkxTidCollector collector;
 	ItemPointerData *tids;		/* SKX_SCROLL_BATCH */
 	IndexFetchTableData *fetch;
 	TupleTableSlot *row;
-	SkxHeapAhead ahead;
+	SkxHeapPrefetch heap_prefetch;
 } SkxScroll;
 
 static int
-skx_scroll_most(uint64 rows)
+skx_scroll_max_tids(uint64 rows)
 {
 	uint64		room = (uint64) work_mem * 1024 / (2 * sizeof(uint64));
 
 	return (int) Max(Min(rows, Min(room, PG_INT32_MAX / 4)),
-					 SKX_SCROLL_LEAST);
+					 SKX_SCROLL_TIDS_MIN);
 }
 
 /*
@@ -54,20 +54,21 @@ skx_scroll_fetch(SkxScroll *s, const uint64 *keys, int n, uint64 most)
 	int			i;
 
 	for (i = 0; i < n; i++)
-		skx_rows_key_place(keys[i], &s->tids[i]);
-	skx_snapshot_heap_batch(&s->ahead, (int) Min((uint64) n, most));
+		skx_rows_key_tid(keys[i], &s->tids[i]);
+	skx_snapshot_heap_batch(&s->heap_prefetch, (int) Min((uint64) n, most));
 	for (i = 0; i < n && rows < most; i++)
 	{
 		ItemPointerData tid = s->tids[i];
 		bool		again = false;
 
 		CHECK_FOR_INTERRUPTS();
-		skx_snapshot_heap_ask(&s->ahead, s->tids, n, i);
-		if (!table_index_fetch_tuple(s->fetch, &tid, request->of.snapshot,
-									 s->row, &again, NULL))
+		skx_snapshot_heap_prefetch(&s->heap_prefetch, s->tids, n, i);
+		if (!table_index_fetch_tuple(s->fetch, &tid,
+									 request->rows_request.snapshot, s->row,
+									 &again, NULL))
 			continue;
-		pgstat_count_heap_fetch(request->of.index);
-		request->row(&s->tids[i], s->row, request->arg);
+		pgstat_count_heap_fetch(request->rows_request.index);
+		request->receive_row(&s->tids[i], s->row, request->arg);
 		rows++;
 	}
 	return rows;
@@ -77,7 +78,7 @@ skx_scroll_fetch(SkxScroll *s, const uint64 *keys, int n, uint64 most)
 static uint64
 skx_scroll_fetch_all(SkxScroll *s, uint64 most)
 {
-	const SkxRowPlaces *places = &s->places;
+	const SkxTidCollector *places = &s->collector;
 	uint64		rows = 0;
 	int			at;
 
@@ -92,26 +93,26 @@ uint64
 skx_scroll_rows(const SkxScrollRequest *request)
 {
 	SkxScroll	s = {request};
-	SkxRowPlaces *places = &s.places;
+	SkxTidCollector *places = &s.collector;
 	uint64		rows = 0;
 
 	places->slice = request->slice;
-	places->from = request->from;
-	skx_rows_places_begin(places);
+	places->from_key = request->from_key;
+	skx_rows_tids_begin(places);
 	s.tids = palloc(sizeof(ItemPointerData) * SKX_SCROLL_BATCH);
-	s.fetch = table_index_fetch_begin(request->of.heap);
-	s.row = table_slot_create(request->of.heap, NULL);
-	skx_snapshot_heap_begin(&s.ahead, request->of.heap);
+	s.fetch = table_index_fetch_begin(request->rows_request.heap);
+	s.row = table_slot_create(request->rows_request.heap, NULL);
+	skx_snapshot_heap_begin(&s.heap_prefetch, request->rows_request.heap);
 	do
 	{
-		places->most = skx_scroll_most(request->size - rows);
-		skx_rows_places(places, &request->of);
-		rows += skx_scroll_fetch_all(&s, request->size - rows);
+		places->max_rows = skx_scroll_max_tids(request->max_rows - rows);
+		skx_rows_first_tids(places, &request->rows_request);
+		rows += skx_scroll_fetch_all(&s, request->max_rows - rows);
 		if (places->n > 0)
-			places->from = places->keys[places->n - 1] + 1;
-	} while (rows < request->size && places->n == places->most);
+			places->from_key = places->keys[places->n - 1] + 1;
+	} while (rows < request->max_rows && places->n == places->max_rows);
 	ExecDropSingleTupleTableSlot(s.row);
 	table_index_fetch_end(s.fetch);
-	pgstat_count_index_tuples(request->of.index, rows);
+	pgstat_count_index_tuples(request->rows_request.index, rows);
 	return rows;
 }

@@ -30,21 +30,21 @@ skx_scroll_token_begin(SkxScrollToken *token, Relation heap, Relation index,
 	skx_continuation_begin(&token->origin, SKX_SCROLL_MAGIC,
 						   SKX_SCROLL_VERSION, heap,
 						   index, skx_continuation_hash(query, 0));
-	token->slice = slice->slice;
-	token->slices = slice->slices;
+	token->slice = slice->number;
+	token->slices = slice->nslices;
 }
 
 static uint32
-skx_scroll_token_file(Relation table)
+skx_scroll_token_file_number(Relation table)
 {
 	return SKX_LOCATOR_NUMBER(SKX_REL_LOCATOR(table));
 }
 
 void
-skx_scroll_token_enter(SkxScrollToken *token, Relation table)
+skx_scroll_token_set_table(SkxScrollToken *token, Relation table)
 {
 	token->table = pg_hton32(RelationGetRelid(table));
-	token->file = pg_hton32(skx_scroll_token_file(table));
+	token->file = pg_hton32(skx_scroll_token_file_number(table));
 }
 
 bytea *
@@ -62,7 +62,7 @@ skx_scroll_token_make(SkxScrollToken *token, const ItemPointerData *place)
 
 void
 skx_scroll_token_read(const SkxScrollToken *token, const bytea *given,
-					  SkxScrollPlace *place)
+					  SkxScrollStart *place)
 {
 	SkxScrollToken read;
 
@@ -82,8 +82,8 @@ skx_scroll_token_read(const SkxScrollToken *token, const bytea *given,
 }
 
 bool
-skx_scroll_token_from(const SkxScrollPlace *place, Relation table,
-					  uint64 *from)
+skx_scroll_token_start_key(const SkxScrollStart *place, Relation table,
+						   uint64 *from)
 {
 	Oid			oid = RelationGetRelid(table);
 
@@ -92,7 +92,7 @@ skx_scroll_token_from(const SkxScrollPlace *place, Relation table,
 		return false;
 	if (oid > place->table)
 		return true;
-	if (skx_scroll_token_file(table) != place->file)
+	if (skx_scroll_token_file_number(table) != place->file)
 		skx_continuation_refuse("A partition has been rewritten since, and its rows have other places.");
 	*from = place->key;
 	return true;

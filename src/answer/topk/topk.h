@@ -18,7 +18,7 @@ typedef struct SkxTopkHit
 	ItemPointerData tid;
 	bool		is_null;		/* its tsvector is NULL */
 	int32		sum;			/* in units; 0: no word */
-	int			at;				/* index of its document in the hits of the
+	int			hit_index;		/* index of its document in the hits of the
 								 * search; -1: not known */
 } SkxTopkHit;
 
@@ -27,7 +27,7 @@ typedef struct SkxTopkAfter
 {
 	int32		sum;
 	ItemPointerData tid;
-	uint64		given;			/* estimate of the rows up to this one */
+	uint64		rows_before;	/* estimate of the rows up to this one */
 } SkxTopkAfter;
 
 typedef struct SkxTopkShare SkxTopkShare;
@@ -37,16 +37,17 @@ typedef struct SkxTopkWork
 {
 	uint64		passes;			/* passes over the index: one, and one for
 								 * each time that more rows were fetched */
-	uint64		barred;			/* segments skipped by the bounds of their
-								 * lists */
-	uint64		entered;		/* segments that were not skipped */
+	uint64		skipped_segments;	/* segments skipped by the bounds of their
+									 * lists */
+	uint64		entered_segments;	/* segments that were not skipped */
 	uint64		windows;		/* windows of documents */
-	uint64		scored;			/* postings whose contribution was computed */
+	uint64		scored_postings;	/* postings whose contribution was
+									 * computed */
 	uint64		candidates;		/* documents examined beyond their first words */
-	uint64		proximity;		/* documents whose positions were read for
+	uint64		position_reads; /* documents whose positions were read for
 								 * pairs of words */
-	double		left;			/* share of the documents not reached when the
-								 * budget was last spent */
+	double		unreached_fraction; /* share of the documents not reached when
+									 * the budget was last spent */
 	uint64		rounds;			/* of reads (SkxBlkCounters): set by am/ */
 } SkxTopkWork;
 
@@ -58,10 +59,10 @@ typedef struct SkxTopkRequest
 	const SkxQuery *filter;		/* condition on rows; without queries it
 								 * admits all */
 	const SkxScorer *scorer;
-	uint64		wanted;			/* estimate of the rows that will be fetched;
+	uint64		wanted_rows;	/* estimate of the rows that will be fetched;
 								 * 0: not known */
-	uint64		spare;			/* estimate of the invisible rows among the
-								 * best wanted + spare; 0 with `wanted` */
+	uint64		spare_rows;		/* estimate of the invisible rows among the
+								 * best wanted + spare; 0 with `wanted_rows` */
 	bool		wants_all;		/* if more rows than that are fetched, all
 								 * will be */
 	const SkxTopkAfter *after;	/* only rows after this one; NULL: all */
@@ -72,7 +73,7 @@ typedef struct SkxTopkRequest
 
 /*
  * SKX_TOPK_ROWS is the number of rows that the first search looks for if
- * `wanted` is 0.  Each further search looks for SKX_TOPK_GROWTH times as
+ * `wanted_rows` is 0.  Each further search looks for SKX_TOPK_GROWTH times as
  * many.  Cost estimates of cost/ use them.  SKX_TOPK_TIES is an estimate of
  * the rows that share one sum.
  */
@@ -88,7 +89,7 @@ typedef struct SkxTopk SkxTopk;
  * at a time.  With so many words bounds save nothing: their sum is far above
  * any score.
  */
-#define SKX_TOPK_MANY		64
+#define SKX_TOPK_MANY_WORDS		64
 
 /*
  * Begins a search, in the current memory context.  What the request points to
@@ -110,13 +111,13 @@ extern void skx_topk_end(SkxTopk *topk);
  * on.  sum must be above 0 and not below that of an earlier call.  Has no
  * effect while other processes take part.
  */
-extern void skx_topk_want_from(SkxTopk *topk, int32 sum);
+extern void skx_topk_set_min_sum(SkxTopk *topk, int32 sum);
 
 /*
  * Notes that the row of a hit of the last skx_topk_next() is dead
- * (skx_snapshot_note_dead()).  Does nothing if its document is not known.
+ * (skx_snapshot_remember_dead()).  Does nothing if its document is not known.
  */
-extern void skx_topk_note_dead(const SkxTopk *topk, const SkxTopkHit *hit);
+extern void skx_topk_remember_dead(const SkxTopk *topk, const SkxTopkHit *hit);
 
 extern int	skx_topk_budget;	/* skipidx.search_budget, ms; 0: none */
 

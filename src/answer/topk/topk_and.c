@@ -15,22 +15,22 @@
 
 #include "answer/topk/topk_internal.h"
 
-typedef struct SkxAnd
+typedef struct SkxTopkAnd
 {
 	SkxTopkRun *run;
-	int64	   *rest;			/* rest[i]: bound of the contributions of
+	int64	   *bounds_from;	/* rest[i]: bound of the contributions of
 								 * required lists from i on and of all
 								 * optional ones */
-	bool		cold;			/* documents of the lead are being gathered */
-	uint64		reads;			/* state of skx_segment_cold() */
-} SkxAnd;
+	bool		is_gathering;	/* documents of the lead are being gathered */
+	uint64		page_reads;		/* state of skx_segment_has_read() */
+} SkxTopkAnd;
 
 /*
  * Computes the bounds of all lists but the lead in the documents [from, to) of
  * the lead's sub-block.  Returns false if none of these can become a hit.
  */
 static bool
-skx_and_bounds(SkxAnd *a, uint32 from, uint32 to)
+skx_and_compute_bounds(SkxTopkAnd *a, uint32 from, uint32 to)
 {
 	SkxTopkRun *run = a->run;
 	int64		total = skx_topk_list_sub_bound(run->required[0]);
@@ -38,47 +38,48 @@ skx_and_bounds(SkxAnd *a, uint32 from, uint32 to)
 	int			i;
 
 	for (i = 1; i < run->nrequired; i++)
-		total += run->required[i]->max;
+		total += run->required[i]->max_contribution;
 	for (i = 0; i < run->noptional; i++)
-		total += run->optional[i]->max;
+		total += run->optional[i]->max_contribution;
 	for (i = 1; i < run->nrequired + run->noptional; i++)
 	{
 		SkxTopkList *l = i < run->nrequired ? run->required[i] :
 			run->optional[i - run->nrequired];
 
-		if (total < run->need)
+		if (total < run->threshold)
 			return false;
-		if (!skx_cursor_reach(l->cursor, from))
+		if (!skx_cursor_advance(l->cursor, from))
 		{
-			l->bound = 0;
+			l->window_bound = 0;
 			if (i < run->nrequired)
 				return false;
 		}
 		else
-			l->bound = skx_topk_list_bound(l, from, to);
-		if (l->bound == 0 && l->term != NULL && i < run->nrequired)
+			l->window_bound = skx_topk_list_bound(l, from, to);
+		if (l->window_bound == 0 && l->term != NULL && i < run->nrequired)
 			return false;		/* the list has none of them */
-		total += l->bound - l->max;
+		total += l->window_bound - l->max_contribution;
 	}
-	if (total < run->need)
+	if (total < run->threshold)
 		return false;
 	for (i = 0; i < run->noptional; i++)
 	{
-		sum += run->optional[i]->bound;
-		run->optional[i]->before = sum;
+		sum += run->optional[i]->window_bound;
+		run->optional[i]->prefix_bound = sum;
 	}
-	a->rest[run->nrequired] = sum;
+	a->bounds_from[run->nrequired] = sum;
 	for (i = run->nrequired - 1; i > 0; i--)
-		a->rest[i] = a->rest[i + 1] + run->required[i]->bound;
+		a->bounds_from[i] = a->bounds_from[i + 1] +
+			run->required[i]->window_bound;
 	return true;
 }
 
 /*
- * Sets a->rest while there is no threshold.  Bounds would drop no document
- * then, so none is computed.
+ * Sets a->bounds_from while there is no threshold.  Bounds would drop no
+ * document then, so none is computed.
  */
 static void
-skx_and_no_bounds(SkxAnd *a)
+skx_and_clear_bounds(SkxTopkAnd *a)
 {
 	SkxTopkRun *run = a->run;
 	int64		sum = 0;
@@ -86,38 +87,38 @@ skx_and_no_bounds(SkxAnd *a)
 
 	for (i = 0; i < run->noptional; i++)
 	{
-		sum += run->optional[i]->max;
-		run->optional[i]->before = sum;
+		sum += run->optional[i]->max_contribution;
+		run->optional[i]->prefix_bound = sum;
 	}
 	for (i = run->nrequired; i > 0; i--)
-		a->rest[i] = PG_INT32_MAX;
+		a->bounds_from[i] = PG_INT32_MAX;
 }
 
 /*
- * Copies the candidates to run->placed, by which lists note their positions
- * and frequencies.
+ * Copies the candidates to run->position_docs, by which lists note their
+ * positions and frequencies.
  */
 static void
-skx_and_begin_places(SkxTopkRun *run)
+skx_and_begin_positions(SkxTopkRun *run)
 {
 	int			i;
 
-	memcpy(run->placed, run->docs, sizeof(uint32) * run->n);
+	memcpy(run->position_docs, run->docs, sizeof(uint32) * run->n);
 	for (i = 0; i < run->nrequired; i++)
-		run->required[i]->place = 0;
+		run->required[i]->position_index = 0;
 }
 
 /* Notes the positions of the lead, only for the candidates that are left. */
 static void
-skx_and_lead_places(SkxTopkRun *run)
+skx_and_lead_positions(SkxTopkRun *run)
 {
 	SkxTopkList *lead = run->required[0];
 	int			i;
 
-	lead->place = 0;
-	for (i = 0; i < run->n && lead->places != NULL; i++)
-		skx_topk_batch_place(run, lead,
-							 skx_cursor_find(lead->cursor, run->docs[i]));
+	lead->position_index = 0;
+	for (i = 0; i < run->n && lead->position_refs != NULL; i++)
+		skx_topk_batch_save_refs(run, lead,
+								 skx_cursor_find(lead->cursor, run->docs[i]));
 }
 
 /*
@@ -125,23 +126,26 @@ skx_and_lead_places(SkxTopkRun *run)
  * little.
  */
 static void
-skx_and_score_first(SkxAnd *a, uint32 from, uint32 to)
+skx_and_score_lead_first(SkxTopkAnd *a, uint32 from, uint32 to)
 {
 	SkxTopkRun *run = a->run;
 	int			i;
 
-	run->n = skx_topk_list_parts(run, run->required[0], from, to,
-								 run->need - a->rest[1], run->docs,
-								 run->sums);
-	if (run->chain != NULL)
-		skx_and_begin_places(run);
+	run->n = skx_topk_list_contributions(run, run->required[0], from, to,
+										 run->threshold - a->bounds_from[1],
+										 run->docs,
+										 run->sums);
+	if (run->phrase != NULL)
+		skx_and_begin_positions(run);
 	for (i = 1; i < run->nrequired && run->n > 0; i++)
 	{
-		skx_topk_batch_floor(run, run->need - a->rest[i]);
-		skx_topk_batch_probe(run, run->required[i], a->rest[i + 1], true);
+		skx_topk_batch_drop_below(run, run->threshold - a->bounds_from[i]);
+		skx_topk_batch_probe(run, run->required[i], a->bounds_from[i + 1],
+							 true);
 	}
-	skx_topk_batch_floor(run, run->need - a->rest[run->nrequired]);
-	skx_and_lead_places(run);
+	skx_topk_batch_drop_below(run,
+							  run->threshold - a->bounds_from[run->nrequired]);
+	skx_and_lead_positions(run);
 }
 
 /*
@@ -150,23 +154,23 @@ skx_and_score_first(SkxAnd *a, uint32 from, uint32 to)
  * lists.
  */
 static void
-skx_and_score_last(SkxAnd *a, uint32 from, uint32 to)
+skx_and_score_lead_last(SkxTopkAnd *a, uint32 from, uint32 to)
 {
 	SkxTopkRun *run = a->run;
 	SkxTopkList *lead = run->required[0];
 	int64		bound = 0;
 	int			i;
 
-	if (run->need > 1)
+	if (run->threshold > 1)
 		bound = skx_topk_list_sub_bound(lead);
-	run->n = skx_topk_list_docs(lead, from, to, run->docs);
+	run->n = skx_topk_list_range_docs(lead, from, to, run->docs);
 	memset(run->sums, 0, sizeof(int32) * run->n);
-	if (run->chain != NULL)
-		skx_and_begin_places(run);
+	if (run->phrase != NULL)
+		skx_and_begin_positions(run);
 	for (i = 1; i < run->nrequired && run->n > 0; i++)
-		skx_topk_batch_probe(run, run->required[i], a->rest[i + 1] + bound,
-							 true);
-	skx_topk_batch_add(run, lead);
+		skx_topk_batch_probe(run, run->required[i],
+							 a->bounds_from[i + 1] + bound, true);
+	skx_topk_batch_add_list(run, lead);
 }
 
 /*
@@ -178,8 +182,8 @@ skx_and_open_tfs(SkxTopkRun *run)
 {
 	int			i;
 
-	if (run->placed == NULL)
-		run->placed = palloc(sizeof(uint32) * SKX_SUBBLOCK);
+	if (run->position_docs == NULL)
+		run->position_docs = palloc(sizeof(uint32) * SKX_SUBBLOCK);
 	for (i = 0; i < run->nrequired; i++)
 	{
 		if (run->required[i]->tfs == NULL)
@@ -193,43 +197,46 @@ skx_and_open_tfs(SkxTopkRun *run)
  * but these conditions do.
  */
 static void
-skx_and_rest_first(SkxTopkRun *run, uint32 from, uint32 to)
+skx_and_filter_first(SkxTopkRun *run, uint32 from, uint32 to)
 {
 	SkxTopkList *lead = run->required[0];
 	int			i;
 
 	skx_and_open_tfs(run);
-	run->parts_last = true;
-	run->n = skx_topk_list_docs(lead, from, to, run->docs);
+	run->defer_sums = true;
+	run->n = skx_topk_list_range_docs(lead, from, to, run->docs);
 	memset(run->sums, 0, sizeof(int32) * run->n);
-	skx_and_begin_places(run);
+	skx_and_begin_positions(run);
 	for (i = 1; i < run->nrequired && run->n > 0; i++)
 		skx_topk_batch_probe(run, run->required[i], PG_INT32_MAX, true);
-	skx_topk_batch_add(run, lead);
+	skx_topk_batch_add_list(run, lead);
 }
 
 /* Returns true if norms of the lead's sub-block would have to be read. */
 static bool
-skx_and_cold(SkxTopkRun *run, uint32 from, uint32 to)
+skx_and_lead_norms_are_cold(SkxTopkRun *run, uint32 from, uint32 to)
 {
-	int			n = skx_topk_list_docs(run->required[0], from, to, run->docs);
+	int			n = skx_topk_list_range_docs(run->required[0], from, to,
+											 run->docs);
 
 	return !skx_segment_has_norms(run->seg, run->docs, n);
 }
 
 static void
-skx_and_candidates(SkxAnd *a, uint32 from, uint32 to)
+skx_and_candidates(SkxTopkAnd *a, uint32 from, uint32 to)
 {
 	SkxTopkRun *run = a->run;
 
-	run->parts_last = false;
-	if ((run->chain != NULL || run->filter != NULL) && run->noptional == 0 &&
-		run->need <= 1)
-		skx_and_rest_first(run, from, to);
-	else if (run->nrequired > 1 && 2 * (int64) run->need <= a->rest[1])
-		skx_and_score_last(a, from, to);
+	run->defer_sums = false;
+	if ((run->phrase != NULL || run->residual_filter != NULL) &&
+		run->noptional == 0 &&
+		run->threshold <= 1)
+		skx_and_filter_first(run, from, to);
+	else if (run->nrequired > 1 &&
+			 2 * (int64) run->threshold <= a->bounds_from[1])
+		skx_and_score_lead_last(a, from, to);
 	else
-		skx_and_score_first(a, from, to);
+		skx_and_score_lead_first(a, from, to);
 	skx_topk_batch_optional(run, run->optional, run->noptional,
 							run->noptional);
 	skx_topk_batch_finish(run);
@@ -241,69 +248,71 @@ skx_and_candidates(SkxAnd *a, uint32 from, uint32 to)
  * other lists are computed only while nothing has to be read for them.
  */
 static void
-skx_and_subblock(SkxAnd *a, uint32 from, uint32 to)
+skx_and_subblock(SkxTopkAnd *a, uint32 from, uint32 to)
 {
 	SkxTopkRun *run = a->run;
 
-	if (a->cold)
+	if (a->is_gathering)
 	{
-		if (!skx_topk_cold_passes(run) &&
+		if (!skx_topk_cold_skips_subblock(run) &&
 			skx_topk_cold_gather(run, from, to))
-			a->cold = skx_topk_cold_is_late(run) ||
-				skx_segment_cold(&a->reads);
-		if (!a->cold)
+			a->is_gathering = skx_topk_cold_has_deferred(run) ||
+				skx_segment_has_read(&a->page_reads);
+		if (!a->is_gathering)
 			skx_topk_cold_finish(run);
 		return;
 	}
-	if (run->need <= 1)
-		skx_and_no_bounds(a);
-	else if (!skx_and_bounds(a, from, to))
+	if (run->threshold <= 1)
+		skx_and_clear_bounds(a);
+	else if (!skx_and_compute_bounds(a, from, to))
 		return;
-	if (skx_and_cold(run, from, to))
+	if (skx_and_lead_norms_are_cold(run, from, to))
 		(void) skx_topk_cold_gather(run, from, to);
 	else
 		skx_and_candidates(a, from, to);
-	a->cold = run->n > 0 || skx_segment_cold(&a->reads);
+	a->is_gathering = run->n > 0 || skx_segment_has_read(&a->page_reads);
 }
 
 /* Returns true if a required list other than the lead is at its end. */
 static bool
-skx_and_done(const SkxTopkRun *run)
+skx_and_at_end(const SkxTopkRun *run)
 {
 	int			i;
 
 	for (i = 1; i < run->nrequired; i++)
-		if (run->required[i]->cursor->done)
+		if (run->required[i]->cursor->at_end)
 			return true;
 	return false;
 }
 
 void
-skx_topk_and(SkxTopkRun *run)
+skx_topk_search_and(SkxTopkRun *run)
 {
 	SkxTopkList *lead = run->required[0];
-	SkxAnd		a = {run,.cold = skx_topk_is_cold(run)};
+	SkxTopkAnd	a = {run,.is_gathering = skx_topk_cold_is_worthwhile(run)};
 	uint32		from = run->from;
 
-	a.rest = palloc(sizeof(int64) * (run->nrequired + 1));
-	a.reads = skx_segment_reads();
-	run->noted = run->required;
-	run->nnoted = run->nrequired;
+	a.bounds_from = palloc(sizeof(int64) * (run->nrequired + 1));
+	a.page_reads = skx_segment_nloads();
+	run->tf_lists = run->required;
+	run->ntf_lists = run->nrequired;
 	/* ascending by contribution: the last list is looked up first */
 	skx_topk_list_sort(run->optional, run->noptional);
-	skx_cursor_lead(lead->cursor, a.cold ? SKX_CURSOR_WHOLE : SKX_CURSOR_LEAD,
-					NULL);
-	while (from < run->to && skx_cursor_reach(lead->cursor, from))
+	skx_cursor_set_lead(lead->cursor,
+						a.is_gathering ? SKX_CURSOR_LEAD_ALL : SKX_CURSOR_LEAD,
+						NULL);
+	while (from < run->to && skx_cursor_advance(lead->cursor, from))
 	{
 		uint32		to = Min(lead->cursor->end, run->to);
 
-		if (skx_topk_tick(run, run->n > 0 ? run->docs[0] : from))
+		if (skx_topk_count_window(run, run->n > 0 ? run->docs[0] : from))
 			return;
-		if (run->filter != NULL &&
-			(from = skx_query_docs_filter_bound(run->filter, from)) >= to)
+		if (run->residual_filter != NULL &&
+			(from = skx_query_docs_filter_bound(run->residual_filter, from)) >=
+			to)
 			continue;
 		skx_and_subblock(&a, from, to);
-		if (skx_and_done(run))
+		if (skx_and_at_end(run))
 			break;
 		from = to;
 	}

@@ -11,64 +11,65 @@
 #include "answer/topk/topk_internal.h"
 
 bool
-skx_topk_tick(SkxTopkRun *run, uint32 doc)
+skx_topk_count_window(SkxTopkRun *run, uint32 doc)
 {
 	run->topk->work->windows++;
 	if (run->topk->share != NULL)
-		skx_topk_share_meet(run);
-	return skx_topk_is_spent(run, doc);
+		skx_topk_share_exchange(run);
+	return skx_topk_budget_is_spent(run, doc);
 }
 
 void
-skx_topk_batch_floor(SkxTopkRun *run, int64 floor)
+skx_topk_batch_drop_below(SkxTopkRun *run, int64 floor)
 {
 	if (floor > 0)
-		run->n = skx_topk_floor(run->docs, run->sums, run->n,
-								(int32) Min(floor, PG_INT32_MAX));
+		run->n = skx_topk_keep_above(run->docs, run->sums, run->n,
+									 (int32) Min(floor, PG_INT32_MAX));
 }
 
 /*
- * Returns the index in run->placed of the document of posting `at`.  Postings
- * of a list must be passed in ascending order.
+ * Returns the index in run->position_docs of the document of posting `at`.
+ * Postings of a list must be passed in ascending order.
  */
 static inline int
-skx_topk_batch_placed(const SkxTopkRun *run, SkxTopkList *l, int at)
+skx_topk_batch_doc_index(const SkxTopkRun *run, SkxTopkList *l, int at)
 {
-	while (run->placed[l->place] != l->cursor->docs[at])
-		l->place++;
-	return l->place;
+	while (run->position_docs[l->position_index] != l->cursor->docs[at])
+		l->position_index++;
+	return l->position_index;
 }
 
 void
-skx_topk_batch_place(const SkxTopkRun *run, SkxTopkList *l, int at)
+skx_topk_batch_save_refs(const SkxTopkRun *run, SkxTopkList *l, int at)
 {
-	int			i = skx_topk_batch_placed(run, l, at);
+	int			i = skx_topk_batch_doc_index(run, l, at);
 
-	skx_cursor_place(l->cursor, at, &l->places[i]);
+	skx_cursor_positions_ref(l->cursor, at, &l->position_refs[i]);
 }
 
 /*
- * The rest of the query is tested early if at most one in SKX_SIEVE_PART of
- * the recent candidates has passed it.  Counts are halved when SKX_SIEVE_KNOWN
- * candidates have been tested, so that recent ones count more.
+ * The rest of the query is tested early if at most one in SKX_SIEVE_PASS_RATIO
+ * of the recent candidates has passed it.  Counts are halved when
+ * SKX_SIEVE_SAMPLE candidates have been tested, so that recent ones count
+ * more.
  */
-#define SKX_SIEVE_PART			3
-#define SKX_SIEVE_KNOWN			8192
+#define SKX_SIEVE_PASS_RATIO			3
+#define SKX_SIEVE_SAMPLE			8192
 
 /*
  * A lookup of candidates in a list.  Candidates that are kept move to the
  * front.
  */
-typedef struct SkxProbe
+typedef struct SkxTopkProbe
 {
 	SkxTopkRun *run;
-	SkxTopkList *l;
-	int64		rest;
-	bool		required;
-	bool		bounded;		/* there is a threshold, and the list is
+	SkxTopkList *list;
+	int64		rest_bound;
+	bool		is_required;
+	bool		use_bounds;		/* there is a threshold, and the list is
 								 * scored */
-	int			kept;
-} SkxProbe;
+	int			nkept;
+} SkxTopkProbe;
 
 /*
  * Notes the frequency of posting `at`, for a contribution that is computed
@@ -76,11 +77,11 @@ typedef struct SkxProbe
  * none of the labels that count.
  */
 static bool
-skx_topk_batch_note(SkxTopkRun *run, SkxTopkList *l, int at, int32 *bound)
+skx_topk_batch_save_tf(SkxTopkRun *run, SkxTopkList *l, int at, int32 *bound)
 {
-	int			i = skx_topk_batch_placed(run, l, at);
+	int			i = skx_topk_batch_doc_index(run, l, at);
 
-	return skx_topk_list_part_bound(run, l, at, &l->tfs[i], bound);
+	return skx_topk_list_posting_bound(run, l, at, &l->tfs[i], bound);
 }
 
 /*
@@ -89,27 +90,27 @@ skx_topk_batch_note(SkxTopkRun *run, SkxTopkList *l, int at, int32 *bound)
  * required and has no posting that counts.
  */
 static inline void
-skx_topk_probe_keep(SkxProbe *p, int i, int at)
+skx_topk_probe_accept(SkxTopkProbe *p, int i, int at)
 {
 	SkxTopkRun *run = p->run;
 	uint32		doc = run->docs[i];
 	int32		sum = run->sums[i];
 	bool		found = false;
 
-	if (at >= 0 && p->l->places != NULL)
-		skx_topk_batch_place(run, p->l, at);
+	if (at >= 0 && p->list->position_refs != NULL)
+		skx_topk_batch_save_refs(run, p->list, at);
 	if (at >= 0)
 	{
 		int32		part;
 
-		found = run->parts_last ?
-			skx_topk_batch_note(run, p->l, at, &part) :
-			skx_topk_list_part(run, p->l, at, &part);
+		found = run->defer_sums ?
+			skx_topk_batch_save_tf(run, p->list, at, &part) :
+			skx_topk_list_contribution(run, p->list, at, &part);
 		sum += part;
 	}
-	run->docs[p->kept] = doc;
-	run->sums[p->kept] = sum;
-	p->kept += found || !p->required;
+	run->docs[p->nkept] = doc;
+	run->sums[p->nkept] = sum;
+	p->nkept += found || !p->is_required;
 }
 
 /*
@@ -117,7 +118,7 @@ skx_topk_probe_keep(SkxProbe *p, int i, int at)
  * `floor`.
  */
 static inline bool
-skx_topk_probe_any(const SkxTopkRun *run, int i, int end, int32 floor)
+skx_topk_probe_any_competes(const SkxTopkRun *run, int i, int end, int32 floor)
 {
 	bool		any = false;
 
@@ -133,152 +134,154 @@ skx_topk_probe_any(const SkxTopkRun *run, int i, int end, int32 floor)
  * list.
  */
 static void
-skx_topk_probe_many(SkxProbe *p, int i, int end)
+skx_topk_probe_by_map(SkxTopkProbe *p, int i, int end)
 {
 	SkxTopkRun *run = p->run;
-	SkxCursor  *c = p->l->cursor;
+	SkxCursor  *c = p->list->cursor;
 	const uint8 *map;
 	uint16		some[SKX_TOPK_BATCH];
 	int			nsome = 0;
 	int32		floor = PG_INT32_MIN;
-	int32		without = p->required ? PG_INT32_MAX : PG_INT32_MIN;
+	int32		without = p->is_required ? PG_INT32_MAX : PG_INT32_MIN;
 	int			k;
 
-	if (p->bounded)
+	if (p->use_bounds)
 	{
-		int64		least = run->need - p->rest;
+		int64		least = run->threshold - p->rest_bound;
 
-		if (!p->required)
+		if (!p->is_required)
 			without = (int32) Max(least, 0);
-		least -= skx_topk_list_sub_bound(p->l);
+		least -= skx_topk_list_sub_bound(p->list);
 		floor = (int32) Max(least, 0);
 	}
-	if (!skx_topk_probe_any(run, i, end, floor))
+	if (!skx_topk_probe_any_competes(run, i, end, floor))
 		return;
-	map = skx_cursor_map(c);
+	map = skx_cursor_subblock_map(c);
 	for (k = i; k < end; k++)
 	{
 		some[nsome] = k;
 		nsome += (run->sums[k] >= floor) &
 			((run->sums[k] >= without) |
-			 (map[run->docs[k] % SKX_CURSOR_SLOTS] != 0));
+			 (map[run->docs[k] % SKX_CURSOR_MAP_SLOTS] != 0));
 	}
 	for (k = 0; k < nsome; k++)
-		skx_topk_probe_keep(p, some[k],
-							skx_cursor_mapped(c, map, run->docs[some[k]]));
+		skx_topk_probe_accept(p, some[k],
+							  skx_cursor_map_lookup(c, map,
+													run->docs[some[k]]));
 }
 
 /*
  * Looks up candidate i, which is in the current sub-block or not in the list.
  */
 static inline void
-skx_topk_probe_one(SkxProbe *p, int i)
+skx_topk_probe_one(SkxTopkProbe *p, int i)
 {
-	SkxCursor  *c = p->l->cursor;
+	SkxCursor  *c = p->list->cursor;
 	uint32		doc = p->run->docs[i];
 	int			at;
 
-	if (c->docs == NULL && p->bounded &&
-		p->run->sums[i] + p->rest + skx_topk_list_sub_bound(p->l) <
-		p->run->need)
+	if (c->docs == NULL && p->use_bounds &&
+		p->run->sums[i] + p->rest_bound + skx_topk_list_sub_bound(p->list) <
+		p->run->threshold)
 		return;
 	at = skx_cursor_find(c, doc);
-	skx_topk_probe_keep(p, i, c->docs[at] == doc ? at : -1);
+	skx_topk_probe_accept(p, i, c->docs[at] == doc ? at : -1);
 }
 
 void
 skx_topk_batch_probe(SkxTopkRun *run, SkxTopkList *l, int64 rest,
 					 bool required)
 {
-	SkxProbe	p = {run, l, rest, required, run->need > 1 && l->term != NULL};
+	SkxTopkProbe p = {run, l, rest, required, run->threshold > 1 &&
+	l->term != NULL};
 	SkxCursor  *c = l->cursor;
 	int			i;
 	int			end;
 
-	skx_cursor_targets(c, run->docs, run->n);
+	skx_cursor_set_targets(c, run->docs, run->n);
 	for (i = 0; i < run->n; i = end)
 	{
 		end = i + 1;
-		if (!skx_cursor_reach(c, run->docs[i]))
+		if (!skx_cursor_advance(c, run->docs[i]))
 		{
 			if (required)
 				break;
-			skx_topk_probe_keep(&p, i, -1);
+			skx_topk_probe_accept(&p, i, -1);
 			continue;
 		}
 		if (skx_cursor_has_many(c, run->docs, i, run->n))
 		{
 			while (end < run->n && run->docs[end] < c->end)
 				end++;
-			skx_topk_probe_many(&p, i, end);
+			skx_topk_probe_by_map(&p, i, end);
 		}
 		else
 		{
 			if (end < run->n && run->docs[end] >= c->end)
-				skx_cursor_touch(c, run->docs[end]);
+				skx_cursor_prefetch_memory(c, run->docs[end]);
 			skx_topk_probe_one(&p, i);
 		}
 	}
-	run->n = p.kept;
-	skx_cursor_targets(c, NULL, 0);
-	skx_cursor_relax(c);
+	run->n = p.nkept;
+	skx_cursor_set_targets(c, NULL, 0);
+	skx_cursor_unpin_if_crowded(c);
 }
 
 void
-skx_topk_batch_add(SkxTopkRun *run, SkxTopkList *l)
+skx_topk_batch_add_list(SkxTopkRun *run, SkxTopkList *l)
 {
-	SkxProbe	p = {run, l, 0, true};
+	SkxTopkProbe p = {run, l, 0, true};
 	int			i;
 
-	if (!run->parts_last)
-		run->topk->work->scored += run->n;
+	if (!run->defer_sums)
+		run->topk->work->scored_postings += run->n;
 	for (i = 0; i < run->n; i++)
-		skx_topk_probe_keep(&p, i, skx_cursor_find(l->cursor, run->docs[i]));
-	run->n = p.kept;
+		skx_topk_probe_accept(&p, i, skx_cursor_find(l->cursor, run->docs[i]));
+	run->n = p.nkept;
 }
 
 /*
  * Returns the sum of the contributions to the document at index `at` of
- * run->placed.
+ * run->position_docs.
  */
 static int32
-skx_topk_batch_sum(const SkxTopkRun *run, int at, uint8 norm)
+skx_topk_batch_sum_at(const SkxTopkRun *run, int at, uint8 norm)
 {
-	float		inverse = run->scorer->inverse[norm];
+	float		inverse = run->scorer->inverses[norm];
 	int32		sum = 0;
 	int			i;
 
-	for (i = 0; i < run->nnoted; i++)
+	for (i = 0; i < run->ntf_lists; i++)
 	{
-		const SkxTopkList *l = run->noted[i];
+		const SkxTopkList *l = run->tf_lists[i];
 
 		if (l->term != NULL && l->tfs[at] >= 0)
-			sum += skx_rank_part(l->weight, l->tfs[at], inverse);
+			sum += skx_rank_contribution(l->weight, l->tfs[at], inverse);
 	}
 	return sum;
 }
 
 void
-skx_topk_batch_parts(SkxTopkRun *run)
+skx_topk_batch_exact_sums(SkxTopkRun *run)
 {
 	uint8		norms[SKX_SUBBLOCK];
 	int32		sum;
 	int			at = 0;
 	int			i;
 
-	run->topk->work->scored += run->n;
+	run->topk->work->scored_postings += run->n;
 	for (i = 0; i < run->n; i++)
 	{
 		if (i % SKX_SUBBLOCK == 0)
 			skx_segment_norms(run->seg, run->docs + i,
 							  Min(run->n - i, SKX_SUBBLOCK), norms);
-		while (run->placed[at] != run->docs[i])
+		while (run->position_docs[at] != run->docs[i])
 			at++;
-		sum = skx_topk_batch_sum(run, at, norms[i % SKX_SUBBLOCK]);
+		sum = skx_topk_batch_sum_at(run, at, norms[i % SKX_SUBBLOCK]);
 		Assert(run->cold == NULL || sum <= run->sums[i]);
 		run->sums[i] = sum;
 	}
-	run->parts_last = false;
+	run->defer_sums = false;
 }
 
 void
@@ -289,8 +292,10 @@ skx_topk_batch_optional(SkxTopkRun *run, SkxTopkList **lists, int n,
 
 	for (i = n - 1; i >= 0 && run->n > 0; i--)
 	{
-		skx_topk_batch_floor(run, run->need - lists[i]->before);
-		skx_topk_batch_probe(run, lists[i], i > 0 ? lists[i - 1]->before : 0,
+		skx_topk_batch_drop_below(run,
+								  run->threshold - lists[i]->prefix_bound);
+		skx_topk_batch_probe(run, lists[i],
+							 i > 0 ? lists[i - 1]->prefix_bound : 0,
 							 i >= required);
 	}
 }
@@ -300,7 +305,7 @@ skx_topk_batch_optional(SkxTopkRun *run, SkxTopkList **lists, int n,
  * the n documents that there were before some were dropped.
  */
 static void
-skx_topk_batch_follow(SkxTopkRun *run, const uint32 *before, int n)
+skx_topk_batch_move_sums(SkxTopkRun *run, const uint32 *before, int n)
 {
 	int			i = 0;
 	int			k;
@@ -315,31 +320,31 @@ skx_topk_batch_follow(SkxTopkRun *run, const uint32 *before, int n)
 	}
 }
 
-/* Drops some of the candidates, of which there are at most SKX_QUERY_BATCH. */
-typedef void (*SkxBatchStep) (SkxTopkRun *run);
+/* Drops some of the candidates, of which there are at most SKX_WINDOW_DOCS. */
+typedef void (*SkxTopkBatchStep) (SkxTopkRun *run);
 
 static void
-skx_topk_batch_by_parts(SkxTopkRun *run, SkxBatchStep step)
+skx_topk_batch_run_step(SkxTopkRun *run, SkxTopkBatchStep step)
 {
-	uint32		before[SKX_QUERY_BATCH];
+	uint32		before[SKX_WINDOW_DOCS];
 	uint32	   *docs = run->docs;
 	int32	   *sums = run->sums;
 	int			total = run->n;
 	int			kept = 0;
 	int			i;
 
-	for (i = 0; i < total; i += SKX_QUERY_BATCH)
+	for (i = 0; i < total; i += SKX_WINDOW_DOCS)
 	{
-		int			some = Min(total - i, SKX_QUERY_BATCH);
+		int			some = Min(total - i, SKX_WINDOW_DOCS);
 
 		memcpy(before, docs + i, sizeof(uint32) * some);
 		run->docs = docs + i;
 		run->sums = sums + i;
 		run->n = some;
 		step(run);
-		skx_topk_batch_follow(run, before, some);
-		if (run->parts_last)
-			skx_topk_batch_parts(run);
+		skx_topk_batch_move_sums(run, before, some);
+		if (run->defer_sums)
+			skx_topk_batch_exact_sums(run);
 		memmove(docs + kept, run->docs, sizeof(uint32) * run->n);
 		memmove(sums + kept, run->sums, sizeof(int32) * run->n);
 		kept += run->n;
@@ -351,26 +356,27 @@ skx_topk_batch_by_parts(SkxTopkRun *run, SkxBatchStep step)
 
 /* Drops candidates that do not match the rest of the query. */
 static void
-skx_topk_batch_ask(SkxTopkRun *run)
+skx_topk_batch_filter(SkxTopkRun *run)
 {
-	if (run->asked >= SKX_SIEVE_KNOWN)
+	if (run->filter_ntested >= SKX_SIEVE_SAMPLE)
 	{
-		run->asked /= 2;
-		run->passed /= 2;
+		run->filter_ntested /= 2;
+		run->filter_npassed /= 2;
 	}
-	run->asked += run->n;
-	run->n = skx_query_docs_filter(run->filter, run->docs, run->n);
-	run->passed += run->n;
+	run->filter_ntested += run->n;
+	run->n = skx_query_docs_filter(run->residual_filter, run->docs, run->n);
+	run->filter_npassed += run->n;
 }
 
 void
-skx_topk_batch_sieve(SkxTopkRun *run)
+skx_topk_batch_filter_early(SkxTopkRun *run)
 {
-	if (run->filter == NULL || !skx_query_docs_filter_is_cheap(run->filter) ||
-		run->passed * SKX_SIEVE_PART > run->asked)
+	if (run->residual_filter == NULL ||
+		!skx_query_docs_filter_is_cheap(run->residual_filter) ||
+		run->filter_npassed * SKX_SIEVE_PASS_RATIO > run->filter_ntested)
 		return;
-	skx_topk_batch_by_parts(run, skx_topk_batch_ask);
-	run->sieved = true;
+	skx_topk_batch_run_step(run, skx_topk_batch_filter);
+	run->filter_tested = true;
 }
 
 /*
@@ -378,13 +384,13 @@ skx_topk_batch_sieve(SkxTopkRun *run)
  * query, or whose deleted bit is set.
  */
 static void
-skx_topk_batch_match(SkxTopkRun *run)
+skx_topk_batch_drop_mismatches(SkxTopkRun *run)
 {
-	if (run->chain != NULL)
-		run->n = skx_query_chain_verify(run->chain, run->docs, run->n,
-										run->placed, run->places);
-	if (run->filter != NULL && !run->sieved)
-		skx_topk_batch_ask(run);
+	if (run->phrase != NULL)
+		run->n = skx_query_chain_verify(run->phrase, run->docs, run->n,
+										run->position_docs, run->link_refs);
+	if (run->residual_filter != NULL && !run->filter_tested)
+		skx_topk_batch_filter(run);
 	if (run->n > 0)
 		run->n = skx_segment_drop_deleted(run->seg, run->docs, run->n);
 }
@@ -394,9 +400,9 @@ skx_topk_batch_match(SkxTopkRun *run)
  * The sums must be exact.
  */
 static void
-skx_topk_batch_behind(SkxTopkRun *run)
+skx_topk_batch_drop_returned(SkxTopkRun *run)
 {
-	int32		most = run->topk->after;
+	int32		most = run->topk->after_sum;
 	int			kept = 0;
 	int			i;
 
@@ -414,24 +420,24 @@ skx_topk_batch_finish(SkxTopkRun *run)
 {
 	int			i;
 
-	if (!run->parts_last)
-		skx_topk_batch_floor(run, run->need);
-	if (run->topk->has_after && !run->parts_last && run->exact == NULL)
-		skx_topk_batch_behind(run);
+	if (!run->defer_sums)
+		skx_topk_batch_drop_below(run, run->threshold);
+	if (run->topk->has_after && !run->defer_sums && run->exact == NULL)
+		skx_topk_batch_drop_returned(run);
 	run->topk->work->candidates += run->n;
-	skx_topk_batch_by_parts(run, skx_topk_batch_match);
-	run->sieved = false;
+	skx_topk_batch_run_step(run, skx_topk_batch_drop_mismatches);
+	run->filter_tested = false;
 	if (run->n == 0)
 		return;
 	if (run->exact != NULL)
 	{
-		skx_topk_exact_finish(run);
+		skx_topk_exact_make_hits(run);
 		return;
 	}
-	i = skx_topk_hits_take(run->topk, run->segment, run->docs, run->sums,
-						   run->n);
+	i = skx_topk_hits_add_n(run->topk, run->segment, run->docs, run->sums,
+							run->n);
 	if (i > 0)
-		skx_topk_batch_need(run);
+		skx_topk_batch_set_threshold(run);
 	for (; i < run->n; i++)
 		skx_topk_batch_hit(run, run->docs[i], run->sums[i]);
 }

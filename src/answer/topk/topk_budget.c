@@ -11,7 +11,7 @@
 int			skx_topk_budget = 0;
 
 bool
-skx_topk_is_budgeted(void)
+skx_topk_has_budget(void)
 {
 	return skx_topk_budget > 0;
 }
@@ -21,36 +21,37 @@ skx_topk_is_budgeted(void)
  * document of a segment.
  */
 static void
-skx_topk_left(SkxTopk *topk, int segment, uint32 doc)
+skx_topk_report_budget(SkxTopk *topk, int segment, uint32 doc)
 {
 	uint64		left = topk->segments[segment].seg->header.ndocs - doc;
 	int			i;
 
 	for (i = segment + 1; i < topk->nsegments; i++)
 		left += topk->segments[i].seg->header.ndocs;
-	topk->work->left = (double) left / topk->ndocs;
+	topk->work->unreached_fraction = (double) left / topk->ndocs;
 	ereport(NOTICE,
 			(errmsg("ranked search ended after %d ms with the best rows found so far",
 					skx_topk_budget),
-			 topk->given == 0 ?
+			 topk->returned_hits == 0 ?
 			 errdetail("%.1f %% of the documents were not looked at.",
-					   topk->work->left * 100) :
+					   topk->work->unreached_fraction * 100) :
 			 errdetail("The first %llu rows are the best; for those after them, %.1f %% of the documents were not looked at.",
-					   (unsigned long long) topk->given, topk->work->left * 100),
+					   (unsigned long long) topk->returned_hits,
+					   topk->work->unreached_fraction * 100),
 			 errhint("See skipidx.search_budget.")));
 }
 
 bool
-skx_topk_is_spent(SkxTopkRun *run, uint32 doc)
+skx_topk_budget_is_spent(SkxTopkRun *run, uint32 doc)
 {
 	SkxTopk    *topk = run->topk;
 
 	CHECK_FOR_INTERRUPTS();
-	if (topk->deadline == 0 || topk->stopped)
-		return topk->stopped;
+	if (topk->deadline == 0 || topk->budget_spent)
+		return topk->budget_spent;
 	if (GetCurrentTimestamp() < topk->deadline)
 		return false;
-	topk->stopped = true;
-	skx_topk_left(topk, run->segment, doc);
+	topk->budget_spent = true;
+	skx_topk_report_budget(topk, run->segment, doc);
 	return true;
 }

@@ -21,40 +21,40 @@
  * first if nothing has been read yet.  It may turn out that nothing has to be
  * read, and then bounds of windows save much.
  */
-#define SKX_COLD_DOCS		4096
-#define SKX_COLD_FIRST		1024
+#define SKX_COLD_DOCS_MAX		4096
+#define SKX_COLD_DOCS_INIT		1024
 
 /* Number of candidates with all words from which on the best are examined. */
-#define SKX_COLD_POOL		512
+#define SKX_COLD_POOL_MIN		512
 
 /* Number of norms that are read together, at first and at most. */
-#define SKX_COLD_NORMS		32
-#define SKX_COLD_NORMS_MOST	64
+#define SKX_COLD_NORMS_INIT		32
+#define SKX_COLD_NORMS_MAX	64
 
 /*
- * A list is late if at least SKX_COLD_LATE_NODES of its nodes would have to be
- * read.  It must also have one in SKX_COLD_LATE_SHARE of the documents, and
- * SKX_COLD_LATE_TIMES as many documents as the lead.  Only the best candidates
- * are looked up in late lists.
+ * A list is late if at least SKX_COLD_DEFER_NODES of its nodes would have to
+ * be read.  It must also have one in SKX_COLD_DEFER_FRACTION of the documents,
+ * and SKX_COLD_DEFER_RATIO as many documents as the lead.  Only the best
+ * candidates are looked up in late lists.
  */
-#define SKX_COLD_LATE_NODES	32
-#define SKX_COLD_LATE_SHARE	8
-#define SKX_COLD_LATE_TIMES	16
+#define SKX_COLD_DEFER_NODES	32
+#define SKX_COLD_DEFER_FRACTION	8
+#define SKX_COLD_DEFER_RATIO	16
 
 /*
  * Least number of nodes to read, in all lists, for which documents are
  * gathered.  Fewer are read one after the other, which takes less time than
  * bounds of windows save.
  */
-#define SKX_COLD_LEAST		8
+#define SKX_COLD_NODES_MIN		8
 
 /* Largest number of candidates. */
-#define SKX_COLD_SIZE		(SKX_COLD_POOL + SKX_COLD_DOCS)
+#define SKX_COLD_CANDIDATES_MAX		(SKX_COLD_POOL_MIN + SKX_COLD_DOCS_MAX)
 
 /* Frequency of a word in a candidate without it. */
-#define SKX_COLD_ABSENT		(-1.0f)
+#define SKX_COLD_TF_ABSENT		(-1.0f)
 
-StaticAssertDecl(SKX_COLD_SIZE <= SKX_TOPK_BATCH,
+StaticAssertDecl(SKX_COLD_CANDIDATES_MAX <= SKX_TOPK_BATCH,
 				 "documents are gathered where a run has its candidates");
 
 typedef struct SkxColdCandidate
@@ -65,68 +65,70 @@ typedef struct SkxColdCandidate
 
 typedef struct SkxTopkCold
 {
-	bool		in_order;		/* candidates must ascend, since what tests
+	bool		needs_order;	/* candidates must ascend, since what tests
 								 * them moves forward only */
 	int			nlists;
-	int			nearly;			/* number of lists that are not late */
+	int			ndirect;		/* number of lists that are not late */
 	SkxTopkList **lists;		/* the lead; required ones by df; optional
 								 * ones, largest maximum first; then late ones
 								 * in the same order */
-	bool	   *required;
-	int64	   *rest;			/* rest[i]: bound of the contributions of
+	bool	   *nrequired;
+	int64	   *bounds_from;	/* rest[i]: bound of the contributions of
 								 * lists from i on */
-	bool		moved;			/* late lists have been moved */
-	SkxColdCandidate *candidates;	/* SKX_COLD_SIZE */
-	int			room;			/* documents to be gathered next */
-	int			pooled;			/* candidates that have all words */
+	bool		deferred_moved; /* late lists have been moved */
+	SkxColdCandidate *candidates;	/* SKX_COLD_CANDIDATES_MAX */
+	int			gather_docs;	/* documents to be gathered next */
+	int			ncomplete;		/* candidates that have all words */
 } SkxTopkCold;
 
 /* Enlarges the arrays of a list to one entry for each candidate. */
 static void
-skx_cold_widen(SkxTopkRun *run, SkxTopkList *l)
+skx_cold_grow_arrays(SkxTopkRun *run, SkxTopkList *l)
 {
-	int			nlinks = run->chain != NULL ?
-		skx_query_phrase_links(run->topk->split.rest) : 0;
-	SkxPositionPlace *before = l->places;
+	int			nlinks = run->phrase != NULL ?
+		skx_query_phrase_nlinks(run->topk->split_filter.residual) : 0;
+	SkxPositionsRef *before = l->position_refs;
 	int			k;
 
-	l->tfs = palloc(sizeof(float) * SKX_COLD_SIZE);
+	l->tfs = palloc(sizeof(float) * SKX_COLD_CANDIDATES_MAX);
 	if (before == NULL)
 		return;
-	l->places = palloc(sizeof(SkxPositionPlace) * SKX_COLD_SIZE);
+	l->position_refs =
+		palloc(sizeof(SkxPositionsRef) * SKX_COLD_CANDIDATES_MAX);
 	for (k = 0; k < nlinks; k++)
-		if (run->places[k] == before)
-			run->places[k] = l->places;
+		if (run->link_refs[k] == before)
+			run->link_refs[k] = l->position_refs;
 }
 
 static SkxTopkCold *
-skx_cold_make(SkxTopkRun *run)
+skx_cold_create(SkxTopkRun *run)
 {
 	SkxTopkCold *cold = palloc0(sizeof(SkxTopkCold));
 	int			n = run->nrequired + run->noptional;
 
 	cold->lists = palloc(sizeof(SkxTopkList *) * n);
-	cold->required = palloc(sizeof(bool) * n);
-	cold->rest = palloc(sizeof(int64) * (n + 1));
-	cold->candidates = palloc(sizeof(SkxColdCandidate) * SKX_COLD_SIZE);
-	run->placed = palloc(sizeof(uint32) * SKX_COLD_SIZE);
+	cold->nrequired = palloc(sizeof(bool) * n);
+	cold->bounds_from = palloc(sizeof(int64) * (n + 1));
+	cold->candidates =
+		palloc(sizeof(SkxColdCandidate) * SKX_COLD_CANDIDATES_MAX);
+	run->position_docs = palloc(sizeof(uint32) * SKX_COLD_CANDIDATES_MAX);
 	return cold;
 }
 
 bool
-skx_topk_is_cold(SkxTopkRun *run)
+skx_topk_cold_is_worthwhile(SkxTopkRun *run)
 {
 	uint32		missing = 0;
 	int			i;
 
-	if (skx_segment_warm(run->seg))
+	if (skx_segment_is_warm(run->seg))
 		return false;
 	for (i = 0; i < run->nrequired; i++)
-		missing += skx_cursor_missing(run->required[i]->cursor);
+		missing += skx_cursor_uncached_nodes(run->required[i]->cursor);
 	for (i = 0; i < run->noptional; i++)
-		missing += skx_cursor_missing(run->optional[i]->cursor);
-	return missing >= SKX_COLD_LEAST ||
-		skx_segment_lacks(run->seg, SKX_SEGMENT_NORMS);
+		missing += skx_cursor_uncached_nodes(run->optional[i]->cursor);
+	return missing >= SKX_COLD_NODES_MIN ||
+		skx_segment_is_mostly_uncached(run->seg, SKX_SEGMENT_NORMS);
 }
 
 /*
@@ -134,19 +136,19 @@ skx_topk_is_cold(SkxTopkRun *run)
  * looking up all of them would read all of it.
  */
 static bool
-skx_cold_is_late(const SkxTopkRun *run, const SkxTopkList *lead,
-				 const SkxTopkList *l)
+skx_cold_list_is_deferred(const SkxTopkRun *run, const SkxTopkList *lead,
+						  const SkxTopkList *l)
 {
 	uint32		df = l->cursor->df;
 
-	return df >= run->seg->header.ndocs / SKX_COLD_LATE_SHARE &&
-		df / SKX_COLD_LATE_TIMES >= lead->cursor->df &&
-		skx_cursor_missing(l->cursor) >= SKX_COLD_LATE_NODES;
+	return df >= run->seg->header.ndocs / SKX_COLD_DEFER_FRACTION &&
+		df / SKX_COLD_DEFER_RATIO >= lead->cursor->df &&
+		skx_cursor_uncached_nodes(l->cursor) >= SKX_COLD_DEFER_NODES;
 }
 
 /* Puts the lists into the order in which candidates are looked up in them. */
 static void
-skx_cold_order(SkxTopkRun *run, SkxTopkCold *cold)
+skx_cold_order_lists(SkxTopkRun *run, SkxTopkCold *cold)
 {
 	SkxTopkList **late = palloc(sizeof(SkxTopkList *) * cold->nlists);
 	int			nlate_required = 0;
@@ -160,21 +162,21 @@ skx_cold_order(SkxTopkRun *run, SkxTopkCold *cold)
 		SkxTopkList *l = required ? run->required[i] :
 			run->optional[cold->nlists - 1 - i];
 
-		if (i > 0 && !cold->in_order &&
-			skx_cold_is_late(run, run->required[0], l))
+		if (i > 0 && !cold->needs_order &&
+			skx_cold_list_is_deferred(run, run->required[0], l))
 		{
 			late[nlate++] = l;
 			nlate_required += required;
 			continue;
 		}
 		cold->lists[n] = l;
-		cold->required[n++] = required;
+		cold->nrequired[n++] = required;
 	}
-	cold->nearly = n;
+	cold->ndirect = n;
 	for (i = 0; i < nlate; i++)
 	{
 		cold->lists[n] = late[i];
-		cold->required[n++] = i < nlate_required;
+		cold->nrequired[n++] = i < nlate_required;
 	}
 	pfree(late);
 }
@@ -184,57 +186,59 @@ skx_topk_cold_begin(SkxTopkRun *run)
 {
 	int			n = run->nrequired + run->noptional;
 	bool		again = run->cold != NULL;
-	SkxTopkCold *cold = again ? run->cold : skx_cold_make(run);
+	SkxTopkCold *cold = again ? run->cold : skx_cold_create(run);
 	int			i;
 
 	run->cold = cold;
-	cold->room = skx_segment_reads() == run->seg->reads ? SKX_COLD_FIRST :
-		SKX_COLD_DOCS;
-	cold->pooled = 0;
+	cold->gather_docs = skx_segment_nloads() == run->seg->reads_at_open ?
+		SKX_COLD_DOCS_INIT :
+		SKX_COLD_DOCS_MAX;
+	cold->ncomplete = 0;
 	cold->nlists = n;
-	cold->in_order = run->chain != NULL || run->filter != NULL ||
+	cold->needs_order = run->phrase != NULL || run->residual_filter != NULL ||
 		(run->exact != NULL && !skx_topk_exact_can_rewind(run->exact));
-	skx_cold_order(run, cold);
+	skx_cold_order_lists(run, cold);
 	for (i = 0; i < n; i++)
 	{
 		if (!again)
-			skx_cold_widen(run, cold->lists[i]);
-		if (i >= cold->nearly)
-			skx_cursor_pick(cold->lists[i]->cursor);
+			skx_cold_grow_arrays(run, cold->lists[i]);
+		if (i >= cold->ndirect)
+			skx_cursor_set_probe_any(cold->lists[i]->cursor);
 		else if (i > 0)
-			skx_cursor_sweep(cold->lists[i]->cursor,
-							 cold->lists[0]->cursor->df);
+			skx_cursor_set_probe_all(cold->lists[i]->cursor,
+									 cold->lists[0]->cursor->df);
 	}
-	cold->rest[n] = 0;
+	cold->bounds_from[n] = 0;
 	for (i = n - 1; i >= 0; i--)
-		cold->rest[i] = cold->rest[i + 1] + cold->lists[i]->max;
-	run->noted = cold->lists;
-	run->nnoted = n;
+		cold->bounds_from[i] = cold->bounds_from[i + 1] +
+			cold->lists[i]->max_contribution;
+	run->tf_lists = cold->lists;
+	run->ntf_lists = n;
 }
 
 bool
-skx_topk_cold_passes(SkxTopkRun *run)
+skx_topk_cold_skips_subblock(SkxTopkRun *run)
 {
-	return run->cold != NULL && run->need > 1 &&
-		skx_topk_list_sub_bound(run->required[0]) + run->cold->rest[1] <
-		run->need;
+	return run->cold != NULL && run->threshold > 1 &&
+		skx_topk_list_sub_bound(run->required[0]) + run->cold->bounds_from[1] <
+		run->threshold;
 }
 
 bool
-skx_topk_cold_is_late(const SkxTopkRun *run)
+skx_topk_cold_has_deferred(const SkxTopkRun *run)
 {
-	return run->cold->nearly < run->cold->nlists;
+	return run->cold->ndirect < run->cold->nlists;
 }
 
 /* Hides the first `by` candidates, or shows them again if `by` is negative. */
 static void
-skx_cold_shift(SkxTopkRun *run, int by)
+skx_cold_hide_first(SkxTopkRun *run, int by)
 {
 	int			i;
 
 	run->docs += by;
 	run->sums += by;
-	run->placed += by;
+	run->position_docs += by;
 	run->n -= by;
 	for (i = 0; i < run->cold->nlists; i++)
 		run->cold->lists[i]->tfs += by;
@@ -242,7 +246,7 @@ skx_cold_shift(SkxTopkRun *run, int by)
 
 /* Moves what was noted of the remaining candidates to their new indexes. */
 static void
-skx_cold_compact(SkxTopkRun *run)
+skx_cold_move_notes(SkxTopkRun *run)
 {
 	int			at = 0;
 	int			i;
@@ -250,30 +254,30 @@ skx_cold_compact(SkxTopkRun *run)
 
 	for (i = 0; i < run->n; i++)
 	{
-		while (run->placed[at] != run->docs[i])
+		while (run->position_docs[at] != run->docs[i])
 			at++;
 		for (k = 0; k < run->cold->nlists; k++)
 		{
 			SkxTopkList *l = run->cold->lists[k];
 
 			l->tfs[i] = l->tfs[at];
-			if (l->places != NULL)
-				l->places[i] = l->places[at];
+			if (l->position_refs != NULL)
+				l->position_refs[i] = l->position_refs[at];
 		}
 	}
-	memcpy(run->placed, run->docs, sizeof(uint32) * run->n);
+	memcpy(run->position_docs, run->docs, sizeof(uint32) * run->n);
 }
 
 /* Looks the candidates up in a list. */
 static void
-skx_cold_ask(SkxTopkRun *run, int which)
+skx_cold_probe_list(SkxTopkRun *run, int which)
 {
 	SkxTopkList *l = run->cold->lists[which];
-	const int64 *rest = run->cold->rest;
+	const int64 *rest = run->cold->bounds_from;
 
-	skx_topk_batch_floor(run, run->need - rest[which]);
-	l->place = 0;
-	skx_topk_batch_probe(run, l, rest[which + 1], run->cold->required[which]);
+	skx_topk_batch_drop_below(run, run->threshold - rest[which]);
+	l->position_index = 0;
+	skx_topk_batch_probe(run, l, rest[which + 1], run->cold->nrequired[which]);
 }
 
 /*
@@ -281,13 +285,13 @@ skx_cold_ask(SkxTopkRun *run, int which)
  * examined.
  */
 static void
-skx_cold_exclude(SkxTopkRun *run, SkxTopkList *l)
+skx_cold_drop_led(SkxTopkRun *run, SkxTopkList *l)
 {
 	SkxCursor  *c = l->cursor;
 	int			kept = 0;
 	int			i;
 
-	skx_cursor_targets(c, run->docs, run->n);
+	skx_cursor_set_targets(c, run->docs, run->n);
 	for (i = 0; i < run->n; i++)
 	{
 		uint32		doc = run->docs[i];
@@ -297,10 +301,10 @@ skx_cold_exclude(SkxTopkRun *run, SkxTopkList *l)
 		run->docs[kept] = doc;
 		run->sums[kept] = run->sums[i];
 		kept += skx_cursor_seek(c, doc) != doc ||
-			!skx_topk_list_part_bound(run, l, c->i, &tf, &bound);
+			!skx_topk_list_posting_bound(run, l, c->i, &tf, &bound);
 	}
 	run->n = kept;
-	skx_cursor_targets(c, NULL, 0);
+	skx_cursor_set_targets(c, NULL, 0);
 }
 
 /*
@@ -308,13 +312,14 @@ skx_cold_exclude(SkxTopkRun *run, SkxTopkList *l)
  * lists that are not late, if no norm has to be read for that.
  */
 static void
-skx_cold_sum(SkxTopkRun *run)
+skx_cold_sum_immediate(SkxTopkRun *run)
 {
 	if (run->n == 0 || !skx_segment_has_norms(run->seg, run->docs, run->n))
 		return;
-	skx_topk_batch_parts(run);
-	run->parts_last = true;
-	skx_topk_batch_floor(run, run->need - run->cold->rest[run->cold->nearly]);
+	skx_topk_batch_exact_sums(run);
+	run->defer_sums = true;
+	skx_topk_batch_drop_below(run, run->threshold -
+							  run->cold->bounds_from[run->cold->ndirect]);
 }
 
 /*
@@ -322,26 +327,26 @@ skx_cold_sum(SkxTopkRun *run)
  * that are in all required lists that are not late, with bounds of their sums.
  */
 static void
-skx_cold_intersect(SkxTopkRun *run)
+skx_cold_intersect_gathered(SkxTopkRun *run)
 {
 	SkxTopkCold *cold = run->cold;
 	int			i;
 	int			k;
 
-	skx_cold_shift(run, cold->pooled);
-	memcpy(run->placed, run->docs, sizeof(uint32) * run->n);
+	skx_cold_hide_first(run, cold->ncomplete);
+	memcpy(run->position_docs, run->docs, sizeof(uint32) * run->n);
 	for (i = 1; i < cold->nlists; i++)
 		for (k = 0; k < run->n; k++)
-			cold->lists[i]->tfs[k] = SKX_COLD_ABSENT;
-	for (i = 1; i < cold->nearly && run->n > 0; i++)
-		skx_cold_ask(run, i);
-	for (i = 0; i < run->nexcluded && run->n > 0; i++)
-		skx_cold_exclude(run, run->excluded[i]);
-	if (!cold->in_order)
-		skx_cold_sum(run);
-	skx_cold_compact(run);
-	skx_cold_shift(run, -cold->pooled);
-	cold->pooled = run->n;
+			cold->lists[i]->tfs[k] = SKX_COLD_TF_ABSENT;
+	for (i = 1; i < cold->ndirect && run->n > 0; i++)
+		skx_cold_probe_list(run, i);
+	for (i = 0; i < run->nled_lists && run->n > 0; i++)
+		skx_cold_drop_led(run, run->led_lists[i]);
+	if (!cold->needs_order)
+		skx_cold_sum_immediate(run);
+	skx_cold_move_notes(run);
+	skx_cold_hide_first(run, -cold->ncomplete);
+	cold->ncomplete = run->n;
 }
 
 /*
@@ -350,7 +355,7 @@ skx_cold_intersect(SkxTopkRun *run)
  * before contributions are computed, since it leaves fewer documents.
  */
 static void
-skx_cold_in_order(SkxTopkRun *run)
+skx_cold_examine_ascending(SkxTopkRun *run)
 {
 	uint32	   *docs = run->docs;
 	int32	   *sums = run->sums;
@@ -362,10 +367,10 @@ skx_cold_in_order(SkxTopkRun *run)
 		run->docs = docs + i;
 		run->sums = sums + i;
 		run->n = Min(n - i, SKX_SUBBLOCK);
-		run->parts_last = true;
-		skx_topk_batch_floor(run, run->need);
-		if (run->chain == NULL || run->need > 1)
-			skx_topk_batch_parts(run);
+		run->defer_sums = true;
+		skx_topk_batch_drop_below(run, run->threshold);
+		if (run->phrase == NULL || run->threshold > 1)
+			skx_topk_batch_exact_sums(run);
 		skx_topk_batch_finish(run);
 	}
 	run->docs = docs;
@@ -398,15 +403,15 @@ skx_cold_compare_docs(const void *a, const void *b)
  * the number of all candidates.
  */
 static int
-skx_cold_take_best(SkxTopkRun *run, int first, int n, int most)
+skx_cold_make_best(SkxTopkRun *run, int first, int n, int most)
 {
 	SkxColdCandidate *best = run->cold->candidates + first;
-	int64		rest = run->cold->rest[run->cold->nearly];
+	int64		rest = run->cold->bounds_from[run->cold->ndirect];
 	int			i;
 
 	most = Min(most, n - first);
 	for (run->n = 0; run->n < most; run->n++)
-		if (best[run->n].bound + rest < run->need)
+		if (best[run->n].bound + rest < run->threshold)
 			break;
 	qsort(best, run->n, sizeof(SkxColdCandidate), skx_cold_compare_docs);
 	for (i = 0; i < run->n; i++)
@@ -422,18 +427,18 @@ skx_cold_take_best(SkxTopkRun *run, int first, int n, int most)
  * candidates may be before those that were examined last.
  */
 static void
-skx_cold_ask_late(SkxTopkRun *run)
+skx_cold_probe_deferred(SkxTopkRun *run)
 {
 	SkxTopkCold *cold = run->cold;
 	int			i;
 
-	for (i = cold->nearly; i < cold->nlists && cold->moved; i++)
+	for (i = cold->ndirect; i < cold->nlists && cold->deferred_moved; i++)
 		skx_topk_list_rewind(run, cold->lists[i]);
-	if (run->exact != NULL && cold->moved)
+	if (run->exact != NULL && cold->deferred_moved)
 		skx_topk_exact_rewind(run->exact);
-	cold->moved = true;
-	for (i = cold->nearly; i < cold->nlists && run->n > 0; i++)
-		skx_cold_ask(run, i);
+	cold->deferred_moved = true;
+	for (i = cold->ndirect; i < cold->nlists && run->n > 0; i++)
+		skx_cold_probe_list(run, i);
 }
 
 /*
@@ -441,12 +446,12 @@ skx_cold_ask_late(SkxTopkRun *run)
  * before a hit with the same sum, hence run->unordered.
  */
 static void
-skx_cold_best_first(SkxTopkRun *run)
+skx_cold_examine_best_first(SkxTopkRun *run)
 {
 	SkxColdCandidate *candidates = run->cold->candidates;
 	bool		unordered = run->unordered;
 	int			n = run->n;
-	int			most = SKX_COLD_NORMS;
+	int			most = SKX_COLD_NORMS_INIT;
 	int			some;
 	int			i;
 
@@ -457,22 +462,23 @@ skx_cold_best_first(SkxTopkRun *run)
 	}
 	qsort(candidates, n, sizeof(SkxColdCandidate), skx_cold_compare);
 	run->unordered = true;
-	skx_topk_batch_need(run);
+	skx_topk_batch_set_threshold(run);
 	for (i = 0;; i += some)
 	{
 		CHECK_FOR_INTERRUPTS();
-		some = skx_cold_take_best(run, i, n, most);
+		some = skx_cold_make_best(run, i, n, most);
 		if (some == 0)
 			break;
-		most = Min(most * 2, skx_topk_cold_is_late(run) ? SKX_COLD_POOL :
-				   SKX_COLD_NORMS_MOST);
-		run->parts_last = true;
-		skx_cold_ask_late(run);
-		skx_topk_batch_parts(run);
+		most = Min(most * 2,
+				   skx_topk_cold_has_deferred(run) ? SKX_COLD_POOL_MIN :
+				   SKX_COLD_NORMS_MAX);
+		run->defer_sums = true;
+		skx_cold_probe_deferred(run);
+		skx_topk_batch_exact_sums(run);
 		skx_topk_batch_finish(run);
 	}
 	run->unordered = unordered;
-	skx_topk_batch_need(run);
+	skx_topk_batch_set_threshold(run);
 }
 
 /*
@@ -482,18 +488,18 @@ skx_cold_best_first(SkxTopkRun *run)
  * examined at once.
  */
 static void
-skx_cold_look(SkxTopkRun *run, bool end)
+skx_cold_examine(SkxTopkRun *run, bool end)
 {
-	run->parts_last = true;
-	skx_cold_intersect(run);
-	if (run->cold->in_order)
-		skx_cold_in_order(run);
-	else if (end || run->n >= SKX_COLD_POOL)
-		skx_cold_best_first(run);
+	run->defer_sums = true;
+	skx_cold_intersect_gathered(run);
+	if (run->cold->needs_order)
+		skx_cold_examine_ascending(run);
+	else if (end || run->n >= SKX_COLD_POOL_MIN)
+		skx_cold_examine_best_first(run);
 	else
 		return;
-	run->parts_last = false;
-	run->n = run->cold->pooled = 0;
+	run->defer_sums = false;
+	run->n = run->cold->ncomplete = 0;
 }
 
 bool
@@ -508,17 +514,19 @@ skx_topk_cold_gather(SkxTopkRun *run, uint32 from, uint32 to)
 	for (i = skx_cursor_find(lead->cursor, from); i < c->n && c->docs[i] < to;
 		 i++)
 	{
-		if (!skx_topk_list_part_bound(run, lead, i, &lead->tfs[run->n],
-									  &run->sums[run->n]))
+		if (!skx_topk_list_posting_bound(run, lead, i, &lead->tfs[run->n],
+										 &run->sums[run->n]))
 			continue;
-		if (lead->places != NULL)
-			skx_cursor_place(lead->cursor, i, &lead->places[run->n]);
+		if (lead->position_refs != NULL)
+			skx_cursor_positions_ref(lead->cursor, i,
+									 &lead->position_refs[run->n]);
 		run->docs[run->n++] = c->docs[i];
 	}
-	if (run->n - run->cold->pooled + SKX_SUBBLOCK <= run->cold->room)
+	if (run->n - run->cold->ncomplete + SKX_SUBBLOCK <= run->cold->gather_docs)
 		return false;
-	skx_cold_look(run, false);
-	run->cold->room = Min(run->cold->room * 2, SKX_COLD_DOCS);
+	skx_cold_examine(run, false);
+	run->cold->gather_docs = Min(run->cold->gather_docs * 2,
+								 SKX_COLD_DOCS_MAX);
 	return true;
 }
 
@@ -526,5 +534,5 @@ void
 skx_topk_cold_finish(SkxTopkRun *run)
 {
 	if (run->cold != NULL && run->n > 0)
-		skx_cold_look(run, true);
+		skx_cold_examine(run, true);
 }

@@ -13,14 +13,17 @@
 
 #include "answer/topk/topk_internal.h"
 
-/* A list that leads has at most one in SKX_ANY_SHARE of the documents. */
-#define SKX_ANY_SHARE		32
+/*
+ * A list that leads has at most one in SKX_COLD_LEAD_FRACTION of the
+ * documents.
+ */
+#define SKX_COLD_LEAD_FRACTION		32
 
 /*
  * Largest number of essential lists.  Of more lists too many stay essential
  * after the first has led, and each that leads goes through all others again.
  */
-#define SKX_ANY_LEADS		4
+#define SKX_COLD_LEADS_MAX		4
 
 /*
  * Returns how many of the lists, counted from the end, are essential.  Returns
@@ -28,9 +31,9 @@
  * cannot be rewound.
  */
 static int
-skx_any_essential(const SkxTopkRun *run)
+skx_cold_any_nessential(const SkxTopkRun *run)
 {
-	uint32		most = run->seg->header.ndocs / SKX_ANY_SHARE;
+	uint32		most = run->seg->header.ndocs / SKX_COLD_LEAD_FRACTION;
 	int64		sum = 0;
 	int			n = 0;
 	int			i;
@@ -41,10 +44,10 @@ skx_any_essential(const SkxTopkRun *run)
 
 		if (skx_cursor_term(c) == NULL)
 			return 0;
-		sum += run->optional[i]->max;
-		if (sum < run->need)
+		sum += run->optional[i]->max_contribution;
+		if (sum < run->threshold)
 			continue;
-		if (c->df > most || ++n > SKX_ANY_LEADS)
+		if (c->df > most || ++n > SKX_COLD_LEADS_MAX)
 			return 0;
 	}
 	return n;
@@ -55,7 +58,7 @@ skx_any_essential(const SkxTopkRun *run)
  * those after it have led already.
  */
 static void
-skx_any_pass(SkxTopkRun *run, SkxTopkList **lists, int n, int lead)
+skx_cold_any_search_lead(SkxTopkRun *run, SkxTopkList **lists, int n, int lead)
 {
 	SkxCursor  *c = lists[lead]->cursor;
 	uint32		from = run->from;
@@ -63,35 +66,35 @@ skx_any_pass(SkxTopkRun *run, SkxTopkList **lists, int n, int lead)
 	run->required[0] = lists[lead];
 	run->nrequired = 1;
 	run->noptional = lead;
-	run->excluded = lists + lead + 1;
-	run->nexcluded = n - lead - 1;
+	run->led_lists = lists + lead + 1;
+	run->nled_lists = n - lead - 1;
 	skx_topk_cold_begin(run);
-	skx_cursor_lead(c, SKX_CURSOR_WHOLE, NULL);
-	while (from < run->to && skx_cursor_reach(c, from))
+	skx_cursor_set_lead(c, SKX_CURSOR_LEAD_ALL, NULL);
+	while (from < run->to && skx_cursor_advance(c, from))
 	{
 		uint32		to = Min(c->end, run->to);
 
-		if (skx_topk_tick(run, run->n > 0 ? run->docs[0] : from))
+		if (skx_topk_count_window(run, run->n > 0 ? run->docs[0] : from))
 			break;
-		if (!skx_topk_cold_passes(run))
+		if (!skx_topk_cold_skips_subblock(run))
 			(void) skx_topk_cold_gather(run, from, to);
 		from = to;
 	}
-	if (run->topk->stopped)
+	if (run->topk->budget_spent)
 		run->n = 0;
 	skx_topk_cold_finish(run);
 }
 
 /* Returns true if the lists before `end` together can reach the threshold. */
 static bool
-skx_any_reaches(const SkxTopkRun *run, SkxTopkList **lists, int end)
+skx_cold_any_can_compete(const SkxTopkRun *run, SkxTopkList **lists, int end)
 {
 	int64		sum = 0;
 	int			i;
 
 	for (i = 0; i < end; i++)
-		sum += lists[i]->max;
-	return sum >= run->need;
+		sum += lists[i]->max_contribution;
+	return sum >= run->threshold;
 }
 
 bool
@@ -103,23 +106,23 @@ skx_topk_cold_any(SkxTopkRun *run)
 	int			i;
 
 	skx_topk_list_sort(lists, n);
-	if (run->filter != NULL ||
+	if (run->residual_filter != NULL ||
 		(run->exact != NULL && !skx_topk_exact_can_rewind(run->exact)) ||
-		skx_any_essential(run) == 0)
+		skx_cold_any_nessential(run) == 0)
 		return false;
-	for (lead = n - 1; lead >= 0 && !run->topk->stopped; lead--)
+	for (lead = n - 1; lead >= 0 && !run->topk->budget_spent; lead--)
 	{
-		if (!skx_any_reaches(run, lists, lead + 1))
+		if (!skx_cold_any_can_compete(run, lists, lead + 1))
 			break;
 		for (i = 0; i < n && lead < n - 1; i++)
 			skx_topk_list_rewind(run, lists[i]);
-		skx_any_pass(run, lists, n, lead);
+		skx_cold_any_search_lead(run, lists, n, lead);
 		run->unordered = true;	/* in all further passes */
-		skx_topk_batch_need(run);
+		skx_topk_batch_set_threshold(run);
 	}
-	run->nrequired = run->nexcluded = 0;
+	run->nrequired = run->nled_lists = 0;
 	run->noptional = n;
 	run->unordered = false;
-	skx_topk_batch_need(run);
+	skx_topk_batch_set_threshold(run);
 	return true;
 }

@@ -11,7 +11,7 @@
 #include "utils/memutils.h"
 
 static void
-skx_topk_pending_keep(SkxTopk *topk, const SkxPendingDoc *doc)
+skx_topk_pending_add_hit(SkxTopk *topk, const SkxPendingDoc *doc)
 {
 	SkxTopkPending *kept;
 
@@ -38,11 +38,11 @@ skx_topk_pending_keep(SkxTopk *topk, const SkxPendingDoc *doc)
  * hit.
  */
 static int32
-skx_topk_pending_need(void *arg)
+skx_topk_pending_threshold(void *arg)
 {
 	SkxTopk    *topk = arg;
 
-	return Max(skx_topk_hits_need(&topk->hits, SKX_TOPK_NO_SEGMENT), 1);
+	return Max(skx_topk_hits_threshold(&topk->hits, SKX_TOPK_NO_SEGMENT), 1);
 }
 
 /*
@@ -51,24 +51,24 @@ skx_topk_pending_need(void *arg)
  * last of all.
  */
 static bool
-skx_topk_pending_wants(SkxCollector *c, const SkxPendingDoc *doc)
+skx_topk_wants_pending(SkxCollector *c, const SkxPendingDoc *doc)
 {
 	SkxTopk    *topk = (SkxTopk *) c;
 
 	if (skx_column_is_null(doc->value))
 		return false;
 	topk->pending_sum = skx_score_document(topk->scorer, doc->value, NULL);
-	Assert(topk->marks == NULL || topk->pending_sum <= doc->bound);
-	return topk->pending_sum >= skx_topk_pending_need(topk);
+	Assert(topk->pending_tfs == NULL || topk->pending_sum <= doc->bound);
+	return topk->pending_sum >= skx_topk_pending_threshold(topk);
 }
 
 static bool
-skx_topk_pending(SkxCollector *c, const SkxPendingDoc *doc)
+skx_topk_collect_pending(SkxCollector *c, const SkxPendingDoc *doc)
 {
 	SkxTopk    *topk = (SkxTopk *) c;
-	SkxHit		hit = {topk->pending_sum, -1, topk->npending};
+	SkxTopkDoc	hit = {topk->pending_sum, -1, topk->npending};
 
-	skx_topk_pending_keep(topk, doc);
+	skx_topk_pending_add_hit(topk, doc);
 	skx_topk_hits_add(topk, &hit);
 	return true;
 }
@@ -80,8 +80,9 @@ skx_topk_pending_bounds(void *arg, int stripe, uint64 sequence, int n,
 {
 	const SkxTopk *topk = arg;
 
-	skx_score_marked(topk->marks, stripe, sequence, n, norms, bounds);
-	if (skx_fault_breaks(SKX_CONTRACT_PENDING_BOUND))
+	skx_score_pending_bounds(topk->pending_tfs, stripe, sequence, n, norms,
+							 bounds);
+	if (skx_fault_breaks_contract(SKX_CONTRACT_PENDING_BOUND))
 		bounds[0] = Min(bounds[0], 1);
 }
 
@@ -90,21 +91,21 @@ skx_topk_pending_bounds(void *arg, int stripe, uint64 sequence, int n,
  * words in the same view.
  */
 static bool
-skx_topk_enter(SkxCollector *c, const SkxPendingBounds **bounds)
+skx_topk_begin_pending(SkxCollector *c, const SkxPendingBounds **bounds)
 {
 	SkxTopk    *topk = (SkxTopk *) c;
 
 	/* with other processes, only the one that returns the rows reads them */
 	if (!topk->has_pending || topk->share != NULL)
 		return false;
-	if (topk->marks == NULL &&
+	if (topk->pending_tfs == NULL &&
 		skx_score_view(topk->scorer, topk->request.index) ==
 		topk->request.view)
-		topk->marks = skx_score_marks(topk->scorer);
-	topk->bounds.find = skx_topk_pending_bounds;
-	topk->bounds.need = skx_topk_pending_need;
+		topk->pending_tfs = skx_score_pending_tfs(topk->scorer);
+	topk->bounds.compute_bounds = skx_topk_pending_bounds;
+	topk->bounds.threshold = skx_topk_pending_threshold;
 	topk->bounds.arg = topk;
-	if (topk->marks != NULL)
+	if (topk->pending_tfs != NULL)
 		*bounds = &topk->bounds;
 	return true;
 }
@@ -127,20 +128,20 @@ skx_topk_compare_segments(const void *a, const void *b)
  * view.  Returns false otherwise.
  */
 static bool
-skx_topk_known_terms(SkxTopk *topk)
+skx_topk_copy_scorer_terms(SkxTopk *topk)
 {
 	const SkxScorer *scorer = topk->scorer;
 	int			i;
 	int			k;
 
-	if (topk->many || scorer->nplain != topk->nlexemes ||
+	if (topk->has_many_words || scorer->nplain != topk->nlexemes ||
 		skx_score_view(scorer, topk->request.index) != topk->request.view ||
 		!skx_score_has_found(scorer))
 		return false;
 	for (i = 0; i < topk->nsegments; i++)
 		for (k = 0; k < scorer->nplain; k++)
 			topk->segments[i].terms[topk->term_lexemes[k]] =
-				*skx_score_found(scorer, k, i);
+				*skx_score_found_term(scorer, k, i);
 	return true;
 }
 
@@ -149,8 +150,8 @@ skx_topk_known_terms(SkxTopk *topk)
  * first.
  */
 static void
-skx_topk_segments(SkxCollector *c, SkxSegment *const *segments, int n,
-				  int *order)
+skx_topk_order_segments(SkxCollector *c, SkxSegment *const *segments, int n,
+						int *order)
 {
 	SkxTopk    *topk = (SkxTopk *) c;
 	SkxTerm   **terms = palloc(sizeof(SkxTerm *) * ((Size) n + 1));
@@ -163,22 +164,22 @@ skx_topk_segments(SkxCollector *c, SkxSegment *const *segments, int n,
 		SkxTopkSegment *s = &topk->segments[i];
 
 		s->seg = segments[i];
-		s->place = i;
+		s->view_index = i;
 		terms[i] = s->terms = palloc_extended(sizeof(SkxTerm) *
 											  ((Size) topk->nlexemes + 1),
 											  MCXT_ALLOC_HUGE);
 		topk->ndocs += s->seg->header.ndocs;
 	}
-	if (!skx_topk_known_terms(topk))
-		skx_segment_find_known(segments, n, topk->lexemes, topk->nlexemes,
-							   terms);
+	if (!skx_topk_copy_scorer_terms(topk))
+		skx_segment_find_all_cached(segments, n, topk->lexemes, topk->nlexemes,
+									terms);
 	for (i = 0; i < topk->scorer->nterms; i++)
-		topk->postings += (double) topk->scorer->terms[i].df;
-	topk->postings /= Max(topk->ndocs, 1);
+		topk->postings_per_doc += (double) topk->scorer->terms[i].df;
+	topk->postings_per_doc /= Max(topk->ndocs, 1);
 	qsort(topk->segments, n, sizeof(SkxTopkSegment),
 		  skx_topk_compare_segments);
 	for (i = 0; i < n; i++)
-		order[i] = topk->segments[i].place;
+		order[i] = topk->segments[i].view_index;
 }
 
 /*
@@ -186,26 +187,26 @@ skx_topk_segments(SkxCollector *c, SkxSegment *const *segments, int n,
  * searched the segments already.
  */
 static bool
-skx_topk_answer(SkxCollector *c, const SkxExecRange *range)
+skx_topk_answer_range(SkxCollector *c, const SkxExecRange *range)
 {
 	SkxTopk    *topk = (SkxTopk *) c;
 
-	if (!topk->stopped && !topk->gathered)
-		skx_topk_part(topk, range->number, range->from, range->to);
+	if (!topk->budget_spent && !topk->has_all_hits)
+		skx_topk_search_range(topk, range->number, range->from, range->to);
 	return true;
 }
 
 static const SkxCollectorMethods skx_topk_methods = {
-	.order = skx_topk_segments,
-	.answer = skx_topk_answer,
-	.enter = skx_topk_enter,
-	.wants = skx_topk_pending_wants,
-	.pending = skx_topk_pending
+	.order_segments = skx_topk_order_segments,
+	.answer_range = skx_topk_answer_range,
+	.begin_pending = skx_topk_begin_pending,
+	.wants_pending = skx_topk_wants_pending,
+	.collect_pending = skx_topk_collect_pending
 };
 
 void
-skx_topk_collector(SkxCollector *collector)
+skx_topk_init_collector(SkxCollector *collector)
 {
 	collector->methods = &skx_topk_methods;
-	collector->parts = SKX_TOPK_PARTS;
+	collector->max_parts = SKX_TOPK_PARTS_MAX;
 }

@@ -15,34 +15,34 @@
 #include "support/fault/fault.h"
 
 /* Number of candidates whose positions are prefetched together. */
-#define SKX_EXACT_BATCH		64
+#define SKX_EXACT_DOCS		64
 
-typedef struct SkxExactWord
+typedef struct SkxTopkExactWord
 {
 	const SkxScoreTerm *term;
 	SkxCursor  *cursor;			/* NULL: the segment lacks the word */
-	bool		labelled;
+	bool		uses_labels;
 	bool		in_pair;
-	int32		parts[SKX_EXACT_BATCH];
-	uint16		tfs[SKX_EXACT_BATCH];	/* numbers of positions */
-	SkxPositionPlace places[SKX_EXACT_BATCH];
+	int32		contributions[SKX_EXACT_DOCS];
+	uint16		tfs[SKX_EXACT_DOCS];	/* numbers of positions */
+	SkxPositionsRef position_refs[SKX_EXACT_DOCS];
 	int			n;				/* number of positions of the current
 								 * candidate; -1: not read */
 	uint16		positions[SKX_POSITIONS_MAX];
-} SkxExactWord;
+} SkxTopkExactWord;
 
 typedef struct SkxTopkExact
 {
-	bool		summed;			/* candidates have the sums of their words */
+	bool		has_word_sums;	/* candidates have the sums of their words */
 	int			nwords;
-	SkxExactWord *words;		/* all words, or only those of pairs */
-	SkxExactWord *firsts[SKX_RANKING_PAIRS_MAX];
-	SkxExactWord *seconds[SKX_RANKING_PAIRS_MAX];
-	uint64		reads;			/* state of skx_segment_cold() */
-	uint32		docs[SKX_EXACT_BATCH];
-	int32		sums[SKX_EXACT_BATCH];	/* without pairs */
-	int32		ceilings[SKX_EXACT_BATCH];	/* sums by ceilings */
-	float		inverses[SKX_EXACT_BATCH];
+	SkxTopkExactWord *words;	/* all words, or only those of pairs */
+	SkxTopkExactWord *pair_firsts[SKX_RANKING_PAIRS_MAX];
+	SkxTopkExactWord *pair_seconds[SKX_RANKING_PAIRS_MAX];
+	uint64		page_reads;		/* state of skx_segment_has_read() */
+	uint32		docs[SKX_EXACT_DOCS];
+	int32		sums[SKX_EXACT_DOCS];	/* without pairs */
+	int32		ceiling_sums[SKX_EXACT_DOCS];	/* sums by ceilings */
+	float		norm_inverses[SKX_EXACT_DOCS];
 } SkxTopkExact;
 
 /*
@@ -50,7 +50,7 @@ typedef struct SkxTopkExact
  * it.
  */
 static SkxCursorMemory *
-skx_exact_memory(const SkxTopkRun *run, const SkxScoreTerm *term)
+skx_exact_prefix_list(const SkxTopkRun *run, const SkxScoreTerm *term)
 {
 	int			i;
 
@@ -68,17 +68,17 @@ skx_exact_memory(const SkxTopkRun *run, const SkxScoreTerm *term)
  * seek, hence SKX_CURSOR_RESCAN.
  */
 static void
-skx_exact_open_word(SkxTopkRun *run, int i, SkxExactWord *word)
+skx_exact_open_word(SkxTopkRun *run, int i, SkxTopkExactWord *word)
 {
 	const SkxTopkSegment *s = &run->topk->segments[run->segment];
 
 	word->term = &run->scorer->terms[i];
 	word->cursor = NULL;
 	word->in_pair = false;
-	word->labelled = word->term->labels != 0 || !run->scorer->flat;
+	word->uses_labels = word->term->labels != 0 || !run->scorer->is_unweighted;
 	if (word->term->prefix)
 	{
-		SkxCursorMemory *memory = skx_exact_memory(run, word->term);
+		SkxCursorMemory *memory = skx_exact_prefix_list(run, word->term);
 
 		if (memory != NULL)
 			word->cursor = skx_cursor_open_memory(run->seg, memory);
@@ -94,16 +94,16 @@ skx_exact_open_word(SkxTopkRun *run, int i, SkxExactWord *word)
 }
 
 /*
- * Returns the word of a term.  Opens it, if `summed` and no pair before had
- * it.
+ * Returns the word of a term.  Opens it, if `has_word_sums` and no pair before
+ * had it.
  */
-static SkxExactWord *
-skx_exact_pair_word(SkxTopkRun *run, SkxTopkExact *exact, int term)
+static SkxTopkExactWord *
+skx_exact_open_pair_word(SkxTopkRun *run, SkxTopkExact *exact, int term)
 {
 	const SkxScoreTerm *scored = &run->scorer->terms[term];
 	int			i;
 
-	if (!exact->summed)
+	if (!exact->has_word_sums)
 		return &exact->words[term];
 	for (i = 0; i < exact->nwords; i++)
 		if (exact->words[i].term == scored)
@@ -120,22 +120,22 @@ skx_topk_exact_open(SkxTopkRun *run, bool summed)
 	int			nwords = summed ? 2 * scorer->npairs : scorer->nterms;
 	int			i;
 
-	exact->summed = summed;
+	exact->has_word_sums = summed;
 	exact->nwords = 0;
-	exact->words = palloc_extended(sizeof(SkxExactWord) *
+	exact->words = palloc_extended(sizeof(SkxTopkExactWord) *
 								   (Size) Max(nwords, 1), MCXT_ALLOC_HUGE);
-	exact->reads = PG_UINT64_MAX;
+	exact->page_reads = PG_UINT64_MAX;
 	for (i = 0; i < nwords && !summed; i++)
 		skx_exact_open_word(run, i, &exact->words[exact->nwords++]);
 	for (i = 0; i < scorer->npairs; i++)
 	{
-		SkxExactWord *first = skx_exact_pair_word(run, exact,
-												  scorer->pairs[i].first);
-		SkxExactWord *second = skx_exact_pair_word(run, exact,
-												   scorer->pairs[i].second);
+		SkxTopkExactWord *first =
+			skx_exact_open_pair_word(run, exact, scorer->pairs[i].first);
+		SkxTopkExactWord *second =
+			skx_exact_open_pair_word(run, exact, scorer->pairs[i].second);
 
-		exact->firsts[i] = first;
-		exact->seconds[i] = second;
+		exact->pair_firsts[i] = first;
+		exact->pair_seconds[i] = second;
 		if (first->cursor != NULL && second->cursor != NULL)
 			first->in_pair = second->in_pair = true;
 	}
@@ -143,7 +143,7 @@ skx_topk_exact_open(SkxTopkRun *run, bool summed)
 }
 
 int32
-skx_topk_exact_slack(const SkxScorer *scorer)
+skx_topk_exact_error_bound(const SkxScorer *scorer)
 {
 	double		slack = 0;
 	int			i;
@@ -154,7 +154,8 @@ skx_topk_exact_slack(const SkxScorer *scorer)
 
 		if (term->ceiling > term->weight)
 			slack += (double) term->ceiling + 1 -
-				(term->labels != 0 || !scorer->flat ? 0 : term->weight);
+				(term->labels != 0 ||
+				 !scorer->is_unweighted ? 0 : term->weight);
 	}
 	return (int32) slack + 1;
 }
@@ -191,7 +192,7 @@ skx_topk_exact_rewind(SkxTopkExact *exact)
 		SkxCursor  *c = exact->words[i].cursor;
 
 		if (c != NULL)
-			skx_cursor_begin(c, skx_cursor_term(c));
+			skx_cursor_begin_term(c, skx_cursor_term(c));
 	}
 }
 
@@ -200,16 +201,16 @@ skx_topk_exact_rewind(SkxTopkExact *exact)
  * Notes where its positions are, if it is in a pair.
  */
 static float
-skx_exact_tf(SkxTopkRun *run, SkxExactWord *word, int i, uint32 doc)
+skx_exact_tf(SkxTopkRun *run, SkxTopkExactWord *word, int i, uint32 doc)
 {
 	SkxCursor  *c = word->cursor;
 
-	word->tfs[i] = word->places[i].tf = 0;
+	word->tfs[i] = word->position_refs[i].tf = 0;
 	if (c == NULL ||
-		!(word->in_pair ? skx_cursor_locate(c, doc, &word->places[i]) :
+		!(word->in_pair ? skx_cursor_locate(c, doc, &word->position_refs[i]) :
 		  skx_cursor_seek(c, doc) == doc))
 		return -1;
-	word->tfs[i] = word->places[i].tf;
+	word->tfs[i] = word->position_refs[i].tf;
 	return skx_score_tf(run->scorer, word->term, c, c->i);
 }
 
@@ -219,22 +220,22 @@ skx_exact_tf(SkxTopkRun *run, SkxExactWord *word, int i, uint32 doc)
  * which is not above 0.
  */
 static int32
-skx_exact_part(SkxTopkRun *run, const SkxExactWord *word, float tf,
-			   float inverse)
+skx_exact_contribution(SkxTopkRun *run, const SkxTopkExactWord *word, float tf,
+					   float inverse)
 {
 	const SkxScoreTerm *term = word->term;
-	int32		part = skx_rank_part(term->weight, tf, inverse);
+	int32		part = skx_rank_contribution(term->weight, tf, inverse);
 
-	if (!run->exact->summed)
+	if (!run->exact->has_word_sums)
 		return part;
-	if (word->labelled)
+	if (word->uses_labels)
 		tf = skx_topk_ceiling_tf(term, word->cursor, word->cursor->i, tf);
-	return part - skx_rank_part(term->ceiling, tf, inverse);
+	return part - skx_rank_contribution(term->ceiling, tf, inverse);
 }
 
 /* Returns a bound of the contributions of the pairs to candidate i. */
 static int32
-skx_exact_pairs_bound(SkxTopkRun *run, int i)
+skx_exact_bound_pairs(SkxTopkRun *run, int i)
 {
 	const SkxScorer *scorer = run->scorer;
 	SkxTopkExact *exact = run->exact;
@@ -244,14 +245,15 @@ skx_exact_pairs_bound(SkxTopkRun *run, int i)
 	for (k = 0; k < scorer->npairs; k++)
 	{
 		const SkxScorePair *pair = &scorer->pairs[k];
-		int			tf = Min(exact->firsts[k]->tfs[i],
-							 exact->seconds[k]->tfs[i]);
+		int			tf = Min(exact->pair_firsts[k]->tfs[i],
+							 exact->pair_seconds[k]->tfs[i]);
 
 		if (tf > 0)
-			bound += skx_rank_pair_part(pair->weight, tf, tf,
-										exact->inverses[i]);
+			bound += skx_rank_pair_contribution(pair->weight, tf, tf,
+												exact->norm_inverses[i]);
 	}
-	return skx_fault_breaks(SKX_CONTRACT_PAIR_BOUND) ? Min(bound, 1) : bound;
+	return skx_fault_breaks_contract(SKX_CONTRACT_PAIR_BOUND) ? Min(bound,
+																	1) : bound;
 }
 
 /*
@@ -259,10 +261,11 @@ skx_exact_pairs_bound(SkxTopkRun *run, int i)
  * that can become hits with pairs, and returns their number.
  */
 static int
-skx_exact_words(SkxTopkRun *run, const uint32 *docs, const int32 *sums, int n)
+skx_exact_sum_words(SkxTopkRun *run, const uint32 *docs, const int32 *sums,
+					int n)
 {
 	SkxTopkExact *exact = run->exact;
-	const float *inverse = run->scorer->inverse;
+	const float *inverse = run->scorer->inverses;
 	uint8		norms[SKX_SUBBLOCK];
 	int			kept = 0;
 	int			i;
@@ -271,22 +274,23 @@ skx_exact_words(SkxTopkRun *run, const uint32 *docs, const int32 *sums, int n)
 	skx_segment_norms(run->seg, docs, n, norms);
 	for (i = 0; i < n; i++)
 	{
-		int32		sum = exact->summed ? sums[i] : 0;
+		int32		sum = exact->has_word_sums ? sums[i] : 0;
 
-		exact->inverses[kept] = inverse[norms[i]];
+		exact->norm_inverses[kept] = inverse[norms[i]];
 		for (k = 0; k < exact->nwords; k++)
 		{
-			SkxExactWord *word = &exact->words[k];
+			SkxTopkExactWord *word = &exact->words[k];
 			float		tf = skx_exact_tf(run, word, kept, docs[i]);
 
 			if (tf >= 0)
-				sum += skx_exact_part(run, word, tf, exact->inverses[kept]);
+				sum += skx_exact_contribution(run, word, tf,
+											  exact->norm_inverses[kept]);
 		}
 		exact->docs[kept] = docs[i];
 		exact->sums[kept] = sum;
-		exact->ceilings[kept] =
-			skx_fault_breaks(SKX_CONTRACT_CEILING) ? 1 : sums[i];
-		kept += sum + skx_exact_pairs_bound(run, kept) >= run->need;
+		exact->ceiling_sums[kept] =
+			skx_fault_breaks_contract(SKX_CONTRACT_CEILING) ? 1 : sums[i];
+		kept += sum + skx_exact_bound_pairs(run, kept) >= run->threshold;
 	}
 	return kept;
 }
@@ -297,23 +301,24 @@ skx_exact_words(SkxTopkRun *run, const uint32 *docs, const int32 *sums, int n)
  * labels from them.
  */
 static int
-skx_exact_positions(SkxExactWord *word, int i)
+skx_exact_positions(SkxTopkExactWord *word, int i)
 {
 	if (word->n >= 0)
 		return word->n;
 	word->n = 0;
 	if (word->tfs[i] > 0)
 	{
-		word->n = skx_cursor_positions_at(word->cursor, &word->places[i],
+		word->n = skx_cursor_positions_at(word->cursor,
+										  &word->position_refs[i],
 										  word->positions);
-		word->n = skx_query_positions(word->positions, word->n,
-									  word->term->labels);
+		word->n = skx_query_filter_positions(word->positions, word->n,
+											 word->term->labels);
 	}
 	return word->n;
 }
 
 static int32
-skx_exact_pairs(SkxTopkRun *run, int i)
+skx_exact_sum_pairs(SkxTopkRun *run, int i)
 {
 	const SkxScorer *scorer = run->scorer;
 	SkxTopkExact *exact = run->exact;
@@ -325,28 +330,28 @@ skx_exact_pairs(SkxTopkRun *run, int i)
 	for (k = 0; k < scorer->npairs; k++)
 	{
 		const SkxScorePair *pair = &scorer->pairs[k];
-		SkxExactWord *first = exact->firsts[k];
-		SkxExactWord *second = exact->seconds[k];
+		SkxTopkExactWord *first = exact->pair_firsts[k];
+		SkxTopkExactWord *second = exact->pair_seconds[k];
 		int			ordered;
 		int			near;
 
 		if (first->tfs[i] == 0 || second->tfs[i] == 0)
 			continue;
-		skx_rank_pairs(first->positions, skx_exact_positions(first, i),
-					   second->positions, skx_exact_positions(second, i),
-					   &ordered, &near);
-		sum += skx_rank_pair_part(pair->weight, ordered, near,
-								  exact->inverses[i]);
+		skx_rank_count_pairs(first->positions, skx_exact_positions(first, i),
+							 second->positions, skx_exact_positions(second, i),
+							 &ordered, &near);
+		sum += skx_rank_pair_contribution(pair->weight, ordered, near,
+										  exact->norm_inverses[i]);
 	}
 	return sum;
 }
 
 /* Prefetches the positions of all n candidates. */
 static void
-skx_exact_ask(SkxTopkExact *exact, int n)
+skx_exact_prefetch_positions(SkxTopkExact *exact, int n)
 {
 	SkxCursor  *cursors[2 * SKX_RANKING_PAIRS_MAX];
-	SkxPositionPlace *places[2 * SKX_RANKING_PAIRS_MAX];
+	SkxPositionsRef *places[2 * SKX_RANKING_PAIRS_MAX];
 	int			ncursors = 0;
 	int			k;
 
@@ -355,39 +360,40 @@ skx_exact_ask(SkxTopkExact *exact, int n)
 		if (!exact->words[k].in_pair)
 			continue;
 		cursors[ncursors] = exact->words[k].cursor;
-		places[ncursors++] = exact->words[k].places;
+		places[ncursors++] = exact->words[k].position_refs;
 	}
-	(void) skx_cursor_ask_places(cursors, places, ncursors, 0, n,
-								 skx_segment_cold(&exact->reads));
+	(void) skx_cursor_prefetch_positions(cursors, places, ncursors, 0, n,
+										 skx_segment_has_read(&exact->page_reads));
 }
 
 void
-skx_topk_exact_finish(SkxTopkRun *run)
+skx_topk_exact_make_hits(SkxTopkRun *run)
 {
 	SkxTopkExact *exact = run->exact;
-	int32		past = run->topk->has_after ? run->topk->after : PG_INT32_MAX;
+	int32		past = run->topk->has_after ? run->topk->after_sum :
+		PG_INT32_MAX;
 	int			from;
 
-	for (from = 0; from < run->n; from += SKX_EXACT_BATCH)
+	for (from = 0; from < run->n; from += SKX_EXACT_DOCS)
 	{
-		int			n = Min(run->n - from, SKX_EXACT_BATCH);
+		int			n = Min(run->n - from, SKX_EXACT_DOCS);
 		int			i;
 
-		n = skx_exact_words(run, run->docs + from, run->sums + from, n);
-		skx_exact_ask(exact, n);
+		n = skx_exact_sum_words(run, run->docs + from, run->sums + from, n);
+		skx_exact_prefetch_positions(exact, n);
 		for (i = 0; i < n; i++)
 		{
 			int32		sum = exact->sums[i];
-			int32		most = skx_exact_pairs_bound(run, i);
+			int32		most = skx_exact_bound_pairs(run, i);
 
-			if (sum + most < run->need || sum > past)
+			if (sum + most < run->threshold || sum > past)
 				continue;
 			if (most > 0)
 			{
-				run->topk->work->proximity++;
-				sum += skx_exact_pairs(run, i);
+				run->topk->work->position_reads++;
+				sum += skx_exact_sum_pairs(run, i);
 				Assert(sum <= exact->sums[i] + most);
-				Assert(sum <= exact->ceilings[i]);
+				Assert(sum <= exact->ceiling_sums[i]);
 			}
 			skx_topk_batch_hit(run, exact->docs[i], sum);
 		}

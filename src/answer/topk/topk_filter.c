@@ -8,7 +8,7 @@
 #include "answer/topk/topk_internal.h"
 
 /* Number of documents held at a time, 4 bytes each. */
-#define SKX_FILTER_DOCS		(2 * SKX_QUERY_DOCS)
+#define SKX_TOPK_FILTER_DOCS		(2 * SKX_QUERY_BATCH_DOCS)
 
 typedef struct SkxTopkFilter
 {
@@ -19,7 +19,7 @@ typedef struct SkxTopkFilter
 
 /* Replaces the documents that are held by the next ones of the scan. */
 static void
-skx_filter_fill(SkxTopkFilter *f)
+skx_filter_next_docs(SkxTopkFilter *f)
 {
 	SkxCursorMemory *m = &f->memory;
 	int			some;
@@ -28,32 +28,32 @@ skx_filter_fill(SkxTopkFilter *f)
 	do
 	{
 		some = skx_query_docs_next(f->matches, m->docs + m->n);
-		skx_query_docs_check(m->docs + m->n, some, m->to, f->run->to);
+		skx_query_docs_check(m->docs + m->n, some, m->refill_to, f->run->to);
 		m->n += some;
-		m->to = some > 0 ? m->docs[m->n - 1] + 1 : f->run->to;
-	} while (some > 0 && m->n + SKX_QUERY_DOCS <= SKX_FILTER_DOCS);
+		m->refill_to = some > 0 ? m->docs[m->n - 1] + 1 : f->run->to;
+	} while (some > 0 && m->n + SKX_QUERY_BATCH_DOCS <= SKX_TOPK_FILTER_DOCS);
 }
 
 static bool
-skx_filter_more(SkxCursorMemory *m, uint32 target)
+skx_filter_next_subblock(SkxCursorMemory *m, uint32 target)
 {
 	do
-		skx_filter_fill((SkxTopkFilter *) m);
+		skx_filter_next_docs((SkxTopkFilter *) m);
 	while (m->n > 0 && m->docs[m->n - 1] < target);
 	return m->n > 0;
 }
 
 SkxTopkList *
-skx_topk_list_filter(SkxTopkRun *run, SkxDocs *matches)
+skx_topk_open_filter_list(SkxTopkRun *run, SkxDocs *matches)
 {
 	SkxTopkList *l = palloc0(sizeof(SkxTopkList));
 	SkxTopkFilter *f = palloc0(sizeof(SkxTopkFilter));
 
 	f->run = run;
 	f->matches = matches;
-	f->memory.docs = palloc(sizeof(uint32) * SKX_FILTER_DOCS);
-	f->memory.more = skx_filter_more;
-	skx_filter_fill(f);
+	f->memory.docs = palloc(sizeof(uint32) * SKX_TOPK_FILTER_DOCS);
+	f->memory.refill = skx_filter_next_subblock;
+	skx_filter_next_docs(f);
 	l->cursor = skx_cursor_open_memory(run->seg, &f->memory);
 	return l;
 }

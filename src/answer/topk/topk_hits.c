@@ -15,19 +15,20 @@
 #include "support/fault/fault.h"
 
 ItemPointerData
-skx_topk_hit_tid(SkxTopk *topk, const SkxHit *hit)
+skx_topk_hit_tid(SkxTopk *topk, const SkxTopkDoc *hit)
 {
 	ItemPointerData tid;
 
 	if (hit->segment < 0)
 		return topk->pending[hit->doc].tid;
-	skx_segment_tids_of(topk->segments[hit->segment].seg, &hit->doc, 1, &tid);
+	skx_segment_read_tids_of(topk->segments[hit->segment].seg, &hit->doc, 1,
+							 &tid);
 	return tid;
 }
 
 /* Returns true if a comes before b. */
 static inline bool
-skx_topk_hit_before(SkxTopk *topk, const SkxHit *a, const SkxHit *b)
+skx_topk_hit_before(SkxTopk *topk, const SkxTopkDoc *a, const SkxTopkDoc *b)
 {
 	ItemPointerData x;
 	ItemPointerData y;
@@ -43,35 +44,35 @@ skx_topk_hit_before(SkxTopk *topk, const SkxHit *a, const SkxHit *b)
 
 /* Checks that the threshold, the least sum of a hit, never falls. */
 static void
-skx_topk_hits_check(SkxHits *hits, int32 least)
+skx_topk_hits_check(SkxTopkHeap *hits, int32 least)
 {
 #ifdef USE_ASSERT_CHECKING
-	if (skx_fault_breaks(SKX_CONTRACT_THRESHOLD))
+	if (skx_fault_breaks_contract(SKX_CONTRACT_THRESHOLD))
 		least = 0;
-	Assert(least >= hits->told);
-	hits->told = least;
+	Assert(least >= hits->checked_min);
+	hits->checked_min = least;
 #endif
 }
 
 int32
-skx_topk_hits_need(SkxHits *hits, int segment)
+skx_topk_hits_threshold(SkxTopkHeap *hits, int segment)
 {
-	bool		full = hits->n == hits->room;
-	int32		least = full ? hits->heap[0].sum : hits->least;
+	bool		full = hits->n == hits->max_hits;
+	int32		least = full ? hits->heap[0].sum : hits->min_sum;
 
 	skx_topk_hits_check(hits, least);
 	return least + (full && hits->heap[0].segment == segment);
 }
 
 void
-skx_topk_hits_raise(SkxHits *hits, int32 least)
+skx_topk_hits_raise_min(SkxTopkHeap *hits, int32 least)
 {
 	int			kept = 0;
 	int			i;
 
-	if (hits->n == hits->room || least <= hits->least)
+	if (hits->n == hits->max_hits || least <= hits->min_sum)
 		return;
-	hits->least = least;
+	hits->min_sum = least;
 	for (i = 0; i < hits->n; i++)
 	{
 		hits->heap[kept] = hits->heap[i];
@@ -82,9 +83,9 @@ skx_topk_hits_raise(SkxHits *hits, int32 least)
 
 /* Puts a hit into the empty place i of the heap, or further down. */
 static void
-skx_topk_hits_down(SkxTopk *topk, int i, SkxHit hit)
+skx_topk_hits_sift_down(SkxTopk *topk, int i, SkxTopkDoc hit)
 {
-	SkxHit	   *heap = topk->hits.heap;
+	SkxTopkDoc *heap = topk->hits.heap;
 	int			n = topk->hits.n;
 
 	for (;;)
@@ -106,7 +107,7 @@ skx_topk_hits_down(SkxTopk *topk, int i, SkxHit hit)
 
 /* Serves interrupts now and then in a loop over very many hits. */
 static inline void
-skx_topk_hits_turn(int i)
+skx_topk_hits_interrupts(int i)
 {
 	if (i % SKX_TOPK_BATCH == 0)
 		CHECK_FOR_INTERRUPTS();
@@ -114,23 +115,23 @@ skx_topk_hits_turn(int i)
 
 /* Makes a heap of the best hits when the capacity is reached. */
 static void
-skx_topk_hits_fill(SkxTopk *topk)
+skx_topk_hits_make_heap(SkxTopk *topk)
 {
-	SkxHits    *hits = &topk->hits;
+	SkxTopkHeap *hits = &topk->hits;
 	int			n = hits->n;
 	int			i;
 
-	hits->n = hits->room = Min(n, hits->most);
+	hits->n = hits->max_hits = Min(n, hits->wanted_hits);
 	for (i = hits->n / 2 - 1; i >= 0; i--)
 	{
-		skx_topk_hits_turn(i);
-		skx_topk_hits_down(topk, i, hits->heap[i]);
+		skx_topk_hits_interrupts(i);
+		skx_topk_hits_sift_down(topk, i, hits->heap[i]);
 	}
 	for (i = hits->n; i < n; i++)
 	{
-		skx_topk_hits_turn(i);
+		skx_topk_hits_interrupts(i);
 		if (skx_topk_hit_before(topk, &hits->heap[i], &hits->heap[0]))
-			skx_topk_hits_down(topk, 0, hits->heap[i]);
+			skx_topk_hits_sift_down(topk, 0, hits->heap[i]);
 	}
 }
 
@@ -139,13 +140,13 @@ skx_topk_hits_fill(SkxTopk *topk)
  * row.
  */
 static bool
-skx_topk_hit_is_past(SkxTopk *topk, const SkxHit *hit)
+skx_topk_hit_was_returned(SkxTopk *topk, const SkxTopkDoc *hit)
 {
 	ItemPointerData tid;
 
-	if (!topk->has_after || hit->sum < topk->after)
+	if (!topk->has_after || hit->sum < topk->after_sum)
 		return false;
-	if (hit->sum > topk->after)
+	if (hit->sum > topk->after_sum)
 		return true;
 	tid = skx_topk_hit_tid(topk, hit);
 	return ItemPointerCompare(&tid, &topk->after_tid) <= 0;
@@ -155,50 +156,51 @@ skx_topk_hit_is_past(SkxTopk *topk, const SkxHit *hit)
 static void
 skx_topk_hits_grow(SkxTopk *topk, int n)
 {
-	SkxHits    *hits = &topk->hits;
+	SkxTopkHeap *hits = &topk->hits;
 	int64		size = Max((int64) hits->n + n, 64);
 
-	Assert(n <= hits->room - hits->n);
-	if (hits->n + n <= hits->size)
+	Assert(n <= hits->max_hits - hits->n);
+	if (hits->n + n <= hits->hits_size)
 		return;
-	size = Min(Max(size, (int64) hits->size * 2), hits->room);
-	hits->size = (int) size;
+	size = Min(Max(size, (int64) hits->hits_size * 2), hits->max_hits);
+	hits->hits_size = (int) size;
 	if (hits->heap == NULL)
 		hits->heap = MemoryContextAllocHuge(topk->context,
-											sizeof(SkxHit) * (Size) size);
+											sizeof(SkxTopkDoc) * (Size) size);
 	else
-		hits->heap = repalloc_huge(hits->heap, sizeof(SkxHit) * (Size) size);
+		hits->heap = repalloc_huge(hits->heap,
+								   sizeof(SkxTopkDoc) * (Size) size);
 }
 
 void
-skx_topk_hits_add(SkxTopk *topk, const SkxHit *hit)
+skx_topk_hits_add(SkxTopk *topk, const SkxTopkDoc *hit)
 {
-	SkxHits    *hits = &topk->hits;
+	SkxTopkHeap *hits = &topk->hits;
 
-	if (skx_topk_hit_is_past(topk, hit))
+	if (skx_topk_hit_was_returned(topk, hit))
 		return;
-	if (hits->n < hits->room)
+	if (hits->n < hits->max_hits)
 	{
 		skx_topk_hits_grow(topk, 1);
 		hits->heap[hits->n++] = *hit;
-		if (hits->n == hits->room)
-			skx_topk_hits_fill(topk);
+		if (hits->n == hits->max_hits)
+			skx_topk_hits_make_heap(topk);
 	}
 	else if (skx_topk_hit_before(topk, hit, &hits->heap[0]))
-		skx_topk_hits_down(topk, 0, *hit);
+		skx_topk_hits_sift_down(topk, 0, *hit);
 }
 
 int
-skx_topk_hits_take(SkxTopk *topk, int segment, const uint32 *docs,
-				   const int32 *sums, int n)
+skx_topk_hits_add_n(SkxTopk *topk, int segment, const uint32 *docs,
+					const int32 *sums, int n)
 {
-	SkxHits    *hits = &topk->hits;
-	SkxHit	   *hit;
+	SkxTopkHeap *hits = &topk->hits;
+	SkxTopkDoc *hit;
 	int			i;
 
-	if (topk->has_after || topk->share != NULL || hits->n == hits->room)
+	if (topk->has_after || topk->share != NULL || hits->n == hits->max_hits)
 		return 0;
-	n = Min(n, hits->room - hits->n);
+	n = Min(n, hits->max_hits - hits->n);
 	skx_topk_hits_grow(topk, n);
 	hit = hits->heap + hits->n;
 	for (i = 0; i < n; i++)
@@ -206,11 +208,11 @@ skx_topk_hits_take(SkxTopk *topk, int segment, const uint32 *docs,
 		hit->sum = sums[i];
 		hit->segment = segment;
 		hit->doc = docs[i];
-		hit += sums[i] >= hits->least;
+		hit += sums[i] >= hits->min_sum;
 	}
 	hits->n = hit - hits->heap;
-	if (hits->n == hits->room)
-		skx_topk_hits_fill(topk);
+	if (hits->n == hits->max_hits)
+		skx_topk_hits_make_heap(topk);
 	return n;
 }
 
@@ -230,20 +232,20 @@ skx_topk_compare_rows(const SkxTopkHit *a, const SkxTopkHit *b)
 #include "lib/sort_template.h"
 
 /* Rows that are made of hits. */
-typedef struct SkxHitRows
+typedef struct SkxTopkHitRows
 {
-	const SkxHit *hits;
+	const SkxTopkDoc *hits;
 	uint32	   *order;			/* indexes of the hits, by segment and
 								 * document */
-	bool		several;		/* hits of several segments, or pending:
-								 * `order` is not that of tids */
+	bool		needs_tid_order;	/* hits of several segments, or pending:
+									 * `order` is not that of tids */
 	int			n;				/* number of hits whose sum is at least
-								 * `floor` */
-	int32		floor;			/* worst sum of the best `most` hits */
-	SkxTopkPairs pairs;			/* its values are indexes of hits */
-	SkxTopkPairs spare;
-	ItemPointerData *tids;		/* tid of each hit */
-} SkxHitRows;
+								 * `min_sum` */
+	int32		min_sum;		/* worst sum of the best `most` hits */
+	SkxTopkSortPairs pairs;		/* its values are indexes of hits */
+	SkxTopkSortPairs sort_space;
+	ItemPointerData *row_tids;	/* tid of each hit */
+} SkxTopkHitRows;
 
 static void *
 skx_topk_rows_alloc(int n, Size size)
@@ -252,19 +254,19 @@ skx_topk_rows_alloc(int n, Size size)
 }
 
 static void
-skx_topk_rows_begin(SkxHitRows *r, const SkxHits *hits)
+skx_topk_rows_begin(SkxTopkHitRows *r, const SkxTopkHeap *hits)
 {
 	int			n = hits->n;
 
 	r->hits = hits->heap;
-	r->several = hits->heap[0].segment < 0;
-	r->n = r->pairs.n = r->spare.n = n;
+	r->needs_tid_order = hits->heap[0].segment < 0;
+	r->n = r->pairs.n = r->sort_space.n = n;
 	r->order = skx_topk_rows_alloc(n, sizeof(uint32));
 	r->pairs.keys = skx_topk_rows_alloc(n, sizeof(uint32));
 	r->pairs.values = skx_topk_rows_alloc(n, sizeof(uint32));
-	r->spare.keys = skx_topk_rows_alloc(n, sizeof(uint32));
-	r->spare.values = skx_topk_rows_alloc(n, sizeof(uint32));
-	r->tids = skx_topk_rows_alloc(n, sizeof(ItemPointerData));
+	r->sort_space.keys = skx_topk_rows_alloc(n, sizeof(uint32));
+	r->sort_space.values = skx_topk_rows_alloc(n, sizeof(uint32));
+	r->row_tids = skx_topk_rows_alloc(n, sizeof(ItemPointerData));
 }
 
 /*
@@ -272,9 +274,9 @@ skx_topk_rows_begin(SkxHitRows *r, const SkxHits *hits)
  * found.
  */
 static void
-skx_topk_rows_by_place(SkxHitRows *r, int n)
+skx_topk_rows_by_document(SkxTopkHitRows *r, int n)
 {
-	const SkxHit *hits = r->hits;
+	const SkxTopkDoc *hits = r->hits;
 	uint32		most = hits[0].doc;
 	int			last = hits[0].segment;
 	bool		descends = false;
@@ -284,24 +286,24 @@ skx_topk_rows_by_place(SkxHitRows *r, int n)
 	r->pairs.values[0] = 0;
 	for (i = 1; i < n; i++)
 	{
-		skx_topk_hits_turn(i);
+		skx_topk_hits_interrupts(i);
 		r->pairs.keys[i] = hits[i].doc;
 		r->pairs.values[i] = i;
 		descends |= hits[i].doc < hits[i - 1].doc;
-		r->several |= hits[i].segment != hits[0].segment;
+		r->needs_tid_order |= hits[i].segment != hits[0].segment;
 		most = Max(most, hits[i].doc);
 		last = Max(last, hits[i].segment);
 	}
 	if (descends)
-		skx_topk_sort(&r->pairs, &r->spare, most);
-	if (r->several)
+		skx_topk_sort(&r->pairs, &r->sort_space, most);
+	if (r->needs_tid_order)
 	{
 		for (i = 0; i < n; i++)
 		{
-			skx_topk_hits_turn(i);
+			skx_topk_hits_interrupts(i);
 			r->pairs.keys[i] = hits[r->pairs.values[i]].segment + 1;
 		}
-		skx_topk_sort(&r->pairs, &r->spare, last + 1);
+		skx_topk_sort(&r->pairs, &r->sort_space, last + 1);
 	}
 	memcpy(r->order, r->pairs.values, sizeof(uint32) * n);
 }
@@ -312,9 +314,9 @@ skx_topk_rows_by_place(SkxHitRows *r, int n)
  * last of these.
  */
 static void
-skx_topk_rows_by_sum(SkxHitRows *r, int n, int most)
+skx_topk_rows_by_sum(SkxTopkHitRows *r, int n, int most)
 {
-	const SkxHit *hits = r->hits;
+	const SkxTopkDoc *hits = r->hits;
 	const uint32 *values;
 	int32		best = hits[0].sum;
 	int32		worst = best;
@@ -322,20 +324,20 @@ skx_topk_rows_by_sum(SkxHitRows *r, int n, int most)
 
 	for (i = 1; i < n; i++)
 	{
-		skx_topk_hits_turn(i);
+		skx_topk_hits_interrupts(i);
 		best = Max(best, hits[i].sum);
 		worst = Min(worst, hits[i].sum);
 	}
 	for (i = 0; i < n; i++)
 	{
-		skx_topk_hits_turn(i);
+		skx_topk_hits_interrupts(i);
 		r->pairs.keys[i] = best - hits[r->order[i]].sum;
 	}
-	skx_topk_sort(&r->pairs, &r->spare, best - worst);
+	skx_topk_sort(&r->pairs, &r->sort_space, best - worst);
 	values = r->pairs.values;
 	r->n = Min(n, most);
-	r->floor = hits[values[r->n - 1]].sum;
-	while (r->n < n && hits[values[r->n]].sum == r->floor)
+	r->min_sum = hits[values[r->n - 1]].sum;
+	while (r->n < n && hits[values[r->n]].sum == r->min_sum)
 		r->n++;
 }
 
@@ -344,7 +346,7 @@ skx_topk_rows_by_sum(SkxHitRows *r, int n, int most)
  * one segment.  Returns the index of the next hit.
  */
 static int
-skx_topk_rows_tids(SkxTopk *topk, SkxHitRows *r, int from, int n)
+skx_topk_rows_tids(SkxTopk *topk, SkxTopkHitRows *r, int from, int n)
 {
 	int			segment = r->hits[r->order[from]].segment;
 	uint32		numbers[SKX_SUBBLOCK];
@@ -355,26 +357,27 @@ skx_topk_rows_tids(SkxTopk *topk, SkxHitRows *r, int from, int n)
 
 	for (i = from; i < n && some < SKX_SUBBLOCK; i++)
 	{
-		const SkxHit *hit = &r->hits[r->order[i]];
+		const SkxTopkDoc *hit = &r->hits[r->order[i]];
 
 		if (hit->segment != segment)
 			break;
 		numbers[some] = r->order[i];
 		docs[some] = hit->doc;
-		some += hit->sum >= r->floor;
+		some += hit->sum >= r->min_sum;
 	}
 	from = i;
 	if (segment >= 0 && some > 0)
-		skx_segment_tids_of(topk->segments[segment].seg, docs, some, tids);
+		skx_segment_read_tids_of(topk->segments[segment].seg, docs, some,
+								 tids);
 	for (i = 0; i < some; i++)
-		r->tids[numbers[i]] = segment < 0 ? topk->pending[docs[i]].tid :
+		r->row_tids[numbers[i]] = segment < 0 ? topk->pending[docs[i]].tid :
 			tids[i];
 	return from;
 }
 
 /* Sorts rows with the same sum by their tids. */
 static void
-skx_topk_rows_settle(SkxTopkHit *rows, int n)
+skx_topk_rows_sort_ties(SkxTopkHit *rows, int n)
 {
 	int			i;
 	int			end;
@@ -390,7 +393,7 @@ skx_topk_rows_settle(SkxTopkHit *rows, int n)
 }
 
 static void
-skx_topk_rows_fill(const SkxHitRows *r, SkxTopkHit *rows)
+skx_topk_rows_fill(const SkxTopkHitRows *r, SkxTopkHit *rows)
 {
 	int			i;
 
@@ -398,51 +401,51 @@ skx_topk_rows_fill(const SkxHitRows *r, SkxTopkHit *rows)
 	{
 		uint32		number = r->pairs.values[i];
 
-		skx_topk_hits_turn(i);
-		rows[i].tid = r->tids[number];
+		skx_topk_hits_interrupts(i);
+		rows[i].tid = r->row_tids[number];
 		rows[i].sum = r->hits[number].sum;
 		rows[i].is_null = false;
-		rows[i].at = number;
+		rows[i].hit_index = number;
 	}
-	if (r->several)
-		skx_topk_rows_settle(rows, r->n);
+	if (r->needs_tid_order)
+		skx_topk_rows_sort_ties(rows, r->n);
 }
 
 int
 skx_topk_hits_rows(SkxTopk *topk, SkxTopkHit *rows)
 {
-	SkxHits    *hits = &topk->hits;
+	SkxTopkHeap *hits = &topk->hits;
 	int			n = hits->n;
 	MemoryContext old;
-	SkxHitRows	r;
+	SkxTopkHitRows r;
 	int			i;
 
 	/* there may be no memory for hits yet */
 	if (n == 0)
 		return 0;
-	old = MemoryContextSwitchTo(topk->pass);
+	old = MemoryContextSwitchTo(topk->pass_context);
 	skx_topk_rows_begin(&r, hits);
-	skx_topk_rows_by_place(&r, n);
-	skx_topk_rows_by_sum(&r, n, hits->most);
+	skx_topk_rows_by_document(&r, n);
+	skx_topk_rows_by_sum(&r, n, hits->wanted_hits);
 	for (i = 0; i < n; i = skx_topk_rows_tids(topk, &r, i, n))
 		CHECK_FOR_INTERRUPTS();
 	skx_topk_rows_fill(&r, rows);
 	MemoryContextSwitchTo(old);
-	MemoryContextReset(topk->pass);
+	MemoryContextReset(topk->pass_context);
 	hits->n = 0;
-	return Min(r.n, hits->most);
+	return Min(r.n, hits->wanted_hits);
 }
 
 /* The hits of the last search stay where they were until the next one. */
 void
-skx_topk_note_dead(const SkxTopk *topk, const SkxTopkHit *row)
+skx_topk_remember_dead(const SkxTopk *topk, const SkxTopkHit *row)
 {
-	const SkxHit *hit;
-	SkxSourcePlace place = {0};
+	const SkxTopkDoc *hit;
+	SkxDocAddress place = {0};
 
-	if (row->at < 0)
+	if (row->hit_index < 0)
 		return;
-	hit = &topk->hits.heap[row->at];
+	hit = &topk->hits.heap[row->hit_index];
 	if (hit->segment >= 0)
 	{
 		place.segment = topk->segments[hit->segment].seg;
@@ -453,5 +456,6 @@ skx_topk_note_dead(const SkxTopk *topk, const SkxTopkHit *row)
 		place.stripe = topk->pending[hit->doc].stripe;
 		place.number = topk->pending[hit->doc].sequence;
 	}
-	skx_snapshot_note_dead(topk->request.index, topk->request.view, &place);
+	skx_snapshot_remember_dead(topk->request.index, topk->request.view,
+							   &place);
 }

@@ -16,7 +16,7 @@
  * Largest number of candidates that are examined together: a window, or a
  * batch of matches of a filter.
  */
-#define SKX_TOPK_BATCH		SKX_QUERY_DOCS
+#define SKX_TOPK_BATCH		SKX_QUERY_BATCH_DOCS
 
 /* A segment number that is neither a segment's nor -1 (pending documents). */
 #define SKX_TOPK_NO_SEGMENT	(-2)
@@ -25,37 +25,37 @@
 typedef struct SkxTopkSegment
 {
 	SkxSegment *seg;
-	int			place;			/* index of the segment in the view */
+	int			view_index;		/* index of the segment in the view */
 	SkxTerm    *terms;			/* its term for each of SkxTopk.lexemes */
 } SkxTopkSegment;
 
 /* topk_hits.c : the best documents so far */
 
 /* A document with its score. */
-typedef struct SkxHit
+typedef struct SkxTopkDoc
 {
 	int32		sum;
 	int32		segment;		/* index in SkxTopk.segments; -1: pending */
 	uint32		doc;			/* of the segment, or index in SkxTopk.pending */
-} SkxHit;
+} SkxTopkDoc;
 
 /*
- * The best documents so far.  While there are fewer than `room`, they are the
- * documents found whose sums are at least `least`, in no order.  Once there
- * are `room`, the best `most` of them become a heap with the worst hit on
- * top, and `room` becomes their number.
+ * The best documents so far.  While there are fewer than `max_hits`, they are
+ * the documents found whose sums are at least `min_sum`, in no order.  Once
+ * there are `max_hits`, the best `wanted_hits` of them become a heap with the
+ * worst hit on top, and `max_hits` becomes their number.
  */
-typedef struct SkxHits
+typedef struct SkxTopkHeap
 {
 	int			n;
-	int			most;			/* number of hits wanted */
-	int			room;			/* capacity, at least `most` at first */
-	int			size;			/* allocated */
-	int32		least;
-	int32		told;			/* with assertions: least sum of a hit when
+	int			wanted_hits;	/* number of hits wanted */
+	int			max_hits;		/* capacity, at least `wanted_hits` at first */
+	int			hits_size;		/* allocated */
+	int32		min_sum;
+	int32		checked_min;	/* with assertions: least sum of a hit when
 								 * the threshold was asked for; 0: not yet */
-	SkxHit	   *heap;
-} SkxHits;
+	SkxTopkDoc *heap;
+} SkxTopkHeap;
 
 /* The document of a pending hit. */
 typedef struct SkxTopkPending
@@ -69,9 +69,9 @@ typedef struct SkxTopkPending
 typedef enum SkxTopkStage
 {
 	SKX_TOPK_SCORED,			/* rows with some of the words */
-	SKX_TOPK_OTHERS,			/* rows that match without any word */
+	SKX_TOPK_UNSCORED,			/* rows that match without any word */
 	SKX_TOPK_NULLS,				/* rows whose tsvector is NULL */
-	SKX_TOPK_DONE
+	SKX_TOPK_END
 } SkxTopkStage;
 
 /* A search, and the collector that it passes over the index. */
@@ -80,67 +80,68 @@ struct SkxTopk
 	SkxCollector collector;		/* first: it takes the rows with some of the
 								 * words */
 	SkxTopkRequest request;
-	SkxRequest	of;				/* the same request for exec/ */
+	SkxRequest	rows_request;	/* the same request for exec/ */
 	SkxExec    *exec;
 	const SkxScorer *scorer;
 	MemoryContext context;		/* of the search */
-	MemoryContext pass;			/* of one pass over a segment */
+	MemoryContext pass_context; /* of one pass over a segment */
 	int			nsegments;
 	SkxTopkSegment *segments;	/* largest first */
 	uint64		ndocs;			/* documents of all segments */
-	double		postings;		/* postings of the ranking query's words per
-								 * document */
+	double		postings_per_doc;	/* postings of the ranking query's words
+									 * per document */
 	int			nlexemes;		/* lexemes of filter and ranking query */
 	SkxLexeme  *lexemes;		/* ascending, each once */
-	SkxQuerySplit split;		/* the filter by required words and the rest */
+	SkxQuerySplit split_filter; /* the filter by required words and the rest */
 	int		   *filter_lexemes; /* index in `lexemes` of each lexeme of the
 								 * filter */
 	int		   *term_lexemes;	/* the same of each term of the scorer; -1:
 								 * prefix */
-	SkxQuery   *rest_of_words;	/* condition of the filter on documents with a
-								 * ranked word; NULL: none */
+	SkxQuery   *residual_filter;	/* condition of the filter on documents
+									 * with a ranked word; NULL: none */
 	bool		scored_only;	/* each match has a word of the ranking query */
 	bool		words_match;	/* each document with such a word matches */
-	bool		primes;			/* the query has one word, and each document
-								 * with it matches */
-	bool		many;			/* too many words to have all lists open:
+	bool		threshold_is_exact; /* the query has one word, and each
+									 * document with it matches */
+	bool		has_many_words; /* too many words to have all lists open:
 								 * topk_many.c */
-	bool		primed;			/* a search began with too high a threshold */
+	bool		began_too_high; /* a search began with too high a threshold */
 
 	bool		has_pending;	/* there may be pending documents */
-	SkxScoreMarks *marks;		/* scores of pending documents; NULL: not
+	SkxPendingTfs *pending_tfs; /* scores of pending documents; NULL: not
 								 * known */
-	SkxPendingBounds bounds;	/* bounds of pending documents by `marks` */
+	SkxPendingBounds bounds;	/* bounds of pending documents by
+								 * `pending_tfs` */
 	int32		pending_sum;	/* of the pending document that is tested */
 	int			npending;		/* pending documents that were hits */
 	int			max_pending;	/* capacity of `pending` */
 	SkxTopkPending *pending;
 
 	SkxTopkShare *share;		/* NULL: no other process takes part */
-	bool		gathered;		/* `hits` has those of all processes and
+	bool		has_all_hits;	/* `hits` has those of all processes and
 								 * segments */
-	int32		reached;		/* sum that enough documents of all processes
-								 * reach */
-	int			news;			/* hits counted in the share since it was read
+	int32		shared_threshold;	/* sum that enough documents of all
+									 * processes reach */
+	int			unshared_hits;	/* hits counted in the share since it was read
 								 * last */
-	int32		floor;			/* no smaller sums are wanted; 0: all are */
-	SkxHits		hits;
-	int			rows;			/* number of rows the next pass looks for */
-	uint64		before;			/* estimate of the hits of earlier searches */
-	uint64		given;			/* number of hits handed out */
-	bool		has_after;		/* only rows after `after` are looked for */
-	int32		after;			/* sum of the row to continue after */
+	int32		min_wanted_sum; /* no smaller sums are wanted; 0: all are */
+	SkxTopkHeap hits;
+	int			search_rows;	/* number of rows the next pass looks for */
+	uint64		hits_before;	/* estimate of the hits of earlier searches */
+	uint64		returned_hits;	/* number of hits handed out */
+	bool		has_after;		/* only rows after `after_sum` are looked for */
+	int32		after_sum;		/* sum of the row to continue after */
 	ItemPointerData after_tid;	/* tid of that row */
-	bool		tied;			/* the last two rows handed out have one sum */
+	bool		ends_in_tie;	/* the last two rows handed out have one sum */
 	SkxTopkStage stage;
-	struct SkxTopkRows *tail;	/* rows without score */
-	SkxTopkHit *out;			/* rows handed out last */
-	int			max_out;		/* capacity of `out` */
+	struct SkxTopkRows *unscored_rows;	/* rows without score */
+	SkxTopkHit *rows_out;		/* rows handed out last */
+	int			returned_size;	/* capacity of `rows_out` */
 	uint32	   *docs;			/* arrays for SkxTopkRun */
 	int32	   *sums;
 	int32	   *bits_sums;
 	uint64	   *bits;
-	bool		stopped;		/* the budget is spent */
+	bool		budget_spent;	/* the budget is spent */
 	int64		deadline;		/* in microseconds, 0: none */
 	SkxTopkWork *work;			/* of the request */
 };
@@ -150,56 +151,57 @@ struct SkxTopk
  * hit.  Documents of the segment must have come in ascending order.
  * Otherwise segment is SKX_TOPK_NO_SEGMENT.
  */
-extern int32 skx_topk_hits_need(SkxHits *hits, int segment);
+extern int32 skx_topk_hits_threshold(SkxTopkHeap *hits, int segment);
 
 /*
- * Raises hits->least, unless it is higher or the capacity is reached.  Drops
+ * Raises hits->min_sum, unless it is higher or the capacity is reached.  Drops
  * the hits below it: if it is too high, the number of hits tells.
  */
-extern void skx_topk_hits_raise(SkxHits *hits, int32 least);
+extern void skx_topk_hits_raise_min(SkxTopkHeap *hits, int32 least);
 
 /*
  * Adds a document to the hits.  Drops it if it is not after the row at which
  * the search continues, or if the hits are full of better ones.
  */
-extern void skx_topk_hits_add(SkxTopk *topk, const SkxHit *hit);
+extern void skx_topk_hits_add(SkxTopk *topk, const SkxTopkDoc *hit);
 
 /*
  * Adds the first of n ascending documents, as many as fit without comparing
- * them with other hits; drops those whose sums are below hits->least.
+ * them with other hits; drops those whose sums are below hits->min_sum.
  * Returns how many it has dealt with.
  */
-extern int	skx_topk_hits_take(SkxTopk *topk, int segment, const uint32 *docs,
-							   const int32 *sums, int n);
+extern int	skx_topk_hits_add_n(SkxTopk *topk, int segment, const uint32 *docs,
+								const int32 *sums, int n);
 
 /* Returns the tid of a hit. */
-extern ItemPointerData skx_topk_hit_tid(SkxTopk *topk, const SkxHit *hit);
+extern ItemPointerData skx_topk_hit_tid(SkxTopk *topk, const SkxTopkDoc *hit);
 
 /*
  * Removes all hits and puts the best of them into rows, best first.  rows has
- * the capacity of all hits.  Returns the number of rows, at most hits->most.
+ * the capacity of all hits.  Returns the number of rows, at most
+ * hits->wanted_hits.
  */
 extern int	skx_topk_hits_rows(SkxTopk *topk, SkxTopkHit *rows);
 
 /* Bytes of temporary memory for each hit while hits are made into rows. */
-#define SKX_TOPK_ROW_SCRATCH	(5 * sizeof(uint32) + sizeof(ItemPointerData))
+#define SKX_TOPK_ROW_TEMP_BYTES	(5 * sizeof(uint32) + sizeof(ItemPointerData))
 
 /* topk_sort.c : a sort of pairs of numbers */
 
 /* Arrays of n keys, and of a value for each key. */
-typedef struct SkxTopkPairs
+typedef struct SkxTopkSortPairs
 {
 	uint32		n;
 	uint32	   *keys;
 	uint32	   *values;
-} SkxTopkPairs;
+} SkxTopkSortPairs;
 
 /*
  * Sorts pairs by their keys, none of which may be above `most`.  The sort is
  * stable.  The arrays of *spare must be as long as those of *pairs.  The two
  * may have exchanged their arrays afterwards.
  */
-extern void skx_topk_sort(SkxTopkPairs *pairs, SkxTopkPairs *spare,
+extern void skx_topk_sort(SkxTopkSortPairs *pairs, SkxTopkSortPairs *spare,
 						  uint32 most);
 
 /* topk_wanted.c : how many rows a search looks for */
@@ -208,16 +210,18 @@ extern void skx_topk_sort(SkxTopkPairs *pairs, SkxTopkPairs *spare,
  * Limits a number of rows to that whose memory fits into work_mem.  Returns
  * at least 1.
  */
-extern int	skx_topk_most(uint64 rows);
+extern int	skx_topk_limit_rows(uint64 rows);
 
-/* Enlarges topk->out to a capacity of n rows.  Does not keep its content. */
-extern void skx_topk_make_out(SkxTopk *topk, int n);
+/*
+ * Enlarges topk->rows_out to a capacity of n rows.  Does not keep its content.
+ */
+extern void skx_topk_reserve_rows(SkxTopk *topk, int n);
 
 /*
  * Returns the number of rows that the next search has to find, if so many
  * match.
  */
-extern int	skx_topk_least_rows(const SkxTopk *topk);
+extern int	skx_topk_min_rows(const SkxTopk *topk);
 
 /* One pass over one segment. */
 struct SkxTopkRun
@@ -228,30 +232,32 @@ struct SkxTopkRun
 	SkxSegment *seg;
 	uint32		from;			/* range of documents of the pass */
 	uint32		to;
-	int32		need;			/* threshold: documents with smaller sums are
+	int32		threshold;		/* threshold: documents with smaller sums are
 								 * no hits */
-	bool		paired;			/* pairs of words may add to sums */
+	bool		has_pairs;		/* pairs of words may add to sums */
 	int			nrequired;		/* lists of required words */
 	SkxTopkList **required;		/* ascending by df */
 	int			noptional;		/* lists of other words */
 	SkxTopkList **optional;
-	SkxDocs    *filter;			/* further conditions; NULL: none */
-	bool		sieved;			/* candidates have been tested by `rest` */
-	uint32		asked;			/* recent candidates tested by `rest` */
-	uint32		passed;			/* those of them that passed */
-	SkxChain   *chain;			/* instead of `rest`: a phrase of required
+	SkxDocs    *residual_filter;	/* further conditions; NULL: none */
+	bool		filter_tested;	/* candidates have been tested by `rest` */
+	uint32		filter_ntested; /* recent candidates tested by `rest` */
+	uint32		filter_npassed; /* those of them that passed */
+	SkxPhraseChain *phrase;		/* instead of `rest`: a phrase of required
 								 * words; NULL: none */
-	SkxPositionPlace **places;	/* for each link of `chain`, where the
-								 * positions are in the documents `placed` */
-	uint32	   *placed;			/* documents of the lead's sub-block, or
+	SkxPositionsRef **link_refs;	/* for each link of `phrase`, where the
+									 * positions are in the documents
+									 * `position_docs` */
+	uint32	   *position_docs;	/* documents of the lead's sub-block, or
 								 * gathered candidates */
-	bool		parts_last;		/* sums are bounds; tfs of the lists `noted`
-								 * have frequencies in documents `placed` */
-	int			nnoted;
-	SkxTopkList **noted;		/* required lists, or all */
+	bool		defer_sums;		/* sums are bounds; tfs of the lists
+								 * `tf_lists` have frequencies in documents
+								 * `position_docs` */
+	int			ntf_lists;
+	SkxTopkList **tf_lists;		/* required lists, or all */
 	struct SkxTopkCold *cold;	/* NULL: nothing has been gathered */
-	int			nexcluded;
-	SkxTopkList **excluded;		/* gathered documents in these lists are
+	int			nled_lists;
+	SkxTopkList **led_lists;	/* gathered documents in these lists are
 								 * dropped */
 	bool		unordered;		/* candidates do not ascend from batch to
 								 * batch */
@@ -261,8 +267,8 @@ struct SkxTopkRun
 	int32	   *sums;			/* their sums */
 	int32	   *bits_sums;		/* SKX_TOPK_WINDOW sums, zero between uses */
 	uint64	   *bits;			/* bitmap of their documents, likewise */
-	struct SkxTopkCounts *counts;	/* for gathering prefixes */
-	bool		ranged;			/* a prefix is gathered in ranges */
+	struct SkxTopkPrefixCounts *prefix_counts;	/* for gathering prefixes */
+	bool		gathers_ranges; /* a prefix is gathered in ranges */
 };
 
 /* topk_segment.c : one pass over a segment */
@@ -271,16 +277,17 @@ struct SkxTopkRun
  * Searches documents [from, to) of a segment by the cheapest method, and adds
  * those that are good enough to topk->hits.
  */
-extern void skx_topk_part(SkxTopk *topk, int segment, uint32 from, uint32 to);
+extern void skx_topk_search_range(SkxTopk *topk, int segment, uint32 from,
+								  uint32 to);
 
 /* topk_prime.c : a threshold to begin with, before there are hits */
 
 /*
- * Returns a sum that skx_topk_least_rows() + topk->before documents reach,
+ * Returns a sum that skx_topk_min_rows() + topk->hits_before documents reach,
  * unless some of them are deleted.  Returns 0 if none is known.  Every
  * document with a word must match.
  */
-extern int32 skx_topk_prime(SkxTopk *topk);
+extern int32 skx_topk_initial_threshold(SkxTopk *topk);
 
 /*
  * Raises the threshold of a first search to a sum that enough documents are
@@ -289,19 +296,19 @@ extern int32 skx_topk_prime(SkxTopk *topk);
  * few reach the threshold, the search is repeated without it.  Does nothing
  * in further searches, or with other processes.
  */
-extern void skx_topk_expect(SkxTopkRun *run, double docs);
+extern void skx_topk_expected_threshold(SkxTopkRun *run, double docs);
 
 /* topk_batch.c : the candidates in run->docs and run->sums, which ascend */
 
 /* Drops candidates whose sum is below `floor`. */
-extern void skx_topk_batch_floor(SkxTopkRun *run, int64 floor);
+extern void skx_topk_batch_drop_below(SkxTopkRun *run, int64 floor);
 
 /*
- * Drops candidates that do not match run->filter, if testing them is less work
- * than reading further lists.  Then skx_topk_batch_finish() does not test
- * them again.
+ * Drops candidates that do not match run->residual_filter, if testing them is
+ * less work than reading further lists.  Then skx_topk_batch_finish() does not
+ * test them again.
  */
-extern void skx_topk_batch_sieve(SkxTopkRun *run);
+extern void skx_topk_batch_filter_early(SkxTopkRun *run);
 
 /*
  * Looks candidates up in a list and adds its contributions to their sums.
@@ -316,23 +323,23 @@ extern void skx_topk_batch_probe(SkxTopkRun *run, SkxTopkList *l, int64 rest,
  * Adds the contributions of a list whose current sub-block has all
  * candidates.  Drops those without the labels that count.
  */
-extern void skx_topk_batch_add(SkxTopkRun *run, SkxTopkList *l);
+extern void skx_topk_batch_add_list(SkxTopkRun *run, SkxTopkList *l);
 
 /*
  * Looks candidates up in n lists, the last one first, as
  * skx_topk_batch_probe() does.  Lists ascend by their bounds, whose sums are
- * in SkxTopkList.before.  Candidates must be in those from index `required`
- * on.
+ * in SkxTopkList.prefix_bound.  Candidates must be in those from index
+ * `required` on.
  */
 extern void skx_topk_batch_optional(SkxTopkRun *run, SkxTopkList **lists,
 									int n, int required);
 
 /*
- * Ends run->parts_last: replaces the sums of candidates by those of the
- * contributions of the lists run->noted.  Reads the norms of SKX_SUBBLOCK
+ * Ends run->defer_sums: replaces the sums of candidates by those of the
+ * contributions of the lists run->tf_lists.  Reads the norms of SKX_SUBBLOCK
  * candidates together.
  */
-extern void skx_topk_batch_parts(SkxTopkRun *run);
+extern void skx_topk_batch_exact_sums(SkxTopkRun *run);
 
 /*
  * Makes hits of the candidates.  Drops those that are below the threshold,
@@ -342,28 +349,28 @@ extern void skx_topk_batch_parts(SkxTopkRun *run);
 extern void skx_topk_batch_finish(SkxTopkRun *run);
 
 /*
- * Notes in l->places where the positions of posting `at` of the decoded
- * sub-block are.  Its document must be one of run->placed.
+ * Notes in l->position_refs where the positions of posting `at` of the decoded
+ * sub-block are.  Its document must be one of run->position_docs.
  */
-extern void skx_topk_batch_place(const SkxTopkRun *run, SkxTopkList *l,
-								 int at);
+extern void skx_topk_batch_save_refs(const SkxTopkRun *run, SkxTopkList *l,
+									 int at);
 
 /*
  * Counts a window, exchanges the threshold with other processes if there are
- * any, and then does as skx_topk_is_spent().
+ * any, and then does as skx_topk_budget_is_spent().
  */
-extern bool skx_topk_tick(SkxTopkRun *run, uint32 doc);
+extern bool skx_topk_count_window(SkxTopkRun *run, uint32 doc);
 
 /* topk_budget.c : the time that a search may take */
 
 /* Returns true if skipidx.search_budget limits searches. */
-extern bool skx_topk_is_budgeted(void);
+extern bool skx_topk_has_budget(void);
 
 /*
  * Serves interrupts.  Returns true if the budget is spent, which ends the
  * search.  doc is the first document not searched yet.
  */
-extern bool skx_topk_is_spent(SkxTopkRun *run, uint32 doc);
+extern bool skx_topk_budget_is_spent(SkxTopkRun *run, uint32 doc);
 
 /* topk_or.c : searches a disjunction, by block-max MAXSCORE */
 
@@ -371,14 +378,14 @@ extern bool skx_topk_is_spent(SkxTopkRun *run, uint32 doc);
  * Searches all documents with one of the optional lists.  There must be no
  * required lists.
  */
-extern void skx_topk_or(SkxTopkRun *run);
+extern void skx_topk_search_or(SkxTopkRun *run);
 
 /* topk_and.c : searches a conjunction */
 
 /*
  * Searches the documents in all required lists, of which the first one leads.
  */
-extern void skx_topk_and(SkxTopkRun *run);
+extern void skx_topk_search_and(SkxTopkRun *run);
 
 /*
  * topk_cold.c : a conjunction whose lists are not cached
@@ -388,7 +395,7 @@ extern void skx_topk_and(SkxTopkRun *run);
  */
 
 /* Returns true if enough pages would have to be read for gathering. */
-extern bool skx_topk_is_cold(SkxTopkRun *run);
+extern bool skx_topk_cold_is_worthwhile(SkxTopkRun *run);
 
 /*
  * Begins to gather.  Must be called when another list than before leads;
@@ -400,13 +407,13 @@ extern void skx_topk_cold_begin(SkxTopkRun *run);
  * Returns true if documents are being gathered, and none of the lead's
  * current sub-block can become a hit.
  */
-extern bool skx_topk_cold_passes(SkxTopkRun *run);
+extern bool skx_topk_cold_skips_subblock(SkxTopkRun *run);
 
 /*
  * Returns true if there are long lists that are read only for the best
  * candidates.  run->cold must not be NULL.
  */
-extern bool skx_topk_cold_is_late(const SkxTopkRun *run);
+extern bool skx_topk_cold_has_deferred(const SkxTopkRun *run);
 
 /*
  * Adds documents [from, to) of the lead's current sub-block to the
@@ -420,18 +427,18 @@ extern void skx_topk_cold_finish(SkxTopkRun *run);
 /* topk_cold_any.c : a disjunction whose lists are not cached */
 
 /*
- * Searches as skx_topk_or() does, by gathering.  Returns false if that is not
- * possible or not worthwhile; then it has searched nothing.
+ * Searches as skx_topk_search_or() does, by gathering.  Returns false if that
+ * is not possible or not worthwhile; then it has searched nothing.
  */
 extern bool skx_topk_cold_any(SkxTopkRun *run);
 
 /* topk_many.c : searches by very many words, with one list open at a time */
 
 /* Searches all documents with one of the words. */
-extern void skx_topk_many(SkxTopkRun *run);
+extern void skx_topk_search_many(SkxTopkRun *run);
 
 /* Searches the documents that a scan returns. */
-extern void skx_topk_many_filter(SkxTopkRun *run, SkxDocs *scan);
+extern void skx_topk_search_many_filtered(SkxTopkRun *run, SkxDocs *scan);
 
 /* topk_exact.c : sums with pairs of words, from positions */
 
@@ -457,13 +464,13 @@ extern void skx_topk_exact_rewind(struct SkxTopkExact *exact);
  * Returns a bound of the error of sums by ceilings: an exact sum is not
  * smaller than the sum by ceilings by more than that.
  */
-extern int32 skx_topk_exact_slack(const SkxScorer *scorer);
+extern int32 skx_topk_exact_error_bound(const SkxScorer *scorer);
 
 /*
  * Computes the exact sums of the candidates of the run, and makes hits of
  * them.
  */
-extern void skx_topk_exact_finish(SkxTopkRun *run);
+extern void skx_topk_exact_make_hits(SkxTopkRun *run);
 
 /* Closes the lists. */
 extern void skx_topk_exact_close(struct SkxTopkExact *exact);
@@ -484,7 +491,7 @@ skx_topk_ceiling_tf(const SkxScoreTerm *term, const SkxCursor *c, int i,
 /* topk_share.c : a search by several processes */
 
 /* Returns the parts of the segments, as the processes share them. */
-extern SkxShare *skx_topk_share_parts(SkxTopkShare *share);
+extern SkxExecShared *skx_topk_share_exec(SkxTopkShare *share);
 
 /*
  * Searches the parts that this process takes, and leaves its hits in the
@@ -498,32 +505,32 @@ extern bool skx_topk_share_search(SkxTopk *topk);
  * Returns the number of rows that the processes look for, or 0 if no other
  * process takes part.
  */
-extern int	skx_topk_share_rows(const SkxTopk *topk);
+extern int	skx_topk_share_search_rows(const SkxTopk *topk);
 
 /* Counts a hit in the share by its sum. */
-extern void skx_topk_share_hit(SkxTopk *topk, int32 sum);
+extern void skx_topk_share_count_hit(SkxTopk *topk, int32 sum);
 
 /*
  * Exchanges the threshold with other processes: raises the shared one by the
- * hits so far, and raises run->need to it.
+ * hits so far, and raises run->threshold to it.
  */
-extern void skx_topk_share_meet(SkxTopkRun *run);
+extern void skx_topk_share_exchange(SkxTopkRun *run);
 
 /* hits of a run, and the threshold that they raise */
 
 /*
- * Sets the threshold run->need from the hits and topk->reached.
+ * Sets the threshold run->threshold from the hits and topk->shared_threshold.
  *
  * If candidates do not ascend, a document with the sum of the worst hit may
  * still come before that hit.  So the threshold is not above that sum then.
  */
 static inline void
-skx_topk_batch_need(SkxTopkRun *run)
+skx_topk_batch_set_threshold(SkxTopkRun *run)
 {
 	int			segment = run->unordered ? SKX_TOPK_NO_SEGMENT : run->segment;
 
-	run->need = Max(skx_topk_hits_need(&run->topk->hits, segment),
-					run->topk->reached);
+	run->threshold = Max(skx_topk_hits_threshold(&run->topk->hits, segment),
+						 run->topk->shared_threshold);
 }
 
 /*
@@ -533,26 +540,26 @@ skx_topk_batch_need(SkxTopkRun *run)
 static inline void
 skx_topk_batch_hit(SkxTopkRun *run, uint32 doc, int32 sum)
 {
-	SkxHit		hit = {sum, run->segment, doc};
+	SkxTopkDoc	hit = {sum, run->segment, doc};
 
-	if (sum < run->need)
+	if (sum < run->threshold)
 		return;
 	skx_topk_hits_add(run->topk, &hit);
 	if (run->topk->share != NULL && !run->topk->has_after)
-		skx_topk_share_hit(run->topk, sum);
-	skx_topk_batch_need(run);
+		skx_topk_share_count_hit(run->topk, sum);
+	skx_topk_batch_set_threshold(run);
 }
 
 /* topk_collect.c : the collector of a search */
 
 /* Sets the methods of topk->collector, and its number of parts. */
-extern void skx_topk_collector(SkxCollector *collector);
+extern void skx_topk_init_collector(SkxCollector *collector);
 
 /*
  * Number of parts of a segment at most, with other processes.  Each part
  * opens the lists again.
  */
-#define SKX_TOPK_PARTS		16
+#define SKX_TOPK_PARTS_MAX		16
 
 /* topk_rows.c : rows without a score, in the order of tids */
 
@@ -560,15 +567,15 @@ extern void skx_topk_collector(SkxCollector *collector);
  * Begins to search rows that match without any of the words, or with `nulls`,
  * rows whose tsvector is NULL.
  */
-extern struct SkxTopkRows *skx_topk_rows_open(SkxTopk *topk, bool nulls);
+extern struct SkxTopkRows *skx_topk_unscored_open(SkxTopk *topk, bool nulls);
 
 /*
- * Puts the next rows into topk->out.  Returns their number, or 0 if there are
- * no more.
+ * Puts the next rows into topk->rows_out.  Returns their number, or 0 if there
+ * are no more.
  */
-extern int	skx_topk_rows_next(SkxTopk *topk, struct SkxTopkRows *rows);
+extern int	skx_topk_unscored_next(SkxTopk *topk, struct SkxTopkRows *rows);
 
 /* Frees the search for rows without a score. */
-extern void skx_topk_rows_close(struct SkxTopkRows *rows);
+extern void skx_topk_unscored_close(struct SkxTopkRows *rows);
 
 #endif							/* SKX_TOPK_INTERNAL_H */

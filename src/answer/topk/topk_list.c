@@ -13,10 +13,11 @@ skx_topk_list_init(SkxTopkRun *run, SkxTopkList *l,
 	skx_cursor_want_labels(l->cursor, labels);
 	l->term = scored;
 	l->weight = scored == NULL ? 0 :
-		run->paired ? scored->ceiling : scored->weight;
-	l->labelled = labels != 0 || (scored != NULL && !run->scorer->flat);
-	l->max = scored == NULL ? 0 : PG_INT32_MAX; /* until it is known */
-	l->told_to = l->told_end = 0;
+		run->has_pairs ? scored->ceiling : scored->weight;
+	l->uses_labels = labels != 0 ||
+		(scored != NULL && !run->scorer->is_unweighted);
+	l->max_contribution = scored == NULL ? 0 : PG_INT32_MAX;	/* until it is known */
+	l->checked_to = l->checked_end = 0;
 }
 
 /*
@@ -24,18 +25,19 @@ skx_topk_list_init(SkxTopkRun *run, SkxTopkList *l,
  * it.
  */
 static inline void
-skx_topk_list_check(const SkxTopkList *l, uint32 doc, int32 part)
+skx_topk_list_check_bound(const SkxTopkList *l, uint32 doc, int32 part)
 {
-	Assert(part <= l->max);
-	Assert(doc < l->told_from || doc >= l->told_to || part <= l->told);
-	Assert(l->cursor->end != l->told_end || part <= l->told_sub);
+	Assert(part <= l->max_contribution);
+	Assert(doc < l->checked_from || doc >= l->checked_to ||
+		   part <= l->checked_bound);
+	Assert(l->cursor->end != l->checked_end || part <= l->checked_sub_bound);
 }
 
 void
 skx_topk_list_begin(SkxTopkRun *run, SkxTopkList *l, const SkxTerm *term,
 					const SkxScoreTerm *scored, uint8 labels)
 {
-	skx_cursor_begin(l->cursor, term);
+	skx_cursor_begin_term(l->cursor, term);
 	skx_topk_list_init(run, l, scored, labels);
 }
 
@@ -48,7 +50,7 @@ skx_topk_list_tf(const SkxTopkRun *run, const SkxTopkList *l, int i)
 {
 	float		tf = skx_score_tf(run->scorer, l->term, l->cursor, i);
 
-	if (tf < 0 || !l->labelled || !run->paired)
+	if (tf < 0 || !l->uses_labels || !run->has_pairs)
 		return tf;
 	return skx_topk_ceiling_tf(l->term, l->cursor, i, tf);
 }
@@ -58,14 +60,14 @@ skx_topk_list_tf(const SkxTopkRun *run, const SkxTopkList *l, int i)
  * documents were the shortest.
  */
 static int32
-skx_topk_list_loose_limit(SkxTopkRun *run, SkxTopkList *l)
+skx_topk_list_norm_free_bound(SkxTopkRun *run, SkxTopkList *l)
 {
 	float		tf = 0;
 	int			i;
 
 	for (i = 0; i < l->cursor->n; i++)
 		tf = Max(tf, skx_topk_list_tf(run, l, i));
-	return skx_rank_part(l->weight, tf, run->scorer->inverse[0]);
+	return skx_rank_contribution(l->weight, tf, run->scorer->inverses[0]);
 }
 
 /*
@@ -74,7 +76,7 @@ skx_topk_list_loose_limit(SkxTopkRun *run, SkxTopkList *l)
  * need few of them.
  */
 static int32
-skx_topk_list_short_limit(SkxTopkRun *run, SkxTopkList *l)
+skx_topk_list_short_bound(SkxTopkRun *run, SkxTopkList *l)
 {
 	uint32		docs[SKX_SUBBLOCK];
 	int32		parts[SKX_SUBBLOCK];
@@ -82,12 +84,12 @@ skx_topk_list_short_limit(SkxTopkRun *run, SkxTopkList *l)
 	int			n;
 	int			i;
 
-	(void) skx_cursor_reach(l->cursor, 0);
-	n = skx_topk_list_docs(l, 0, SKX_NO_DOC, docs);
-	if (run->topk->split.nrequired > 0 &&
+	(void) skx_cursor_advance(l->cursor, 0);
+	n = skx_topk_list_range_docs(l, 0, SKX_NO_DOC, docs);
+	if (run->topk->split_filter.nrequired > 0 &&
 		!skx_segment_has_norms(run->seg, docs, n))
-		return skx_topk_list_loose_limit(run, l);
-	n = skx_topk_list_parts(run, l, 0, SKX_NO_DOC, 0, docs, parts);
+		return skx_topk_list_norm_free_bound(run, l);
+	n = skx_topk_list_contributions(run, l, 0, SKX_NO_DOC, 0, docs, parts);
 	for (i = 0; i < n; i++)
 		limit = Max(limit, parts[i]);
 	return limit;
@@ -104,14 +106,16 @@ skx_topk_list_open(SkxTopkRun *run, const SkxTerm *term,
 	skx_topk_list_init(run, l, scored, labels);
 	if (scored == NULL)
 		return l;
-	max = skx_cursor_weigh(l->cursor, l->weight, run->scorer->most,
-						   run->scorer->inverse);
+	max = skx_cursor_set_weight(l->cursor, l->weight,
+								run->scorer->max_label_weight,
+								run->scorer->inverses);
 	if (max < 0)
 	{
-		max = skx_topk_list_short_limit(run, l);
-		skx_cursor_limit(l->cursor, max);
+		max = skx_topk_list_short_bound(run, l);
+		skx_cursor_set_bound(l->cursor, max);
 	}
-	l->max = skx_fault_breaks(SKX_CONTRACT_MAX_BOUND) ? 1 : max;
+	l->max_contribution = skx_fault_breaks_contract(SKX_CONTRACT_MAX_BOUND) ?
+		1 : max;
 	return l;
 }
 
@@ -125,7 +129,8 @@ skx_topk_list_sort(SkxTopkList **lists, int n)
 		SkxTopkList *l = lists[i];
 		int			k = i;
 
-		for (; k > 0 && l->max < lists[k - 1]->max; k--)
+		for (; k > 0 &&
+			 l->max_contribution < lists[k - 1]->max_contribution; k--)
 			lists[k] = lists[k - 1];
 		lists[k] = l;
 	}
@@ -136,17 +141,18 @@ skx_topk_list_rewind(SkxTopkRun *run, SkxTopkList *l)
 {
 	uint8		labels = l->cursor->labels;
 
-	skx_cursor_begin(l->cursor, skx_cursor_term(l->cursor));
+	skx_cursor_begin_term(l->cursor, skx_cursor_term(l->cursor));
 	skx_cursor_want_labels(l->cursor, labels);
-	if (skx_cursor_weigh(l->cursor, l->weight, run->scorer->most,
-						 run->scorer->inverse) < 0)
-		skx_cursor_limit(l->cursor, l->max);
-	l->floor = 0;
+	if (skx_cursor_set_weight(l->cursor, l->weight,
+							  run->scorer->max_label_weight,
+							  run->scorer->inverses) < 0)
+		skx_cursor_set_bound(l->cursor, l->max_contribution);
+	l->competing_floor = 0;
 }
 
 bool
-skx_topk_list_part_bound(SkxTopkRun *run, SkxTopkList *l, int i, float *tf,
-						 int32 *bound)
+skx_topk_list_posting_bound(SkxTopkRun *run, SkxTopkList *l, int i, float *tf,
+							int32 *bound)
 {
 	SkxCursor  *c = l->cursor;
 	uint8		norm;
@@ -156,18 +162,18 @@ skx_topk_list_part_bound(SkxTopkRun *run, SkxTopkList *l, int i, float *tf,
 	if (l->term == NULL)
 		return skx_cursor_label_matches(c, i);
 	*tf = skx_topk_list_tf(run, l, i);
-	if (*tf < 0 || (run->cold == NULL && run->need <= 1))
+	if (*tf < 0 || (run->cold == NULL && run->threshold <= 1))
 		return *tf >= 0;
 	norm = skx_cursor_bound_norm(c, i);
-	part = skx_rank_part(l->weight, *tf, run->scorer->inverse[norm]);
+	part = skx_rank_contribution(l->weight, *tf, run->scorer->inverses[norm]);
 	*bound = Min(part, skx_topk_list_sub_bound(l));
-	if (skx_fault_breaks(SKX_CONTRACT_PART_BOUND))
+	if (skx_fault_breaks_contract(SKX_CONTRACT_POSTING_BOUND))
 		*bound = Min(*bound, 1);
 	return true;
 }
 
 bool
-skx_topk_list_part(SkxTopkRun *run, SkxTopkList *l, int i, int32 *part)
+skx_topk_list_contribution(SkxTopkRun *run, SkxTopkList *l, int i, int32 *part)
 {
 	SkxCursor  *c = l->cursor;
 	uint8		norm;
@@ -179,9 +185,9 @@ skx_topk_list_part(SkxTopkRun *run, SkxTopkList *l, int i, int32 *part)
 	tf = skx_topk_list_tf(run, l, i);
 	if (tf < 0)
 		return false;
-	norm = skx_segment_norm_in_place(run->seg, c->docs[i]);
-	*part = skx_rank_part(l->weight, tf, run->scorer->inverse[norm]);
-	skx_topk_list_check(l, c->docs[i], *part);
+	norm = skx_segment_norm_unpinned(run->seg, c->docs[i]);
+	*part = skx_rank_contribution(l->weight, tf, run->scorer->inverses[norm]);
+	skx_topk_list_check_bound(l, c->docs[i], *part);
 	return true;
 }
 
@@ -192,21 +198,22 @@ skx_topk_list_part(SkxTopkRun *run, SkxTopkList *l, int i, int32 *part)
  * the same sub-block.
  */
 static bool
-skx_topk_list_floor(SkxTopkRun *run, SkxTopkList *l, int64 floor)
+skx_topk_list_competing_tfs(SkxTopkRun *run, SkxTopkList *l, int64 floor)
 {
 	SkxImpacts	impacts;
 
 	if (floor <= 1 || !skx_cursor_impacts(l->cursor, &impacts))
 		return false;
 	floor = Min(floor, PG_INT32_MAX);
-	if (l->floor != (int32) floor || l->floor_impacts != impacts)
+	if (l->competing_floor != (int32) floor || l->competing_impacts != impacts)
 	{
-		l->floor = (int32) floor;
-		l->floor_impacts = impacts;
-		l->competing = skx_rank_competing(impacts, l->weight,
-										  run->scorer->inverse, l->floor);
+		l->competing_floor = (int32) floor;
+		l->competing_impacts = impacts;
+		l->competing_tfs = skx_rank_competing_codes(impacts, l->weight,
+													run->scorer->inverses,
+													l->competing_floor);
 	}
-	return l->competing != ~UINT64CONST(0);
+	return l->competing_tfs != ~UINT64CONST(0);
 }
 
 /*
@@ -214,11 +221,12 @@ skx_topk_list_floor(SkxTopkRun *run, SkxTopkList *l, int64 floor)
  * leaves out those whose frequency does not compete.  Returns their number.
  */
 static int
-skx_topk_list_compete(SkxTopkList *l, int a, int e, uint32 *docs, float *tfs)
+skx_topk_list_copy_competing(SkxTopkList *l, int a, int e, uint32 *docs,
+							 float *tfs)
 {
 	const uint32 *from_docs = l->cursor->docs;
 	const uint16 *tf = skx_cursor_tfs(l->cursor);
-	uint64		competing = l->competing;
+	uint64		competing = l->competing_tfs;
 	int			kept = 0;
 	int			i;
 
@@ -231,9 +239,9 @@ skx_topk_list_compete(SkxTopkList *l, int a, int e, uint32 *docs, float *tfs)
 	return kept;
 }
 
-/* Does as skx_topk_list_compete(), but leaves out no posting. */
+/* Does as skx_topk_list_copy_competing(), but leaves out no posting. */
 static int
-skx_topk_list_all(SkxTopkList *l, int a, int e, uint32 *docs, float *tfs)
+skx_topk_list_copy_all(SkxTopkList *l, int a, int e, uint32 *docs, float *tfs)
 {
 	int			n = e - a;
 
@@ -241,47 +249,48 @@ skx_topk_list_all(SkxTopkList *l, int a, int e, uint32 *docs, float *tfs)
 	if (l->cursor->counts != NULL)
 		memcpy(tfs, l->cursor->counts + a, sizeof(float) * n);
 	else
-		skx_topk_frequencies(skx_cursor_tfs(l->cursor) + a, n, tfs);
+		skx_topk_copy_tfs(skx_cursor_tfs(l->cursor) + a, n, tfs);
 	return n;
 }
 
 /* Computes the contributions of n postings. */
 static void
-skx_topk_list_compute(SkxTopkRun *run, const SkxTopkList *l,
-					  const uint32 *docs, const float *tfs, int n,
-					  int32 *parts)
+skx_topk_list_compute_contributions(SkxTopkRun *run, const SkxTopkList *l,
+									const uint32 *docs, const float *tfs,
+									int n,
+									int32 *parts)
 {
-	const float *inverse = run->scorer->inverse;
+	const float *inverse = run->scorer->inverses;
 	uint8		norms[SKX_SUBBLOCK];
 	float		inverses[SKX_SUBBLOCK];
 	int			i;
 
-	run->topk->work->scored += n;
+	run->topk->work->scored_postings += n;
 	skx_segment_norms(run->seg, docs, n, norms);
 	for (i = 0; i < n; i++)
 		inverses[i] = inverse[norms[i]];
-	skx_rank_parts(l->weight, tfs, inverses, n, parts);
+	skx_rank_contributions(l->weight, tfs, inverses, n, parts);
 #ifdef USE_ASSERT_CHECKING
 	for (i = 0; i < n; i++)
-		skx_topk_list_check(l, docs[i], parts[i]);
+		skx_topk_list_check_bound(l, docs[i], parts[i]);
 #endif
 }
 
 /*
- * Does as skx_topk_list_parts() for postings [a, e) of a list whose labels do
- * not matter.
+ * Does as skx_topk_list_contributions() for postings [a, e) of a list whose
+ * labels do not matter.
  */
 static int
-skx_topk_list_plain(SkxTopkRun *run, SkxTopkList *l, int a, int e,
-					int64 floor, uint32 *docs, int32 *parts)
+skx_topk_list_unlabelled(SkxTopkRun *run, SkxTopkList *l, int a, int e,
+						 int64 floor, uint32 *docs, int32 *parts)
 {
 	float		tfs[SKX_SUBBLOCK];
 	int			n;
 
-	n = skx_topk_list_floor(run, l, floor) ?
-		skx_topk_list_compete(l, a, e, docs, tfs) :
-		skx_topk_list_all(l, a, e, docs, tfs);
-	skx_topk_list_compute(run, l, docs, tfs, n, parts);
+	n = skx_topk_list_competing_tfs(run, l, floor) ?
+		skx_topk_list_copy_competing(l, a, e, docs, tfs) :
+		skx_topk_list_copy_all(l, a, e, docs, tfs);
+	skx_topk_list_compute_contributions(run, l, docs, tfs, n, parts);
 	return n;
 }
 
@@ -290,7 +299,7 @@ skx_topk_list_plain(SkxTopkRun *run, SkxTopkList *l, int a, int e,
  * documents are before `to`.
  */
 static int
-skx_topk_list_before(const SkxCursor *c, int a, uint32 to)
+skx_topk_list_end_before(const SkxCursor *c, int a, uint32 to)
 {
 	int			e = a;
 
@@ -302,30 +311,30 @@ skx_topk_list_before(const SkxCursor *c, int a, uint32 to)
 }
 
 int
-skx_topk_list_docs(SkxTopkList *l, uint32 from, uint32 to, uint32 *docs)
+skx_topk_list_range_docs(SkxTopkList *l, uint32 from, uint32 to, uint32 *docs)
 {
 	int			a = skx_cursor_find(l->cursor, from);
-	int			n = skx_topk_list_before(l->cursor, a, to) - a;
+	int			n = skx_topk_list_end_before(l->cursor, a, to) - a;
 
 	memcpy(docs, l->cursor->docs + a, sizeof(uint32) * n);
 	return n;
 }
 
 int
-skx_topk_list_parts(SkxTopkRun *run, SkxTopkList *l, uint32 from, uint32 to,
-					int64 floor, uint32 *docs, int32 *parts)
+skx_topk_list_contributions(SkxTopkRun *run, SkxTopkList *l, uint32 from,
+							uint32 to, int64 floor, uint32 *docs, int32 *parts)
 {
 	int			a = skx_cursor_find(l->cursor, from);
-	int			e = skx_topk_list_before(l->cursor, a, to);
+	int			e = skx_topk_list_end_before(l->cursor, a, to);
 	const uint32 *from_docs = l->cursor->docs;
 	int			kept = 0;
 	int			i;
 
 	if (e == a)
 		return 0;
-	if (l->term != NULL && !l->labelled)
-		return skx_topk_list_plain(run, l, a, e, floor, docs, parts);
-	run->topk->work->scored += e - a;
+	if (l->term != NULL && !l->uses_labels)
+		return skx_topk_list_unlabelled(run, l, a, e, floor, docs, parts);
+	run->topk->work->scored_postings += e - a;
 	if (l->term == NULL && l->cursor->labels == 0)
 	{
 		memcpy(docs, from_docs + a, sizeof(uint32) * (e - a));
@@ -333,32 +342,33 @@ skx_topk_list_parts(SkxTopkRun *run, SkxTopkList *l, uint32 from, uint32 to,
 		return e - a;
 	}
 	if (l->term != NULL)
-		skx_segment_want_norms(run->seg, from_docs + a, e - a);
+		skx_segment_load_norms(run->seg, from_docs + a, e - a);
 	for (i = a; i < e; i++)
 	{
 		docs[kept] = from_docs[i];
-		kept += skx_topk_list_part(run, l, i, &parts[kept]);
+		kept += skx_topk_list_contribution(run, l, i, &parts[kept]);
 	}
 	return kept;
 }
 
 int
-skx_topk_list_join(SkxTopkRun *run, SkxTopkList *l, uint32 from, uint32 to,
-				   const SkxTopkJoin *join, uint32 *docs, int32 *parts)
+skx_topk_list_add_window(SkxTopkRun *run, SkxTopkList *l, uint32 from,
+						 uint32 to, const SkxTopkWindowSums *join,
+						 uint32 *docs, int32 *parts)
 {
 	const int32 *sums = join->sums;
-	uint32		first = join->first;
-	int32		least = join->least;
+	uint32		first = join->first_doc;
+	int32		least = join->min_sum;
 	int			i = skx_cursor_find(l->cursor, from);
-	int			e = skx_topk_list_before(l->cursor, i, to);
+	int			e = skx_topk_list_end_before(l->cursor, i, to);
 	const uint32 *from_docs = l->cursor->docs;
 	const uint16 *tf;
 	uint8		numbers[SKX_SUBBLOCK];
 	float		tfs[SKX_SUBBLOCK];
 	int			n = 0;
 
-	if (l->term == NULL || l->labelled || l->cursor->counts != NULL)
-		return skx_topk_list_parts(run, l, from, to, 0, docs, parts);
+	if (l->term == NULL || l->uses_labels || l->cursor->counts != NULL)
+		return skx_topk_list_contributions(run, l, from, to, 0, docs, parts);
 	for (; i < e; i++)
 	{
 		numbers[n] = i;
@@ -372,6 +382,6 @@ skx_topk_list_join(SkxTopkRun *run, SkxTopkList *l, uint32 from, uint32 to,
 		docs[i] = from_docs[numbers[i]];
 		tfs[i] = (float) (tf[numbers[i]] + (tf[numbers[i]] == 0));
 	}
-	skx_topk_list_compute(run, l, docs, tfs, n, parts);
+	skx_topk_list_compute_contributions(run, l, docs, tfs, n, parts);
 	return n;
 }

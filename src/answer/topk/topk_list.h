@@ -17,21 +17,21 @@ typedef struct SkxTopkRun SkxTopkRun;
  * Keeps the candidates whose sum is at least `limit`, in both arrays and in
  * their order.  Returns their number.
  */
-extern int	skx_topk_floor(uint32 *docs, int32 *sums, int n, int32 limit);
+extern int	skx_topk_keep_above(uint32 *docs, int32 *sums, int n, int32 limit);
 
 /*
  * Sets tfs to the frequencies of n postings.  A frequency of 0, of a lexeme
  * without positions, becomes 1.
  */
-extern void skx_topk_frequencies(const uint16 *tf, int n, float *tfs);
+extern void skx_topk_copy_tfs(const uint16 *tf, int n, float *tfs);
 
 /*
  * Collects the documents whose sum is at least `limit`.  from_sums has the
  * sums of the n documents from `from` on.  Puts them into docs and sums, and
  * returns their number.
  */
-extern int	skx_topk_collect(const int32 *from_sums, int n, uint32 from,
-							 int32 limit, uint32 *docs, int32 *sums);
+extern int	skx_topk_collect_above(const int32 *from_sums, int n, uint32 from,
+								   int32 limit, uint32 *docs, int32 *sums);
 
 /* topk_list.c : a posting list in a search */
 
@@ -44,27 +44,30 @@ typedef struct SkxTopkList
 	SkxCursor  *cursor;			/* in memory for a prefix */
 	const SkxScoreTerm *term;	/* NULL: required only */
 	float		weight;			/* of the word: factor of contributions */
-	bool		labelled;		/* the frequency of a posting depends on its
+	bool		uses_labels;	/* the frequency of a posting depends on its
 								 * labels */
-	int32		max;			/* bound of all contributions */
-	int32		bound;			/* bound in the current window */
-	int64		before;			/* sum of the bounds of this and all lists
+	int32		max_contribution;	/* bound of all contributions */
+	int32		window_bound;	/* bound in the current window */
+	int64		prefix_bound;	/* sum of the bounds of this and all lists
 								 * before it */
-	SkxPositionPlace *places;	/* where the positions of each candidate of a
-								 * sub-block of the lead are; NULL: unused */
-	int			place;			/* index of the last candidate examined in the
+	SkxPositionsRef *position_refs; /* where the positions of each candidate
+									 * of a sub-block of the lead are; NULL:
+									 * unused */
+	int			position_index; /* index of the last candidate examined in the
 								 * run's `placed` */
 	float	   *tfs;			/* frequency in each candidate, used with the
 								 * run's `parts_last` */
-	SkxImpacts	floor_impacts;	/* impacts `competing` was computed for */
-	int32		floor;			/* contribution `competing` was computed for;
-								 * 0: not computed yet */
-	uint64		competing;		/* frequencies that can give `floor` */
-	uint32		told_from;		/* with assertions: documents [told_from, */
-	uint32		told_to;		/* told_to) were said to get `told` at most, */
-	int32		told;
-	uint32		told_end;		/* and those of the sub-block with this end */
-	int32		told_sub;		/* told_sub at most */
+	SkxImpacts	competing_impacts;	/* impacts `competing_tfs` was computed
+									 * for */
+	int32		competing_floor;	/* contribution `competing_tfs` was
+									 * computed for; 0: not computed yet */
+	uint64		competing_tfs;	/* frequencies that can give `competing_floor` */
+	uint32		checked_from;	/* with assertions: documents [told_from, */
+	uint32		checked_to;		/* told_to) were said to get `checked_bound`
+								 * at most, */
+	int32		checked_bound;
+	uint32		checked_end;	/* and those of the sub-block with this end */
+	int32		checked_sub_bound;	/* told_sub at most */
 } SkxTopkList;
 
 /*
@@ -85,7 +88,9 @@ extern void skx_topk_list_begin(SkxTopkRun *run, SkxTopkList *l,
 								const SkxTerm *term,
 								const SkxScoreTerm *scored, uint8 labels);
 
-/* Sorts lists by their largest contributions (`max`), ascending. */
+/*
+ * Sorts lists by their largest contributions (`max_contribution`), ascending.
+ */
 extern void skx_topk_list_sort(SkxTopkList **lists, int n);
 
 /* Moves a list, which must not be in memory, back to its beginning. */
@@ -95,13 +100,14 @@ extern void skx_topk_list_rewind(SkxTopkRun *run, SkxTopkList *l);
 static inline int32
 skx_topk_list_sub_bound(SkxTopkList *l)
 {
-	int32		bound = l->term == NULL ? 0 : skx_cursor_bound_sub(l->cursor);
+	int32		bound = l->term == NULL ? 0 :
+		skx_cursor_bound_subblock(l->cursor);
 
 #ifdef USE_ASSERT_CHECKING
-	if (skx_fault_breaks(SKX_CONTRACT_SUB_BOUND))
+	if (skx_fault_breaks_contract(SKX_CONTRACT_SUB_BOUND))
 		bound = Min(bound, 1);
-	l->told_end = l->cursor->end;
-	l->told_sub = bound;
+	l->checked_end = l->cursor->end;
+	l->checked_sub_bound = bound;
 #endif
 	return bound;
 }
@@ -117,11 +123,11 @@ skx_topk_list_bound(SkxTopkList *l, uint32 from, uint32 to)
 		skx_cursor_bound(l->cursor, from, to);
 
 #ifdef USE_ASSERT_CHECKING
-	if (skx_fault_breaks(SKX_CONTRACT_LIST_BOUND))
+	if (skx_fault_breaks_contract(SKX_CONTRACT_LIST_BOUND))
 		bound = Min(bound, 1);
-	l->told_from = from;
-	l->told_to = to;
-	l->told = bound;
+	l->checked_from = from;
+	l->checked_to = to;
+	l->checked_bound = bound;
 #endif
 	return bound;
 }
@@ -130,8 +136,8 @@ skx_topk_list_bound(SkxTopkList *l, uint32 from, uint32 to)
  * Puts the documents in [from, to) of the current sub-block into docs,
  * whatever their labels.  Returns their number.
  */
-extern int	skx_topk_list_docs(SkxTopkList *l, uint32 from, uint32 to,
-							   uint32 *docs);
+extern int	skx_topk_list_range_docs(SkxTopkList *l, uint32 from, uint32 to,
+									 uint32 *docs);
 
 /*
  * Puts the documents in [from, to) of the current sub-block, and the
@@ -139,42 +145,43 @@ extern int	skx_topk_list_docs(SkxTopkList *l, uint32 from, uint32 to,
  * out postings without the labels that count, and may leave out documents
  * whose contribution is below `floor`.
  */
-extern int	skx_topk_list_parts(SkxTopkRun *run, SkxTopkList *l, uint32 from,
-								uint32 to, int64 floor, uint32 *docs,
-								int32 *parts);
+extern int	skx_topk_list_contributions(SkxTopkRun *run, SkxTopkList *l,
+										uint32 from, uint32 to, int64 floor,
+										uint32 *docs, int32 *parts);
 
-/* Sums of documents in a window, for skx_topk_list_join(). */
-typedef struct SkxTopkJoin
+/* Sums of documents in a window, for skx_topk_list_add_window(). */
+typedef struct SkxTopkWindowSums
 {
-	const int32 *sums;			/* sums of the documents from `first` on */
-	uint32		first;			/* first document of the window */
-	int32		least;			/* least sum of interest */
-} SkxTopkJoin;
+	const int32 *sums;			/* sums of the documents from `first_doc` on */
+	uint32		first_doc;		/* first document of the window */
+	int32		min_sum;		/* least sum of interest */
+} SkxTopkWindowSums;
 
 /*
- * Does as skx_topk_list_parts() with a floor of 0.  May leave out documents
- * whose sum in *join is below join->least.
+ * Does as skx_topk_list_contributions() with a floor of 0.  May leave out
+ * documents whose sum in *join is below join->min_sum.
  */
-extern int	skx_topk_list_join(SkxTopkRun *run, SkxTopkList *l, uint32 from,
-							   uint32 to, const SkxTopkJoin *join,
-							   uint32 *docs, int32 *parts);
+extern int	skx_topk_list_add_window(SkxTopkRun *run, SkxTopkList *l,
+									 uint32 from, uint32 to,
+									 const SkxTopkWindowSums *join,
+									 uint32 *docs, int32 *parts);
 
 /*
  * Sets *part to the contribution of posting i of the decoded sub-block, which
  * is 0 for a list that is only required.  Returns false if the posting has
  * none of the labels that count.
  */
-extern bool skx_topk_list_part(SkxTopkRun *run, SkxTopkList *l, int i,
-							   int32 *part);
+extern bool skx_topk_list_contribution(SkxTopkRun *run, SkxTopkList *l, int i,
+									   int32 *part);
 
 /*
- * Does as skx_topk_list_part() without reading the norm.  Sets *tf to the
- * frequency of posting i, if the list is scored, and *bound to a bound of its
- * contribution.  *bound is 0 for a list that is only required.  It is also 0
- * while there is no threshold and nothing has been gathered (topk_cold.c).
+ * Does as skx_topk_list_contribution() without reading the norm.  Sets *tf to
+ * the frequency of posting i, if the list is scored, and *bound to a bound of
+ * its contribution.  *bound is 0 for a list that is only required.  It is also
+ * 0 while there is no threshold and nothing has been gathered (topk_cold.c).
  */
-extern bool skx_topk_list_part_bound(SkxTopkRun *run, SkxTopkList *l, int i,
-									 float *tf, int32 *bound);
+extern bool skx_topk_list_posting_bound(SkxTopkRun *run, SkxTopkList *l, int i,
+										float *tf, int32 *bound);
 
 /* topk_prefix.c : the posting list of a prefix */
 
@@ -182,7 +189,7 @@ extern bool skx_topk_list_part_bound(SkxTopkRun *run, SkxTopkList *l, int i,
  * Number of documents up to which a whole scope is counted at once, and up to
  * which a scope may list its documents.
  */
-#define SKX_TOPK_SCOPE_DOCS	(1 << 18)
+#define SKX_TOPK_SCOPE_DOCS_MAX	(1 << 18)
 
 /* The documents in which a prefix is looked for. */
 typedef struct SkxTopkScope
@@ -198,23 +205,23 @@ typedef struct SkxTopkScope
  * are known not to occur in the scope.  A large list is gathered in ranges of
  * documents, as the search reaches them.
  */
-extern SkxTopkList *skx_topk_list_prefix(SkxTopkRun *run,
-										 const SkxScoreTerm *scored,
-										 const SkxTopkScope *scope);
+extern SkxTopkList *skx_topk_open_prefix_list(SkxTopkRun *run,
+											  const SkxScoreTerm *scored,
+											  const SkxTopkScope *scope);
 
 /*
  * Returns the largest number of postings of one prefix that are held in
  * memory, given the other prefixes of the query.
  */
-extern uint32 skx_topk_prefix_most(const SkxTopkRun *run);
+extern uint32 skx_topk_prefix_max_postings(const SkxTopkRun *run);
 
 /*
  * Returns a list of the postings in *memory, which must stay valid, and
  * computes its bounds.
  */
-extern SkxTopkList *skx_topk_list_memory(SkxTopkRun *run,
-										 const SkxScoreTerm *scored,
-										 SkxCursorMemory *memory);
+extern SkxTopkList *skx_topk_open_memory_list(SkxTopkRun *run,
+											  const SkxScoreTerm *scored,
+											  SkxCursorMemory *memory);
 
 /* topk_rare.c : the posting list of a prefix with few postings */
 
@@ -222,12 +229,13 @@ extern SkxTopkList *skx_topk_list_memory(SkxTopkRun *run,
  * Gathers the list of a prefix as a whole, if it has few postings.  Returns
  * false if it has many.  Sets *list to the list, or to NULL if the prefix
  * does not occur in the scope or has many postings.  scope->docs must be
- * NULL.  docs is the number of documents that skx_topk_list_prefix() would
- * have to count.
+ * NULL.  docs is the number of documents that skx_topk_open_prefix_list()
+ * would have to count.
  */
-extern bool skx_topk_list_rare(SkxTopkRun *run, const SkxScoreTerm *scored,
-							   const SkxTopkScope *scope, uint32 docs,
-							   SkxTopkList **list);
+extern bool skx_topk_open_rare_list(SkxTopkRun *run,
+									const SkxScoreTerm *scored,
+									const SkxTopkScope *scope, uint32 docs,
+									SkxTopkList **list);
 
 /* topk_filter.c : the documents that match a query, as a list */
 
@@ -236,7 +244,7 @@ extern bool skx_topk_list_rare(SkxTopkRun *run, const SkxScoreTerm *scored,
  * context.  It is required without being scored.  The scan must stay open as
  * long as the list, and there may be only one cursor of the list.
  */
-extern SkxTopkList *skx_topk_list_filter(SkxTopkRun *run,
-										 SkxDocs *matches);
+extern SkxTopkList *skx_topk_open_filter_list(SkxTopkRun *run,
+											  SkxDocs *matches);
 
 #endif							/* SKX_TOPK_LIST_H */

@@ -19,60 +19,60 @@
  * Number of lexemes that are looked up together, and of lists that are
  * prefetched together.
  */
-#define SKX_MANY_LISTS		256
+#define SKX_MANY_LOOKUP_LISTS		256
 
 /*
  * Largest number of documents of a window.  Few lists reach so far that a
  * cancel would wait for one.  With a budget the number is smaller, since an
  * incomplete window yields nothing.
  */
-#define SKX_MANY_WINDOW		(1 << 20)
-#define SKX_MANY_BUDGETED	(1 << 16)
+#define SKX_MANY_WINDOW_DOCS		(1 << 20)
+#define SKX_MANY_WINDOW_BUDGETED	(1 << 16)
 
 /* Number of classes of sums, among which that of the k-th best is sought. */
-#define SKX_MANY_CLASSES	1024
+#define SKX_MANY_SUM_CLASSES	1024
 
-typedef struct SkxMany
+typedef struct SkxTopkMany
 {
 	SkxTopkRun *run;
 	SkxTopkList list;			/* list of the current lexeme */
-	SkxTerm    *terms;			/* SKX_MANY_LISTS */
-	MemoryContext prefix;		/* context of the list of a prefix */
-	bool		probing;		/* candidates are looked up */
+	SkxTerm    *terms;			/* SKX_MANY_LOOKUP_LISTS */
+	MemoryContext prefix_context;	/* context of the list of a prefix */
+	bool		is_probing;		/* candidates are looked up */
 	uint32		from;			/* the window of documents [from, to) */
 	uint32		to;
 	int32	   *sums;
-} SkxMany;
+} SkxTopkMany;
 
 /* Processes a list. */
-typedef void (*SkxManyVisit) (SkxMany *m, SkxTopkList *l);
+typedef void (*SkxTopkManyVisit) (SkxTopkMany *m, SkxTopkList *l);
 
 static void
-skx_many_begin(SkxMany *m, SkxTopkRun *run)
+skx_many_begin(SkxTopkMany *m, SkxTopkRun *run)
 {
 	memset(m, 0, sizeof(*m));
 	m->run = run;
 	m->list.cursor = skx_cursor_create(run->seg, SKX_CURSOR_PROBE);
-	m->terms = palloc(sizeof(SkxTerm) * SKX_MANY_LISTS);
-	m->prefix = AllocSetContextCreate(CurrentMemoryContext,
-									  "skipidx prefix search",
-									  ALLOCSET_DEFAULT_SIZES);
+	m->terms = palloc(sizeof(SkxTerm) * SKX_MANY_LOOKUP_LISTS);
+	m->prefix_context = AllocSetContextCreate(CurrentMemoryContext,
+											  "skipidx prefix search",
+											  ALLOCSET_DEFAULT_SIZES);
 }
 
 static void
-skx_many_end(SkxMany *m)
+skx_many_end(SkxTopkMany *m)
 {
 	skx_cursor_close(m->list.cursor);
-	MemoryContextDelete(m->prefix);
+	MemoryContextDelete(m->prefix_context);
 	pfree(m->terms);
 }
 
 /* Looks up n terms from number `first` on, and prefetches their lists. */
 static void
-skx_many_look_up(SkxMany *m, int first, int n)
+skx_many_look_up(SkxTopkMany *m, int first, int n)
 {
 	const SkxScoreTerm *scored = m->run->scorer->terms + first;
-	SkxLexeme	lexemes[SKX_MANY_LISTS];
+	SkxLexeme	lexemes[SKX_MANY_LOOKUP_LISTS];
 	int			i;
 
 	for (i = 0; i < n; i++)
@@ -81,8 +81,8 @@ skx_many_look_up(SkxMany *m, int first, int n)
 		lexemes[i].len = scored[i].len;
 	}
 	skx_segment_find_all(&m->run->seg, 1, lexemes, n, &m->terms);
-	if (!skx_segment_warm(m->run->seg))
-		skx_cursor_ask_terms(m->run->seg, m->terms, n);
+	if (!skx_segment_is_warm(m->run->seg))
+		skx_cursor_prefetch_terms(m->run->seg, m->terms, n);
 }
 
 /*
@@ -90,14 +90,14 @@ skx_many_look_up(SkxMany *m, int first, int n)
  * spent.
  */
 static bool
-skx_many_lists(SkxMany *m, SkxManyVisit visit)
+skx_many_visit_lists(SkxTopkMany *m, SkxTopkManyVisit visit)
 {
 	SkxTopkRun *run = m->run;
 	const SkxScorer *scorer = run->scorer;
 	SkxTopkScope scope = {NULL, m->from, m->to};
 	int			i;
 
-	if (m->probing)
+	if (m->is_probing)
 	{
 		scope.docs = run->docs;
 		scope.from = 0;
@@ -106,11 +106,12 @@ skx_many_lists(SkxMany *m, SkxManyVisit visit)
 	for (i = 0; i < scorer->nplain; i++)
 	{
 		const SkxScoreTerm *scored = &scorer->terms[i];
-		const SkxTerm *term = &m->terms[i % SKX_MANY_LISTS];
+		const SkxTerm *term = &m->terms[i % SKX_MANY_LOOKUP_LISTS];
 
-		if (i % SKX_MANY_LISTS == 0)
-			skx_many_look_up(m, i, Min(SKX_MANY_LISTS, scorer->nplain - i));
-		if (skx_topk_is_spent(run, m->from))
+		if (i % SKX_MANY_LOOKUP_LISTS == 0)
+			skx_many_look_up(m, i,
+							 Min(SKX_MANY_LOOKUP_LISTS, scorer->nplain - i));
+		if (skx_topk_budget_is_spent(run, m->from))
 			return false;
 		if (!skx_query_has_term(term, scored->labels))
 			continue;
@@ -119,18 +120,19 @@ skx_many_lists(SkxMany *m, SkxManyVisit visit)
 	}
 	for (; i < scorer->nterms; i++)
 	{
-		MemoryContext old = MemoryContextSwitchTo(m->prefix);
+		MemoryContext old = MemoryContextSwitchTo(m->prefix_context);
 		const SkxScoreTerm *scored = &scorer->terms[i];
 		SkxTopkList *l;
 
 		if (scope.docs != NULL ||
-			!skx_topk_list_rare(run, scored, &scope, scope.to - scope.from, &l))
-			l = skx_topk_list_prefix(run, scored, &scope);
+			!skx_topk_open_rare_list(run, scored, &scope,
+									 scope.to - scope.from, &l))
+			l = skx_topk_open_prefix_list(run, scored, &scope);
 		MemoryContextSwitchTo(old);
 		if (l != NULL)
 			visit(m, l);
-		MemoryContextReset(m->prefix);
-		if (skx_topk_is_spent(run, m->from))
+		MemoryContextReset(m->prefix_context);
+		if (skx_topk_budget_is_spent(run, m->from))
 			return false;
 	}
 	return true;
@@ -138,34 +140,34 @@ skx_many_lists(SkxMany *m, SkxManyVisit visit)
 
 /* Adds the contributions of a list to the sums of the window. */
 static void
-skx_many_add(SkxMany *m, SkxTopkList *l)
+skx_many_add_list(SkxTopkMany *m, SkxTopkList *l)
 {
 	uint32		docs[SKX_SUBBLOCK];
 	int32		parts[SKX_SUBBLOCK];
 	uint32		at = m->from;
 
-	while (at < m->to && skx_cursor_reach(l->cursor, at))
+	while (at < m->to && skx_cursor_advance(l->cursor, at))
 	{
-		int			n = skx_topk_list_parts(m->run, l, at, m->to, 0, docs,
-											parts);
+		int			n = skx_topk_list_contributions(m->run, l, at, m->to, 0,
+													docs, parts);
 		int			i;
 
 		for (i = 0; i < n; i++)
 			m->sums[docs[i] - m->from] += parts[i];
 		at = l->cursor->end;
 	}
-	skx_cursor_relax(l->cursor);
+	skx_cursor_unpin_if_crowded(l->cursor);
 }
 
 /* Adds the contributions of a list to the sums of the candidates. */
 static void
-skx_many_probe(SkxMany *m, SkxTopkList *l)
+skx_many_probe_list(SkxTopkMany *m, SkxTopkList *l)
 {
 	SkxTopkRun *run = m->run;
 	SkxCursor  *c = l->cursor;
 	int			i;
 
-	skx_cursor_targets(c, run->docs, run->n);
+	skx_cursor_set_targets(c, run->docs, run->n);
 	for (i = 0; i < run->n; i++)
 	{
 		uint32		doc = skx_cursor_seek(c, run->docs[i]);
@@ -173,11 +175,12 @@ skx_many_probe(SkxMany *m, SkxTopkList *l)
 
 		if (doc == SKX_NO_DOC)
 			break;
-		if (doc == run->docs[i] && skx_topk_list_part(run, l, c->i, &part))
+		if (doc == run->docs[i] &&
+			skx_topk_list_contribution(run, l, c->i, &part))
 			run->sums[i] += part;
 	}
-	skx_cursor_targets(c, NULL, 0);
-	skx_cursor_relax(c);
+	skx_cursor_set_targets(c, NULL, 0);
+	skx_cursor_unpin_if_crowded(c);
 }
 
 /*
@@ -189,11 +192,11 @@ skx_many_probe(SkxMany *m, SkxTopkList *l)
  * the row to continue after do not count.
  */
 static void
-skx_many_prime(SkxMany *m)
+skx_many_raise_threshold(SkxTopkMany *m)
 {
 	SkxTopk    *topk = m->run->topk;
 	uint32		n = m->to - m->from;
-	uint32		counts[SKX_MANY_CLASSES] = {0};
+	uint32		counts[SKX_MANY_SUM_CLASSES] = {0};
 	int32		most = 0;
 	int			shift = 0;
 	uint64		found = 0;
@@ -201,27 +204,28 @@ skx_many_prime(SkxMany *m)
 	uint32		i;
 	int			k;
 
-	if (!topk->words_match || topk->given > 0 || topk->primed)
+	if (!topk->words_match || topk->returned_hits > 0 || topk->began_too_high)
 		return;
 	for (i = 0; i < n; i++)
 		most = Max(most, m->sums[i]);
-	while (most >> shift >= SKX_MANY_CLASSES)
+	while (most >> shift >= SKX_MANY_SUM_CLASSES)
 		shift++;
 	for (i = 0; i < n; i++)
 		counts[m->sums[i] >> shift] += !topk->has_after ||
-			m->sums[i] < topk->after;
-	for (k = SKX_MANY_CLASSES - 1; k > 0; k--)
+			m->sums[i] < topk->after_sum;
+	for (k = SKX_MANY_SUM_CLASSES - 1; k > 0; k--)
 	{
 		found += counts[k];
-		if (found >= topk->rows)
+		if (found >= topk->search_rows)
 			break;
 	}
 	least = (int64) k << shift;
-	if (m->run->paired)
-		least -= skx_topk_exact_slack(m->run->scorer);
-	skx_topk_hits_raise(&topk->hits, (int32) Max(least, 1));
-	m->run->need = Max(m->run->need,
-					   skx_topk_hits_need(&topk->hits, m->run->segment));
+	if (m->run->has_pairs)
+		least -= skx_topk_exact_error_bound(m->run->scorer);
+	skx_topk_hits_raise_min(&topk->hits, (int32) Max(least, 1));
+	m->run->threshold = Max(m->run->threshold,
+							skx_topk_hits_threshold(&topk->hits,
+													m->run->segment));
 }
 
 /*
@@ -229,34 +233,34 @@ skx_many_prime(SkxMany *m)
  * hits of these.  Returns false if the budget is spent.
  */
 static bool
-skx_many_candidates(SkxMany *m)
+skx_many_make_hits(SkxTopkMany *m)
 {
 	SkxTopkRun *run = m->run;
 	uint32		at;
 
-	skx_many_prime(m);
+	skx_many_raise_threshold(m);
 	for (at = m->from; at < m->to; at += SKX_TOPK_WINDOW)
 	{
-		if (skx_topk_tick(run, at))
+		if (skx_topk_count_window(run, at))
 			return false;
-		run->n = skx_topk_collect(m->sums + (at - m->from),
-								  Min(m->to - at, SKX_TOPK_WINDOW), at,
-								  Max(run->need, 1),
-								  run->docs, run->sums);
+		run->n = skx_topk_collect_above(m->sums + (at - m->from),
+										Min(m->to - at, SKX_TOPK_WINDOW), at,
+										Max(run->threshold, 1),
+										run->docs, run->sums);
 		skx_topk_batch_finish(run);
 	}
 	return true;
 }
 
 void
-skx_topk_many(SkxTopkRun *run)
+skx_topk_search_many(SkxTopkRun *run)
 {
 	uint32		size = Min((Size) work_mem * 1024 / sizeof(int32),
-						   SKX_MANY_WINDOW);
-	SkxMany		m;
+						   SKX_MANY_WINDOW_DOCS);
+	SkxTopkMany m;
 
 	if (run->topk->deadline != 0)
-		size = Min(size, SKX_MANY_BUDGETED);
+		size = Min(size, SKX_MANY_WINDOW_BUDGETED);
 	size = Min(size, run->to - run->from);
 	skx_many_begin(&m, run);
 	m.sums = palloc(sizeof(int32) * (size + 1));
@@ -264,7 +268,8 @@ skx_topk_many(SkxTopkRun *run)
 	{
 		m.to = m.from + Min(size, run->to - m.from);
 		memset(m.sums, 0, sizeof(int32) * size);
-		if (!skx_many_lists(&m, skx_many_add) || !skx_many_candidates(&m))
+		if (!skx_many_visit_lists(&m, skx_many_add_list) ||
+			!skx_many_make_hits(&m))
 			break;
 	}
 	pfree(m.sums);
@@ -272,13 +277,13 @@ skx_topk_many(SkxTopkRun *run)
 }
 
 void
-skx_topk_many_filter(SkxTopkRun *run, SkxDocs *matches)
+skx_topk_search_many_filtered(SkxTopkRun *run, SkxDocs *matches)
 {
 	uint32		next = run->from;
-	SkxMany		m;
+	SkxTopkMany m;
 
 	skx_many_begin(&m, run);
-	m.probing = true;
+	m.is_probing = true;
 	for (;;)
 	{
 		run->n = skx_query_docs_next(matches, run->docs);
@@ -288,9 +293,9 @@ skx_topk_many_filter(SkxTopkRun *run, SkxDocs *matches)
 		next = run->docs[run->n - 1] + 1;
 		m.from = run->docs[0];
 		memset(run->sums, 0, sizeof(int32) * run->n);
-		if (!skx_many_lists(&m, skx_many_probe))
+		if (!skx_many_visit_lists(&m, skx_many_probe_list))
 			break;
-		run->topk->work->scored += run->n;
+		run->topk->work->scored_postings += run->n;
 		run->topk->work->windows++;
 		skx_topk_batch_finish(run);
 	}

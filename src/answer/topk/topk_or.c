@@ -17,22 +17,22 @@
 #include "support/bitset/bitset.h"
 
 /* Windows grow while they have fewer candidates than this for each list. */
-#define SKX_OR_CANDIDATES	32
+#define SKX_OR_CANDIDATES_MIN	32
 
 /*
  * A list is sparse if another one has more than this many times its documents.
  * The ranges between the documents of a sparse list are searched without it.
  */
-#define SKX_OR_SPARSE		1024
+#define SKX_OR_SPARSE_RATIO		1024
 
 /*
  * With more lists than these none is sparse, since each window costs all of
  * them a bound.
  */
-#define SKX_OR_SPARSE_LISTS	4
+#define SKX_OR_SPARSE_LISTS_MAX	4
 
 /* Largest number of lists that are merged. */
-#define SKX_OR_MERGED		8
+#define SKX_OR_MERGE_LISTS_MAX		8
 
 /*
  * The first list to be looked up is added to the window instead, if it has
@@ -40,59 +40,60 @@
  * posting takes a seventh of the time of looking up a candidate, and not each
  * posting of the essential lists is a candidate.
  */
-#define SKX_OR_JOINED		4
+#define SKX_OR_ADD_RATIO		4
 
 /*
  * Number of windows after which larger ones are tried, at first and at most.
  */
-#define SKX_OR_PATIENCE		4
-#define SKX_OR_PATIENCE_MOST	64
+#define SKX_OR_WIDEN_WINDOWS		4
+#define SKX_OR_WIDEN_WINDOWS_MAX	64
 
-typedef struct SkxOr
+typedef struct SkxTopkOr
 {
 	SkxTopkRun *run;
 	int			n;
 	SkxTopkList **lists;		/* ascending by bound per document; essential
 								 * ones last */
-	int			nlow;			/* number of lists that are not essential */
-	int			nfree;			/* lists whose sub-blocks do not end windows */
-	int			waited;			/* windows since nlow exceeds nfree */
-	int			patience;
-	int			required;		/* with one essential list: candidates must be
+	int			nonessential;	/* number of lists that are not essential */
+	int			nopen_ended;	/* lists whose sub-blocks do not end windows */
+	int			windows_waited; /* windows since nlow exceeds nfree */
+	int			windows_to_wait;
+	int			first_required; /* with one essential list: candidates must be
 								 * in the lists from this index on */
-	uint32		df;				/* of the list with most documents */
-	uint32		least;			/* least number of documents of a window */
+	uint32		max_df;			/* of the list with most documents */
+	uint32		window_min;		/* least number of documents of a window */
 	uint64		windows;
 	uint64		candidates;
-	uint64		words;			/* bit i: word i of the window's bitmap is not
+	uint64		window_words;	/* bit i: word i of the window's bitmap is not
 								 * 0 */
-} SkxOr;
+} SkxTopkOr;
 
-/* Each word of the window's bitmap has a bit in SkxOr.words. */
-StaticAssertDecl(SKX_BITSET_WORDS(SKX_TOPK_WINDOW) <= SKX_BITSET_WORD,
+/* Each word of the window's bitmap has a bit in SkxTopkOr.window_words. */
+StaticAssertDecl(SKX_BITSET_WORDS(SKX_TOPK_WINDOW) <= SKX_BITSET_BITS,
 				 "too many words for a window");
 
 static int64
-skx_or_low(const SkxOr *o)
+skx_or_nonessential_bound(const SkxTopkOr *o)
 {
-	return o->nlow > 0 ? o->lists[o->nlow - 1]->before : 0;
+	return o->nonessential > 0 ? o->lists[o->nonessential - 1]->prefix_bound :
+		0;
 }
 
 static inline bool
-skx_or_is_sparse(const SkxOr *o, const SkxTopkList *l)
+skx_or_is_sparse(const SkxTopkOr *o, const SkxTopkList *l)
 {
-	return o->n <= SKX_OR_SPARSE_LISTS &&
-		(uint64) l->cursor->df * SKX_OR_SPARSE < o->df;
+	return o->n <= SKX_OR_SPARSE_LISTS_MAX &&
+		(uint64) l->cursor->df * SKX_OR_SPARSE_RATIO < o->max_df;
 }
 
 /*
  * Returns the end of a window: the first end of a current sub-block of the
- * lists from index `nfree` on.  Beside dense lists, each document of a sparse
- * one is a window of its own, so that the bounds of the dense lists are tight
- * there.  The range up to the next such document is one window, too.
+ * lists from index `nopen_ended` on.  Beside dense lists, each document of a
+ * sparse one is a window of its own, so that the bounds of the dense lists are
+ * tight there.  The range up to the next such document is one window, too.
  */
 static uint32
-skx_or_end(SkxOr *o, uint32 from)
+skx_or_window_end(SkxTopkOr *o, uint32 from)
 {
 	uint32		last = o->run->to;
 	uint32		end = last;
@@ -100,11 +101,11 @@ skx_or_end(SkxOr *o, uint32 from)
 	bool		dense = false;
 	int			i;
 
-	for (i = Min(o->nfree, o->n - 1); i < o->n; i++)
+	for (i = Min(o->nopen_ended, o->n - 1); i < o->n; i++)
 	{
 		SkxTopkList *l = o->lists[i];
 
-		if (!skx_cursor_reach(l->cursor, from))
+		if (!skx_cursor_advance(l->cursor, from))
 			continue;
 		if (skx_or_is_sparse(o, l))
 		{
@@ -118,9 +119,9 @@ skx_or_end(SkxOr *o, uint32 from)
 	}
 	if (gap < last && dense)
 		return gap;
-	if (o->n - o->nfree > 1)
+	if (o->n - o->nopen_ended > 1)
 	{
-		uint64		least = (uint64) from + o->least;
+		uint64		least = (uint64) from + o->window_min;
 
 		end = Max(end, Min(least, last));
 	}
@@ -132,15 +133,15 @@ skx_or_end(SkxOr *o, uint32 from)
  * traversing the list.
  */
 static inline bool
-skx_or_below(const SkxTopkList *a, const SkxTopkList *b)
+skx_or_list_before(const SkxTopkList *a, const SkxTopkList *b)
 {
-	return (double) a->bound * b->cursor->df <
-		(double) b->bound * a->cursor->df;
+	return (double) a->window_bound * b->cursor->df <
+		(double) b->window_bound * a->cursor->df;
 }
 
 /* Sorts the lists by insertion, since little changes from window to window. */
 static void
-skx_or_sort(SkxOr *o)
+skx_or_sort_lists(SkxTopkOr *o)
 {
 	int			i;
 
@@ -149,7 +150,7 @@ skx_or_sort(SkxOr *o)
 		SkxTopkList *l = o->lists[i];
 		int			k = i;
 
-		for (; k > 0 && skx_or_below(l, o->lists[k - 1]); k--)
+		for (; k > 0 && skx_or_list_before(l, o->lists[k - 1]); k--)
 			o->lists[k] = o->lists[k - 1];
 		o->lists[k] = l;
 	}
@@ -160,7 +161,7 @@ skx_or_sort(SkxOr *o)
  * are essential.
  */
 static void
-skx_or_split(SkxOr *o, uint32 from, uint32 to)
+skx_or_split_essential(SkxTopkOr *o, uint32 from, uint32 to)
 {
 	int64		sum = 0;
 	int			i;
@@ -169,17 +170,17 @@ skx_or_split(SkxOr *o, uint32 from, uint32 to)
 	{
 		SkxTopkList *l = o->lists[i];
 
-		l->bound = skx_cursor_reach(l->cursor, from) ?
+		l->window_bound = skx_cursor_advance(l->cursor, from) ?
 			skx_topk_list_bound(l, from, to) : 0;
 	}
-	skx_or_sort(o);
-	o->nlow = 0;
+	skx_or_sort_lists(o);
+	o->nonessential = 0;
 	for (i = 0; i < o->n; i++)
 	{
-		sum += o->lists[i]->bound;
-		o->lists[i]->before = sum;
-		if (sum < o->run->need)
-			o->nlow = i + 1;
+		sum += o->lists[i]->window_bound;
+		o->lists[i]->prefix_bound = sum;
+		if (sum < o->run->threshold)
+			o->nonessential = i + 1;
 	}
 }
 
@@ -188,12 +189,12 @@ skx_or_split(SkxOr *o, uint32 from, uint32 to)
  * resets it otherwise.
  */
 static void
-skx_or_adapt(SkxOr *o)
+skx_or_adapt_window(SkxTopkOr *o)
 {
-	if (o->candidates < o->windows * SKX_OR_CANDIDATES * o->n)
-		o->least = Min(o->least * 2, SKX_TOPK_WINDOW);
+	if (o->candidates < o->windows * SKX_OR_CANDIDATES_MIN * o->n)
+		o->window_min = Min(o->window_min * 2, SKX_TOPK_WINDOW);
 	else
-		o->least = 1;
+		o->window_min = 1;
 }
 
 /*
@@ -202,55 +203,58 @@ skx_or_adapt(SkxOr *o)
  * not end further ones, unless it is essential in the larger window.
  */
 static uint32
-skx_or_window(SkxOr *o, uint32 from)
+skx_or_choose_window(SkxTopkOr *o, uint32 from)
 {
 	bool		larger = false;
 	bool		failed = false;
 	uint32		to;
 
-	if (o->n - o->nlow > 1)
-		skx_or_adapt(o);
-	if (o->nlow > o->nfree && ++o->waited > o->patience)
+	if (o->n - o->nonessential > 1)
+		skx_or_adapt_window(o);
+	if (o->nonessential > o->nopen_ended &&
+		++o->windows_waited > o->windows_to_wait)
 	{
-		o->nfree = o->nlow;
+		o->nopen_ended = o->nonessential;
 		larger = true;
 	}
 	for (;;)
 	{
-		to = skx_or_end(o, from);
-		skx_or_split(o, from, to);
-		if (o->nlow >= o->nfree)
+		to = skx_or_window_end(o, from);
+		skx_or_split_essential(o, from, to);
+		if (o->nonessential >= o->nopen_ended)
 			break;
-		o->nfree = o->nlow;
+		o->nopen_ended = o->nonessential;
 		failed = true;
 	}
 	if (larger)
-		o->patience = failed ?
-			Min(o->patience * 2, SKX_OR_PATIENCE_MOST) : SKX_OR_PATIENCE;
-	if (o->nlow <= o->nfree)
-		o->waited = 0;
+		o->windows_to_wait = failed ?
+			Min(o->windows_to_wait * 2,
+				SKX_OR_WIDEN_WINDOWS_MAX) : SKX_OR_WIDEN_WINDOWS;
+	if (o->nonessential <= o->nopen_ended)
+		o->windows_waited = 0;
 	o->windows++;
 	return to;
 }
 
 /*
- * Sets o->required, with one essential list.  A list is required if all others
- * together do not reach the threshold.
+ * Sets o->first_required, with one essential list.  A list is required if all
+ * others together do not reach the threshold.
  */
 static void
-skx_or_require(SkxOr *o)
+skx_or_set_required(SkxTopkOr *o)
 {
 	SkxTopkList **lists = o->lists;
-	int64		others = lists[o->nlow]->bound;
+	int64		others = lists[o->nonessential]->window_bound;
 
-	o->required = o->nlow;
-	while (o->required > 0)
+	o->first_required = o->nonessential;
+	while (o->first_required > 0)
 	{
-		int64		low = o->required > 1 ? lists[o->required - 2]->before : 0;
+		int64		low = o->first_required > 1 ?
+			lists[o->first_required - 2]->prefix_bound : 0;
 
-		if (others + low >= o->run->need)
+		if (others + low >= o->run->threshold)
 			break;
-		others += lists[--o->required]->bound;
+		others += lists[--o->first_required]->window_bound;
 	}
 }
 
@@ -259,34 +263,37 @@ skx_or_require(SkxOr *o)
  * the threshold.  Moves these lists on, but never beyond a candidate.
  */
 static void
-skx_or_look_up(SkxOr *o, int n, int required)
+skx_or_probe_lists(SkxTopkOr *o, int n, int required)
 {
 	if (o->run->n == 0)
 		return;
 	if (n > 0)
-		skx_topk_batch_sieve(o->run);
+		skx_topk_batch_filter_early(o->run);
 	skx_topk_batch_optional(o->run, o->lists, n, required);
 	skx_topk_batch_finish(o->run);
 }
 
 /* Searches a window with one essential list, sub-block by sub-block. */
 static void
-skx_or_single(SkxOr *o, uint32 from, uint32 to)
+skx_or_search_one_list(SkxTopkOr *o, uint32 from, uint32 to)
 {
 	SkxTopkRun *run = o->run;
-	SkxTopkList *l = o->lists[o->nlow];
+	SkxTopkList *l = o->lists[o->nonessential];
 
-	skx_or_require(o);
-	while (from < to && skx_cursor_reach(l->cursor, from))
+	skx_or_set_required(o);
+	while (from < to && skx_cursor_advance(l->cursor, from))
 	{
-		if (skx_topk_list_sub_bound(l) + skx_or_low(o) >= run->need)
+		if (skx_topk_list_sub_bound(l) + skx_or_nonessential_bound(o) >=
+			run->threshold)
 		{
-			run->n = skx_topk_list_parts(run, l, from, to,
-										 run->need - skx_or_low(o),
-										 run->docs, run->sums);
+			run->n = skx_topk_list_contributions(run, l, from, to,
+												 run->threshold -
+												 skx_or_nonessential_bound(o),
+												 run->docs, run->sums);
 			o->candidates += run->n;
-			skx_topk_batch_floor(run, run->need - skx_or_low(o));
-			skx_or_look_up(o, o->nlow, o->required);
+			skx_topk_batch_drop_below(run, run->threshold -
+									  skx_or_nonessential_bound(o));
+			skx_or_probe_lists(o, o->nonessential, o->first_required);
 		}
 		from = l->cursor->end;
 	}
@@ -294,11 +301,12 @@ skx_or_single(SkxOr *o, uint32 from, uint32 to)
 
 /*
  * Adds contributions to the window that starts at `from`.  Returns which words
- * of the bitmap have their documents, as in SkxOr.words.
+ * of the bitmap have their documents, as in SkxTopkOr.window_words.
  */
 static inline uint64
-skx_or_put(uint64 *restrict bits, int32 *restrict sums, uint32 from,
-		   const uint32 *docs, const int32 *parts, int n)
+skx_or_add_contributions(uint64 *restrict bits, int32 *restrict sums,
+						 uint32 from, const uint32 *docs, const int32 *parts,
+						 int n)
 {
 	uint64		words = 0;
 	int			i;
@@ -307,7 +315,7 @@ skx_or_put(uint64 *restrict bits, int32 *restrict sums, uint32 from,
 	{
 		uint32		bit = docs[i] - from;
 
-		words |= skx_bitset_bit(bit / SKX_BITSET_WORD);
+		words |= skx_bitset_mask_bit(bit / SKX_BITSET_BITS);
 		skx_bitset_set(bits, bit);
 		sums[bit] += parts[i];
 	}
@@ -322,27 +330,28 @@ skx_or_put(uint64 *restrict bits, int32 *restrict sums, uint32 from,
  * that can reach the threshold.
  */
 static void
-skx_or_add(SkxOr *o, int which, uint32 from, uint32 to)
+skx_or_add_list(SkxTopkOr *o, int which, uint32 from, uint32 to)
 {
 	SkxTopkRun *run = o->run;
 	SkxTopkList *l = o->lists[which];
-	SkxTopkJoin join = {run->bits_sums, from, 0};
+	SkxTopkWindowSums join = {run->bits_sums, from, 0};
 	uint32		docs[SKX_SUBBLOCK];
 	int32		parts[SKX_SUBBLOCK];
 	uint32		at = from;
 	int			n;
 
-	join.least = (int32) Max(run->need - l->before, 1);
-	while (at < to && skx_cursor_reach(l->cursor, at))
+	join.min_sum = (int32) Max(run->threshold - l->prefix_bound, 1);
+	while (at < to && skx_cursor_advance(l->cursor, at))
 	{
-		n = which >= o->nlow ?
-			skx_topk_list_parts(run, l, at, to, 0, docs, parts) :
-			skx_topk_list_join(run, l, at, to, &join, docs, parts);
+		n = which >= o->nonessential ?
+			skx_topk_list_contributions(run, l, at, to, 0, docs, parts) :
+			skx_topk_list_add_window(run, l, at, to, &join, docs, parts);
 		o->candidates += n;
-		o->words |= skx_or_put(run->bits, run->bits_sums, from, docs, parts, n);
+		o->window_words |= skx_or_add_contributions(run->bits, run->bits_sums,
+													from, docs, parts, n);
 		at = l->cursor->end;
 	}
-	skx_cursor_relax(l->cursor);
+	skx_cursor_unpin_if_crowded(l->cursor);
 }
 
 /*
@@ -351,7 +360,7 @@ skx_or_add(SkxOr *o, int which, uint32 from, uint32 to)
  * examined, since windows of rare words have few of these.
  */
 static void
-skx_or_drain(SkxOr *o, uint32 from, int32 limit)
+skx_or_take_candidates(SkxTopkOr *o, uint32 from, int32 limit)
 {
 	SkxTopkRun *run = o->run;
 	uint64	   *restrict bits = run->bits;
@@ -360,15 +369,16 @@ skx_or_drain(SkxOr *o, uint32 from, int32 limit)
 	int32	   *restrict sums = run->sums;
 	int			n = 0;
 
-	while (o->words != 0)
+	while (o->window_words != 0)
 	{
-		int			w = skx_bitset_take(&o->words);
+		int			w = skx_bitset_pop_lowest(&o->window_words);
 		uint64		word = bits[w];
 
 		bits[w] = 0;
 		while (word != 0)
 		{
-			int			bit = w * SKX_BITSET_WORD + skx_bitset_take(&word);
+			int			bit = w * SKX_BITSET_BITS +
+				skx_bitset_pop_lowest(&word);
 			int32		sum = window[bit];
 
 			window[bit] = 0;
@@ -385,22 +395,22 @@ skx_or_drain(SkxOr *o, uint32 from, int32 limit)
  * `from` on.
  */
 static uint32
-skx_or_next(SkxOr *o, uint32 from, uint32 to)
+skx_or_next_doc_bound(SkxTopkOr *o, uint32 from, uint32 to)
 {
 	uint32		next = to;
 	int			i;
 
-	for (i = o->nlow; i < o->n; i++)
+	for (i = o->nonessential; i < o->n; i++)
 	{
 		next = Min(next, skx_cursor_lower_bound(o->lists[i]->cursor, from));
-		skx_cursor_relax(o->lists[i]->cursor);
+		skx_cursor_unpin_if_crowded(o->lists[i]->cursor);
 	}
 	return next;
 }
 
 /* Allocates the window of sums, which most searches do without. */
 static void
-skx_or_make_window(SkxTopkRun *run)
+skx_or_alloc_window(SkxTopkRun *run)
 {
 	SkxTopk    *topk = run->topk;
 
@@ -421,13 +431,13 @@ skx_or_make_window(SkxTopkRun *run)
  * `to`.
  */
 static uint32
-skx_or_reach(SkxOr *o, uint32 from, uint32 to)
+skx_or_subblock_end(SkxTopkOr *o, uint32 from, uint32 to)
 {
 	uint32		end = to;
 	int			i;
 
-	for (i = o->nlow; i < o->n; i++)
-		if (skx_cursor_reach(o->lists[i]->cursor, from))
+	for (i = o->nonessential; i < o->n; i++)
+		if (skx_cursor_advance(o->lists[i]->cursor, from))
 			end = Min(end, o->lists[i]->cursor->end);
 	return end;
 }
@@ -437,7 +447,8 @@ skx_or_reach(SkxOr *o, uint32 from, uint32 to)
  * the last ones.
  */
 static void
-skx_or_merge(SkxTopkRun *run, const uint32 *docs, const int32 *parts, int n)
+skx_or_merge_list(SkxTopkRun *run, const uint32 *docs, const int32 *parts,
+				  int n)
 {
 	uint32	   *restrict to_docs = run->docs;
 	int32	   *restrict to_sums = run->sums;
@@ -469,7 +480,7 @@ skx_or_merge(SkxTopkRun *run, const uint32 *docs, const int32 *parts, int n)
  * longer than a window, and most windows in it would have few postings.
  */
 static void
-skx_or_sparse(SkxOr *o, uint32 from, uint32 to)
+skx_or_merge_lists(SkxTopkOr *o, uint32 from, uint32 to)
 {
 	SkxTopkRun *run = o->run;
 	uint32		docs[SKX_SUBBLOCK];
@@ -477,19 +488,20 @@ skx_or_sparse(SkxOr *o, uint32 from, uint32 to)
 	int			i;
 
 	run->n = 0;
-	for (i = o->nlow; i < o->n; i++)
+	for (i = o->nonessential; i < o->n; i++)
 	{
 		SkxTopkList *l = o->lists[i];
 		int			n;
 
-		if (!skx_cursor_reach(l->cursor, from))
+		if (!skx_cursor_advance(l->cursor, from))
 			continue;
-		n = skx_topk_list_parts(run, l, from, to, 0, docs, parts);
+		n = skx_topk_list_contributions(run, l, from, to, 0, docs, parts);
 		o->candidates += n;
-		skx_or_merge(run, docs, parts, n);
-		skx_cursor_relax(l->cursor);
+		skx_or_merge_list(run, docs, parts, n);
+		skx_cursor_unpin_if_crowded(l->cursor);
 	}
-	skx_topk_batch_floor(run, run->need - skx_or_low(o));
+	skx_topk_batch_drop_below(run,
+							  run->threshold - skx_or_nonessential_bound(o));
 }
 
 /*
@@ -498,16 +510,16 @@ skx_or_sparse(SkxOr *o, uint32 from, uint32 to)
  * that this is less work.
  */
 static bool
-skx_or_joins(const SkxOr *o)
+skx_or_adds_first_list(const SkxTopkOr *o)
 {
 	uint64		df = 0;
 	int			i;
 
-	if (o->nlow == 0)
+	if (o->nonessential == 0)
 		return false;
-	for (i = o->nlow; i < o->n; i++)
-		df += o->lists[i]->bound > 0 ? o->lists[i]->cursor->df : 0;
-	return o->lists[o->nlow - 1]->cursor->df < df * SKX_OR_JOINED;
+	for (i = o->nonessential; i < o->n; i++)
+		df += o->lists[i]->window_bound > 0 ? o->lists[i]->cursor->df : 0;
+	return o->lists[o->nonessential - 1]->cursor->df < df * SKX_OR_ADD_RATIO;
 }
 
 /*
@@ -516,18 +528,18 @@ skx_or_joins(const SkxOr *o)
  * empty.
  */
 static bool
-skx_or_add_up(SkxOr *o, int low, uint32 from, uint32 to)
+skx_or_sum_window(SkxTopkOr *o, int low, uint32 from, uint32 to)
 {
-	int64		below = low > 0 ? o->lists[low - 1]->before : 0;
+	int64		below = low > 0 ? o->lists[low - 1]->prefix_bound : 0;
 	int			i;
 
-	for (i = o->n - 1; i >= o->nlow; i--)
-		skx_or_add(o, i, from, to);
-	if (o->words == 0)
+	for (i = o->n - 1; i >= o->nonessential; i--)
+		skx_or_add_list(o, i, from, to);
+	if (o->window_words == 0)
 		return false;
 	for (; i >= low; i--)
-		skx_or_add(o, i, from, to);
-	skx_or_drain(o, from, (int32) Max(o->run->need - below, 0));
+		skx_or_add_list(o, i, from, to);
+	skx_or_take_candidates(o, from, (int32) Max(o->run->threshold - below, 0));
 	return true;
 }
 
@@ -536,32 +548,32 @@ skx_or_add_up(SkxOr *o, int low, uint32 from, uint32 to)
  * contributions.
  */
 static void
-skx_or_several(SkxOr *o, uint32 from, uint32 to)
+skx_or_search_lists(SkxTopkOr *o, uint32 from, uint32 to)
 {
-	bool		few = o->n - o->nlow <= SKX_OR_MERGED;
-	int			low = o->nlow - skx_or_joins(o);
+	bool		few = o->n - o->nonessential <= SKX_OR_MERGE_LISTS_MAX;
+	int			low = o->nonessential - skx_or_adds_first_list(o);
 
 	if (o->run->bits == NULL)
-		skx_or_make_window(o->run);
+		skx_or_alloc_window(o->run);
 	while (from < to)
 	{
-		uint32		end = few ? skx_or_reach(o, from, to) : from;
+		uint32		end = few ? skx_or_subblock_end(o, from, to) : from;
 
 		if (end - from > SKX_TOPK_WINDOW)
 		{
-			skx_or_sparse(o, from, end);
-			skx_or_look_up(o, o->nlow, o->nlow);
+			skx_or_merge_lists(o, from, end);
+			skx_or_probe_lists(o, o->nonessential, o->nonessential);
 			from = end;
 			continue;
 		}
 		end = Min(to, from + SKX_TOPK_WINDOW);
-		if (skx_or_add_up(o, low, from, end))
+		if (skx_or_sum_window(o, low, from, end))
 		{
-			skx_or_look_up(o, low, low);
+			skx_or_probe_lists(o, low, low);
 			from = end;
 		}
 		else
-			from = end < to ? skx_or_next(o, end, to) : to;
+			from = end < to ? skx_or_next_doc_bound(o, end, to) : to;
 	}
 }
 
@@ -570,7 +582,7 @@ skx_or_several(SkxOr *o, uint32 from, uint32 to)
  * Makes that list required.
  */
 static bool
-skx_or_lead(SkxTopkRun *run)
+skx_or_becomes_and(SkxTopkRun *run)
 {
 	SkxTopkList **lists = run->optional;
 	int64		others = 0;
@@ -578,11 +590,11 @@ skx_or_lead(SkxTopkRun *run)
 	int			i;
 
 	for (i = 1; i < run->noptional; i++)
-		if (lists[i]->max > lists[lead]->max)
+		if (lists[i]->max_contribution > lists[lead]->max_contribution)
 			lead = i;
 	for (i = 0; i < run->noptional; i++)
-		others += i == lead ? 0 : lists[i]->max;
-	if (run->noptional < 2 || others >= run->need)
+		others += i == lead ? 0 : lists[i]->max_contribution;
+	if (run->noptional < 2 || others >= run->threshold)
 		return false;
 	run->required[run->nrequired++] = lists[lead];
 	run->noptional--;
@@ -592,42 +604,42 @@ skx_or_lead(SkxTopkRun *run)
 }
 
 void
-skx_topk_or(SkxTopkRun *run)
+skx_topk_search_or(SkxTopkRun *run)
 {
-	SkxOr		o = {run, run->noptional, run->optional};
+	SkxTopkOr	o = {run, run->noptional, run->optional};
 	uint32		from = run->from;
 	int			i;
 
 	/* Pages are read in fewer rounds if a list leads. */
-	if (skx_topk_is_cold(run))
+	if (skx_topk_cold_is_worthwhile(run))
 	{
-		if (skx_or_lead(run))
+		if (skx_or_becomes_and(run))
 		{
-			skx_topk_and(run);
+			skx_topk_search_and(run);
 			return;
 		}
 		if (skx_topk_cold_any(run))
 			return;
 	}
 	for (i = 0; i < o.n; i++)
-		o.df = Max(o.df, o.lists[i]->cursor->df);
-	o.least = 1;
-	o.patience = SKX_OR_PATIENCE;
+		o.max_df = Max(o.max_df, o.lists[i]->cursor->df);
+	o.window_min = 1;
+	o.windows_to_wait = SKX_OR_WIDEN_WINDOWS;
 	while (o.n > 0 && from < run->to)
 	{
 		uint32		to;
 
-		if (skx_topk_tick(run, from))
+		if (skx_topk_count_window(run, from))
 			return;
-		if (run->filter != NULL)
-			from = skx_query_docs_filter_bound(run->filter, from);
+		if (run->residual_filter != NULL)
+			from = skx_query_docs_filter_bound(run->residual_filter, from);
 		if (from >= run->to)
 			return;
-		to = skx_or_window(&o, from);
-		if (o.n - o.nlow == 1)
-			skx_or_single(&o, from, to);
-		else if (o.nlow < o.n)
-			skx_or_several(&o, from, to);
+		to = skx_or_choose_window(&o, from);
+		if (o.n - o.nonessential == 1)
+			skx_or_search_one_list(&o, from, to);
+		else if (o.nonessential < o.n)
+			skx_or_search_lists(&o, from, to);
 		from = to;
 	}
 }

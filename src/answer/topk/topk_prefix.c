@@ -20,95 +20,95 @@
  * ranges: 2 for each document, or 4 if labels have weights.  The more there
  * are, the fewer ranges go through all lists again.
  */
-#define SKX_PREFIX_CELLS	(1 << 22)
+#define SKX_PREFIX_TF_BYTES	(1 << 22)
 
 /*
  * Number of postings of all prefixes of a query that are held at once, 8 bytes
  * each.
  */
-#define SKX_PREFIX_POSTINGS	(3 << 17)
+#define SKX_PREFIX_POSTINGS_MAX	(3 << 17)
 
 /*
  * Largest number of postings of a prefix in ranges that are held at once.
  * Others are made of the frequencies when they are needed.
  */
-#define SKX_PREFIX_PORTION	(1 << 16)
+#define SKX_PREFIX_RANGE_POSTINGS	(1 << 16)
 
 /*
  * Number of lexemes of all prefixes whose next documents are remembered, 4
  * bytes each.
  */
-#define SKX_PREFIX_LEXEMES	(1 << 17)
+#define SKX_PREFIX_NEXT_DOCS	(1 << 17)
 
 /* Least number of documents of a range, except the last one. */
-#define SKX_PREFIX_LEAST	1024
+#define SKX_PREFIX_RANGE_MIN	1024
 
 /*
  * Number of bits that tell which documents the scope may have.  In a larger
  * segment several documents share a bit.
  */
-#define SKX_PREFIX_BITS		(1 << 22)
+#define SKX_PREFIX_SCOPE_BITS		(1 << 22)
 
 /*
  * A list is traversed if it has fewer than this many times the documents of
  * the scope.  That takes 2 ns for a posting, with the bits of the scope,
  * whereas looking up a document takes 20.
  */
-#define SKX_PREFIX_DENSE	8
+#define SKX_PREFIX_DENSE_RATIO	8
 
 /* Memory for gathering, used by one prefix after the other. */
-typedef struct SkxTopkCounts
+typedef struct SkxTopkPrefixCounts
 {
-	uint64	   *scoped;			/* bits of documents of the scope, at most
-								 * SKX_PREFIX_BITS */
-	Size		size;			/* bytes of `cells` */
-	void	   *cells;			/* NULL: not allocated, or a prefix has taken
+	uint64	   *scope_bits;		/* bits of documents of the scope, at most
+								 * SKX_PREFIX_SCOPE_BITS */
+	Size		tfs_bytes;		/* bytes of `tfs` */
+	void	   *tfs;			/* NULL: not allocated, or a prefix has taken
 								 * them over */
-} SkxTopkCounts;
+} SkxTopkPrefixCounts;
 
 /*
  * A prefix.  Documents of the scope have numbers: those of the segment, or
  * indexes in scope.docs.  Ranges are ranges of these numbers.
  */
-typedef struct SkxPrefix
+typedef struct SkxTopkPrefix
 {
 	SkxCursorMemory memory;		/* first */
 	SkxTopkRun *run;
 	const SkxScoreTerm *scored;
 	SkxTopkScope scope;
 	SkxTopkList *list;
-	uint32		most;			/* largest number of postings held at once */
-	uint32		span;			/* largest number of documents of a range */
+	uint32		max_postings;	/* largest number of postings held at once */
+	uint32		max_range_docs; /* largest number of documents of a range */
 	uint32		from;			/* the current range of numbers, [from, to) */
 	uint32		to;
-	uint32		filled;			/* postings were made of the numbers before
+	uint32		filled_to;		/* postings were made of the numbers before
 								 * this one */
-	bool		flat;			/* each position counts as 1 */
-	uint16	   *flat_cells;		/* if flat: frequency in each document of the
+	bool		is_unweighted;	/* each position counts as 1 */
+	uint16	   *unweighted_tfs; /* if flat: frequency in each document of the
 								 * range */
-	float	   *cells;			/* if not: the same; below 0: none */
-	uint32		end;			/* end of the documents of the range */
-	uint32		base;			/* first document of the range */
-	int			shift;			/* number of low bits of documents that
-								 * `scoped` ignores */
-	SkxTopkCounts *counts;
+	float	   *label_tfs;		/* if not: the same; below 0: none */
+	uint32		end_doc;		/* end of the documents of the range */
+	uint32		first_doc;		/* first document of the range */
+	int			scope_shift;	/* number of low bits of documents that
+								 * `scope_bits` ignores */
+	SkxTopkPrefixCounts *counts;
 	uint32		n;				/* documents of the range with the prefix */
 	SkxCursor  *cursor;			/* list of the current lexeme */
 	uint32		lexeme;			/* number of the next lexeme */
 	uint64		df;				/* postings of all lexemes, also outside the
 								 * range */
-	uint32	   *next;			/* for each lexeme: its first document beyond
+	uint32	   *next_docs;		/* for each lexeme: its first document beyond
 								 * the ranges it was read in; 0: not known */
-	uint32		nnext;
-} SkxPrefix;
+	uint32		nnext_docs;
+} SkxTopkPrefix;
 
 /* Frequencies are capped as the score of a document caps them. */
 static inline void
-skx_prefix_count_flat(SkxPrefix *p, uint32 at, uint16 tf)
+skx_prefix_add_unweighted(SkxTopkPrefix *p, uint32 at, uint16 tf)
 {
-	uint32		sum = (uint32) p->flat_cells[at] + Max(tf, 1);
+	uint32		sum = (uint32) p->unweighted_tfs[at] + Max(tf, 1);
 
-	p->flat_cells[at] = (uint16) Min(sum, PG_UINT16_MAX);
+	p->unweighted_tfs[at] = (uint16) Min(sum, PG_UINT16_MAX);
 }
 
 /*
@@ -116,18 +116,18 @@ skx_prefix_count_flat(SkxPrefix *p, uint32 at, uint16 tf)
  * the range.
  */
 static inline void
-skx_prefix_count(SkxPrefix *p, int i, uint32 at)
+skx_prefix_add_posting(SkxTopkPrefix *p, int i, uint32 at)
 {
 	float		tf;
 
-	if (p->flat)
+	if (p->is_unweighted)
 	{
-		skx_prefix_count_flat(p, at, skx_cursor_tfs(p->cursor)[i]);
+		skx_prefix_add_unweighted(p, at, skx_cursor_tfs(p->cursor)[i]);
 		return;
 	}
 	tf = skx_score_tf(p->run->scorer, p->scored, p->cursor, i);
 	if (tf >= 0)
-		p->cells[at] = Max(p->cells[at], 0) + tf;
+		p->label_tfs[at] = Max(p->label_tfs[at], 0) + tf;
 }
 
 /*
@@ -135,20 +135,20 @@ skx_prefix_count(SkxPrefix *p, int i, uint32 at)
  * documents.
  */
 static void
-skx_prefix_count_all(SkxPrefix *p, int i, int end)
+skx_prefix_add_postings(SkxTopkPrefix *p, int i, int end)
 {
 	SkxCursor  *c = p->cursor;
 	const uint32 *docs = c->docs;
 	const uint16 *tfs;
 
-	if (!p->flat)
+	if (!p->is_unweighted)
 	{
 		for (; i < end; i++)
-			skx_prefix_count(p, i, docs[i] - p->from);
+			skx_prefix_add_posting(p, i, docs[i] - p->from);
 		return;
 	}
 	for (tfs = skx_cursor_tfs(c); i < end; i++)
-		skx_prefix_count_flat(p, docs[i] - p->from, tfs[i]);
+		skx_prefix_add_unweighted(p, docs[i] - p->from, tfs[i]);
 }
 
 /*
@@ -175,7 +175,7 @@ skx_prefix_first_from(const uint32 *docs, uint32 i, uint32 n, uint32 target)
  * range.
  */
 static uint32
-skx_prefix_add_some(SkxPrefix *p)
+skx_prefix_probe_list(SkxTopkPrefix *p)
 {
 	const uint32 *docs = p->scope.docs;
 	uint32		i = p->from;
@@ -184,23 +184,23 @@ skx_prefix_add_some(SkxPrefix *p)
 	{
 		uint32		doc = skx_cursor_seek(p->cursor, docs[i]);
 
-		if (doc >= p->end)
+		if (doc >= p->end_doc)
 			return doc;
 		i = skx_prefix_first_from(docs, i, p->to, doc);
 		if (docs[i] != doc)
 			continue;
-		skx_prefix_count(p, p->cursor->i, i++ - p->from);
+		skx_prefix_add_posting(p, p->cursor->i, i++ - p->from);
 	}
-	return p->end;
+	return p->end_doc;
 }
 
 /* Returns true if the scope may have a document that is in the range. */
 static inline bool
-skx_prefix_is_scoped(const SkxPrefix *p, uint32 doc)
+skx_prefix_may_be_in_scope(const SkxTopkPrefix *p, uint32 doc)
 {
-	uint32		bit = (doc - p->base) >> p->shift;
+	uint32		bit = (doc - p->first_doc) >> p->scope_shift;
 
-	return skx_bitset_test(p->counts->scoped, bit);
+	return skx_bitset_test(p->counts->scope_bits, bit);
 }
 
 /*
@@ -209,18 +209,18 @@ skx_prefix_is_scoped(const SkxPrefix *p, uint32 doc)
  * which the next call may search.
  */
 static uint32
-skx_prefix_count_scoped(SkxPrefix *p, int i, int end, uint32 at)
+skx_prefix_add_in_scope(SkxTopkPrefix *p, int i, int end, uint32 at)
 {
 	const uint32 *docs = p->scope.docs;
 	const uint32 *found = p->cursor->docs;
 
 	for (; i < end; i++)
 	{
-		if (!skx_prefix_is_scoped(p, found[i]))
+		if (!skx_prefix_may_be_in_scope(p, found[i]))
 			continue;
 		at = skx_prefix_first_from(docs, at, p->to, found[i]);
 		if (docs[at] == found[i])
-			skx_prefix_count(p, i, at - p->from);
+			skx_prefix_add_posting(p, i, at - p->from);
 	}
 	return at;
 }
@@ -230,23 +230,23 @@ skx_prefix_count_scoped(SkxPrefix *p, int i, int end, uint32 at)
  * the list's next document beyond the range.
  */
 static uint32
-skx_prefix_add_all(SkxPrefix *p)
+skx_prefix_traverse_list(SkxTopkPrefix *p)
 {
 	SkxCursor  *c = p->cursor;
-	uint32		doc = skx_cursor_seek(c, p->base);
+	uint32		doc = skx_cursor_seek(c, p->first_doc);
 	uint32		at = p->from;
 
-	while (doc < p->end)
+	while (doc < p->end_doc)
 	{
 		int			end = c->n;
 
 		CHECK_FOR_INTERRUPTS();
-		while (c->docs[end - 1] >= p->end)
+		while (c->docs[end - 1] >= p->end_doc)
 			end--;
 		if (p->scope.docs == NULL)
-			skx_prefix_count_all(p, c->i, end);
+			skx_prefix_add_postings(p, c->i, end);
 		else
-			at = skx_prefix_count_scoped(p, c->i, end, at);
+			at = skx_prefix_add_in_scope(p, c->i, end, at);
 		if (end < c->n)
 			return c->docs[end];
 		doc = skx_cursor_seek(c, c->end);
@@ -259,23 +259,24 @@ skx_prefix_add_all(SkxPrefix *p)
  * have none in the range.
  */
 static bool
-skx_prefix_add(const SkxTerm *term, const char *lexeme, int len, void *arg)
+skx_prefix_add_lexeme(const SkxTerm *term, const char *lexeme, int len,
+					  void *arg)
 {
-	SkxPrefix  *p = arg;
+	SkxTopkPrefix *p = arg;
 	uint32		number = p->lexeme++;
-	bool		known = number < p->nnext;
+	bool		known = number < p->nnext_docs;
 	uint32		next;
 
 	CHECK_FOR_INTERRUPTS();
 	p->df += term->df;
-	if (known && p->next[number] >= p->end)
+	if (known && p->next_docs[number] >= p->end_doc)
 		return true;
-	skx_cursor_begin(p->cursor, term);
+	skx_cursor_begin_term(p->cursor, term);
 	next = p->scope.docs == NULL ||
-		term->df / SKX_PREFIX_DENSE < p->to - p->from ?
-		skx_prefix_add_all(p) : skx_prefix_add_some(p);
+		term->df / SKX_PREFIX_DENSE_RATIO < p->to - p->from ?
+		skx_prefix_traverse_list(p) : skx_prefix_probe_list(p);
 	if (known)
-		p->next[number] = next;
+		p->next_docs[number] = next;
 	return true;
 }
 
@@ -283,7 +284,7 @@ skx_prefix_add(const SkxTerm *term, const char *lexeme, int len, void *arg)
  * Computes the bounds of all sub-blocks of a list in memory, and of the list.
  */
 static void
-skx_prefix_bounds(SkxTopkRun *run, SkxTopkList *l, SkxCursorMemory *m)
+skx_prefix_compute_bounds(SkxTopkRun *run, SkxTopkList *l, SkxCursorMemory *m)
 {
 	uint32		first;
 
@@ -299,50 +300,53 @@ skx_prefix_bounds(SkxTopkRun *run, SkxTopkList *l, SkxCursorMemory *m)
 		for (i = first; i < end; i++)
 		{
 			float		inverse =
-				run->scorer->inverse[norms[i - first]];
-			int32		part = skx_rank_part(l->weight, m->counts[i], inverse);
+				run->scorer->inverses[norms[i - first]];
+			int32		part = skx_rank_contribution(l->weight, m->counts[i],
+													 inverse);
 
 			bound = Max(bound, part);
 		}
 		m->bounds[first / SKX_SUBBLOCK] = bound;
-		l->max = Max(l->max, bound);
+		l->max_contribution = Max(l->max_contribution, bound);
 	}
 }
 
 /* Sets the range to [from, to). */
 static void
-skx_prefix_range(SkxPrefix *p, uint32 from, uint32 to)
+skx_prefix_set_range(SkxTopkPrefix *p, uint32 from, uint32 to)
 {
 	p->from = from;
 	p->to = to;
-	p->end = to;
+	p->end_doc = to;
 	if (p->scope.docs != NULL)
-		p->end = to > from ? p->scope.docs[to - 1] + 1 : 0;
+		p->end_doc = to > from ? p->scope.docs[to - 1] + 1 : 0;
 }
 
 /* Sets the bits of the documents of the scope that are in the range. */
 static void
-skx_prefix_note_scope(SkxPrefix *p)
+skx_prefix_set_scope_bits(SkxTopkPrefix *p)
 {
 	const uint32 *docs = p->scope.docs;
-	uint64	   *bits = p->counts->scoped;
+	uint64	   *bits = p->counts->scope_bits;
 	uint32		i;
 
-	p->base = p->from;
+	p->first_doc = p->from;
 	if (docs == NULL || p->to == p->from)
 		return;
-	p->base = docs[p->from];
-	p->shift = 0;
-	while ((p->end - p->base) >> p->shift >= SKX_PREFIX_BITS)
-		p->shift++;
+	p->first_doc = docs[p->from];
+	p->scope_shift = 0;
+	while ((p->end_doc - p->first_doc) >> p->scope_shift >=
+		   SKX_PREFIX_SCOPE_BITS)
+		p->scope_shift++;
 	memset(bits, 0, sizeof(uint64) *
-		   SKX_BITSET_WORDS(((p->end - p->base) >> p->shift) + 1));
+		   SKX_BITSET_WORDS(((p->end_doc - p->first_doc) >> p->scope_shift) +
+							1));
 	for (i = p->from; i < p->to; i++)
-		skx_bitset_set(bits, (docs[i] - p->base) >> p->shift);
+		skx_bitset_set(bits, (docs[i] - p->first_doc) >> p->scope_shift);
 }
 
 static inline uint32
-skx_prefix_words(const SkxPrefix *p)
+skx_prefix_words(const SkxTopkPrefix *p)
 {
 	return SKX_BITSET_WORDS(p->to - p->from);
 }
@@ -352,16 +356,16 @@ skx_prefix_words(const SkxPrefix *p)
  * beyond the range.
  */
 static void
-skx_prefix_clear(SkxPrefix *p)
+skx_prefix_clear_tfs(SkxTopkPrefix *p)
 {
-	uint32		n = skx_prefix_words(p) * SKX_BITSET_WORD;
+	uint32		n = skx_prefix_words(p) * SKX_BITSET_BITS;
 	uint32		i;
 
-	if (p->flat)
-		memset(p->flat_cells, 0, sizeof(uint16) * (Size) n);
+	if (p->is_unweighted)
+		memset(p->unweighted_tfs, 0, sizeof(uint16) * (Size) n);
 	else
 		for (i = 0; i < n; i++)
-			p->cells[i] = -1;
+			p->label_tfs[i] = -1;
 }
 
 /*
@@ -369,46 +373,49 @@ skx_prefix_clear(SkxPrefix *p)
  * prefix.
  */
 static inline uint64
-skx_prefix_word(const SkxPrefix *p, uint32 at)
+skx_prefix_doc_bits(const SkxTopkPrefix *p, uint32 at)
 {
 	uint64		word = 0;
 	int			i;
 
-	if (p->flat)
+	if (p->is_unweighted)
 		for (i = 0; i < 64; i++)
-			word |= (uint64) (p->flat_cells[at + i] != 0) << i;
+			word |= (uint64) (p->unweighted_tfs[at + i] != 0) << i;
 	else
 		for (i = 0; i < 64; i++)
-			word |= (uint64) (p->cells[at + i] >= 0) << i;
+			word |= (uint64) (p->label_tfs[at + i] >= 0) << i;
 	return word;
 }
 
 /* Counts the documents of the range that have the prefix. */
 static void
-skx_prefix_count_docs(SkxPrefix *p)
+skx_prefix_count_docs(SkxTopkPrefix *p)
 {
 	uint32		nwords = skx_prefix_words(p);
 	uint32		w;
 
 	p->n = 0;
 	for (w = 0; w < nwords; w++)
-		p->n += skx_bitset_count_word(skx_prefix_word(p, w * SKX_BITSET_WORD));
+		p->n +=
+			skx_bitset_count_word(skx_prefix_doc_bits(p, w * SKX_BITSET_BITS));
 }
 
 /* Gathers the frequencies of the range that begins at `from`. */
 static void
-skx_prefix_gather(SkxPrefix *p, uint32 from)
+skx_prefix_gather_range(SkxTopkPrefix *p, uint32 from)
 {
-	skx_prefix_range(p, from, from + Min(p->span, p->scope.to - from));
-	skx_prefix_clear(p);
-	skx_prefix_note_scope(p);
+	skx_prefix_set_range(p, from,
+						 from + Min(p->max_range_docs, p->scope.to - from));
+	skx_prefix_clear_tfs(p);
+	skx_prefix_set_scope_bits(p);
 	p->df = 0;
 	p->lexeme = 0;
 	if (p->from < p->to)
 	{
 		p->cursor = skx_cursor_create(p->run->seg, SKX_CURSOR_PROBE);
-		skx_segment_prefix(p->run->seg, p->scored->lexeme, p->scored->len,
-						   true, NULL, skx_prefix_add, p);
+		skx_segment_visit_prefix(p->run->seg, p->scored->lexeme,
+								 p->scored->len, true, NULL,
+								 skx_prefix_add_lexeme, p);
 		skx_cursor_close(p->cursor);
 	}
 }
@@ -419,18 +426,18 @@ skx_prefix_gather(SkxPrefix *p, uint32 from)
  * their new number.
  */
 static uint32
-skx_prefix_fill_word(SkxPrefix *p, uint32 at, uint64 word, uint32 n)
+skx_prefix_make_word(SkxTopkPrefix *p, uint32 at, uint64 word, uint32 n)
 {
 	SkxCursorMemory *m = &p->memory;
 	const uint32 *docs = p->scope.docs;
 
 	while (word != 0)
 	{
-		uint32		i = at + skx_bitset_take(&word);
+		uint32		i = at + skx_bitset_pop_lowest(&word);
 
 		m->docs[n] = docs == NULL ? p->from + i : docs[p->from + i];
-		m->counts[n++] = p->flat ? (float) p->flat_cells[i] :
-			Min(p->cells[i], SKX_SCORE_TF_MAX);
+		m->counts[n++] = p->is_unweighted ? (float) p->unweighted_tfs[i] :
+			Min(p->label_tfs[i], SKX_SCORE_TF_MAX);
 	}
 	return n;
 }
@@ -440,7 +447,7 @@ skx_prefix_fill_word(SkxPrefix *p, uint32 at, uint64 word, uint32 n)
  * Stops when those of the next 64 documents exceed the capacity.
  */
 static void
-skx_prefix_fill(SkxPrefix *p, uint32 from)
+skx_prefix_make_postings(SkxTopkPrefix *p, uint32 from)
 {
 	SkxCursorMemory *m = &p->memory;
 	uint32		at = from - p->from;
@@ -449,21 +456,22 @@ skx_prefix_fill(SkxPrefix *p, uint32 from)
 
 	while (at < end)
 	{
-		uint32		first = at % SKX_BITSET_WORD;
-		uint64		word = skx_prefix_word(p, at - first) >> first << first;
+		uint32		first = at % SKX_BITSET_BITS;
+		uint64		word = skx_prefix_doc_bits(p,
+											   at - first) >> first << first;
 
-		if (n + skx_bitset_count_word(word) > p->most)
+		if (n + skx_bitset_count_word(word) > p->max_postings)
 			break;
-		n = skx_prefix_fill_word(p, at - first, word, n);
-		at += SKX_BITSET_WORD - first;
+		n = skx_prefix_make_word(p, at - first, word, n);
+		at += SKX_BITSET_BITS - first;
 	}
 	m->n = n;
-	p->filled = Min(p->from + at, p->to);
-	m->to = SKX_NO_DOC;
-	if (p->filled < p->scope.to)
-		m->to = p->scope.docs == NULL ? p->filled :
-			p->scope.docs[p->filled - 1] + 1;
-	skx_prefix_bounds(p->run, p->list, m);
+	p->filled_to = Min(p->from + at, p->to);
+	m->refill_to = SKX_NO_DOC;
+	if (p->filled_to < p->scope.to)
+		m->refill_to = p->scope.docs == NULL ? p->filled_to :
+			p->scope.docs[p->filled_to - 1] + 1;
+	skx_prefix_compute_bounds(p->run, p->list, m);
 }
 
 /*
@@ -471,32 +479,32 @@ skx_prefix_fill(SkxPrefix *p, uint32 from)
  * below `target`.
  */
 static uint32
-skx_prefix_number(const SkxPrefix *p, uint32 target)
+skx_prefix_doc_number(const SkxTopkPrefix *p, uint32 target)
 {
 	const uint32 *docs = p->scope.docs;
 	uint32		last = p->scope.to;
 
 	if (docs == NULL)
-		return Min(Max(p->filled, target), last);
-	if (p->filled == last || docs[last - 1] < target)
+		return Min(Max(p->filled_to, target), last);
+	if (p->filled_to == last || docs[last - 1] < target)
 		return last;
-	return skx_cursor_first_from(docs, p->filled, last, target);
+	return skx_cursor_first_from(docs, p->filled_to, last, target);
 }
 
 static bool
-skx_prefix_more(SkxCursorMemory *m, uint32 target)
+skx_prefix_next_postings(SkxCursorMemory *m, uint32 target)
 {
-	SkxPrefix  *p = (SkxPrefix *) m;
-	uint32		from = skx_prefix_number(p, target);
+	SkxTopkPrefix *p = (SkxTopkPrefix *) m;
+	uint32		from = skx_prefix_doc_number(p, target);
 
 	m->n = 0;
 	while (m->n == 0 && from < p->scope.to)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (from >= p->to)
-			skx_prefix_gather(p, from);
-		skx_prefix_fill(p, from);
-		from = p->filled;
+			skx_prefix_gather_range(p, from);
+		skx_prefix_make_postings(p, from);
+		from = p->filled_to;
 	}
 	return m->n > 0;
 }
@@ -508,7 +516,7 @@ skx_prefix_alloc_bounds(uint32 n)
 }
 
 static void
-skx_prefix_alloc(SkxPrefix *p, uint32 n)
+skx_prefix_alloc(SkxTopkPrefix *p, uint32 n)
 {
 	SkxCursorMemory *m = &p->memory;
 
@@ -518,9 +526,9 @@ skx_prefix_alloc(SkxPrefix *p, uint32 n)
 }
 
 static inline Size
-skx_prefix_width(const SkxPrefix *p)
+skx_prefix_tf_width(const SkxTopkPrefix *p)
 {
-	return p->flat ? sizeof(uint16) : sizeof(float);
+	return p->is_unweighted ? sizeof(uint16) : sizeof(float);
 }
 
 /*
@@ -528,14 +536,16 @@ skx_prefix_width(const SkxPrefix *p)
  * shares of the memory.
  */
 static uint32
-skx_prefix_room(const SkxPrefix *p)
+skx_prefix_max_range(const SkxTopkPrefix *p)
 {
 	const SkxScorer *scorer = p->run->scorer;
-	int			n = p->run->topk->many ? 1 : scorer->nterms - scorer->nplain;
-	Size		room = SKX_PREFIX_CELLS / Max(n, 1) / skx_prefix_width(p);
+	int			n = p->run->topk->has_many_words ? 1 : scorer->nterms -
+		scorer->nplain;
+	Size		room = SKX_PREFIX_TF_BYTES / Max(n,
+												 1) / skx_prefix_tf_width(p);
 
-	room = Max(room, SKX_PREFIX_LEAST);
-	return room - room % SKX_BITSET_WORD;
+	room = Max(room, SKX_PREFIX_RANGE_MIN);
+	return room - room % SKX_BITSET_BITS;
 }
 
 /*
@@ -544,36 +554,39 @@ skx_prefix_room(const SkxPrefix *p)
  * may lie beyond the range.
  */
 static void
-skx_prefix_open_cells(SkxPrefix *p, uint32 total)
+skx_prefix_alloc_tfs(SkxTopkPrefix *p, uint32 total)
 {
 	SkxTopkRun *run = p->run;
-	MemoryContext context = run->topk->pass;
-	Size		width = skx_prefix_width(p);
+	MemoryContext context = run->topk->pass_context;
+	Size		width = skx_prefix_tf_width(p);
 	Size		size;
 
-	p->span = total <= SKX_TOPK_SCOPE_DOCS ? total :
-		Min(skx_prefix_room(p), total);
-	size = (p->span + (Size) 64) * width;
-	if (run->counts == NULL)
-		run->counts = MemoryContextAllocZero(context, sizeof(SkxTopkCounts));
-	if (p->scope.docs != NULL && run->counts->scoped == NULL)
-		run->counts->scoped =
+	p->max_range_docs = total <= SKX_TOPK_SCOPE_DOCS_MAX ? total :
+		Min(skx_prefix_max_range(p), total);
+	size = (p->max_range_docs + (Size) 64) * width;
+	if (run->prefix_counts == NULL)
+		run->prefix_counts =
+			MemoryContextAllocZero(context, sizeof(SkxTopkPrefixCounts));
+	if (p->scope.docs != NULL && run->prefix_counts->scope_bits == NULL)
+		run->prefix_counts->scope_bits =
 			MemoryContextAlloc(context, sizeof(uint64) *
 							   SKX_BITSET_WORDS(Min(run->seg->header.ndocs,
-													SKX_PREFIX_BITS) + 1));
-	if (run->counts->cells != NULL && run->counts->size < size)
+													SKX_PREFIX_SCOPE_BITS) +
+												1));
+	if (run->prefix_counts->tfs != NULL &&
+		run->prefix_counts->tfs_bytes < size)
 	{
-		pfree(run->counts->cells);
-		run->counts->cells = NULL;
+		pfree(run->prefix_counts->tfs);
+		run->prefix_counts->tfs = NULL;
 	}
-	if (run->counts->cells == NULL)
+	if (run->prefix_counts->tfs == NULL)
 	{
-		run->counts->size = size;
-		run->counts->cells = MemoryContextAlloc(context, size);
+		run->prefix_counts->tfs_bytes = size;
+		run->prefix_counts->tfs = MemoryContextAlloc(context, size);
 	}
-	p->counts = run->counts;
-	p->flat_cells = run->counts->cells;
-	p->cells = run->counts->cells;
+	p->counts = run->prefix_counts;
+	p->unweighted_tfs = run->prefix_counts->tfs;
+	p->label_tfs = run->prefix_counts->tfs;
 }
 
 /*
@@ -581,34 +594,35 @@ skx_prefix_open_cells(SkxPrefix *p, uint32 total)
  * With very many words no other list is open, so it may use the shared memory.
  */
 static void
-skx_prefix_keep_cells(SkxPrefix *p)
+skx_prefix_keep_tfs(SkxTopkPrefix *p)
 {
-	Size		width = skx_prefix_width(p);
-	uint32		room = skx_prefix_room(p);
+	Size		width = skx_prefix_tf_width(p);
+	uint32		room = skx_prefix_max_range(p);
 	void	   *cells;
 
-	if (p->run->topk->many)
+	if (p->run->topk->has_many_words)
 		return;
 	if (p->to - p->from > room)
 	{
-		skx_prefix_range(p, p->from, p->from + room);
+		skx_prefix_set_range(p, p->from, p->from + room);
 		cells = palloc(room * width);
-		memcpy(cells, p->counts->cells, room * width);
-		p->flat_cells = cells;
-		p->cells = cells;
-		p->span = room;
+		memcpy(cells, p->counts->tfs, room * width);
+		p->unweighted_tfs = cells;
+		p->label_tfs = cells;
+		p->max_range_docs = room;
 	}
 	else
-		p->counts->cells = NULL;
+		p->counts->tfs = NULL;
 }
 
 uint32
-skx_topk_prefix_most(const SkxTopkRun *run)
+skx_topk_prefix_max_postings(const SkxTopkRun *run)
 {
 	const SkxScorer *scorer = run->scorer;
-	int			n = run->topk->many ? 1 : scorer->nterms - scorer->nplain;
+	int			n = run->topk->has_many_words ? 1 : scorer->nterms -
+		scorer->nplain;
 
-	return Min(SKX_PREFIX_POSTINGS / Max(n, 1), SKX_TOPK_SCOPE_DOCS);
+	return Min(SKX_PREFIX_POSTINGS_MAX / Max(n, 1), SKX_TOPK_SCOPE_DOCS_MAX);
 }
 
 /*
@@ -616,42 +630,44 @@ skx_topk_prefix_most(const SkxTopkRun *run)
  * allows.
  */
 static void
-skx_prefix_open_next(SkxPrefix *p)
+skx_prefix_alloc_next_docs(SkxTopkPrefix *p)
 {
-	p->nnext = (uint64) SKX_PREFIX_LEXEMES * p->most / SKX_PREFIX_POSTINGS;
-	p->next = palloc0(sizeof(uint32) * p->nnext);
+	p->nnext_docs = (uint64) SKX_PREFIX_NEXT_DOCS * p->max_postings /
+		SKX_PREFIX_POSTINGS_MAX;
+	p->next_docs = palloc0(sizeof(uint32) * p->nnext_docs);
 }
 
 /* Opens a list in ranges, with the first postings of the first range. */
 static void
-skx_prefix_open_ranges(SkxPrefix *p)
+skx_prefix_open_ranges(SkxTopkPrefix *p)
 {
 	SkxTopkList *l = p->list;
 
-	p->run->ranged = true;
-	if (p->next == NULL)
-		skx_prefix_open_next(p);
-	skx_prefix_keep_cells(p);
-	p->most = Max(Min(p->most, SKX_PREFIX_PORTION), 64);
-	skx_prefix_alloc(p, p->most);
-	skx_prefix_fill(p, p->from);
-	p->memory.more = skx_prefix_more;
+	p->run->gathers_ranges = true;
+	if (p->next_docs == NULL)
+		skx_prefix_alloc_next_docs(p);
+	skx_prefix_keep_tfs(p);
+	p->max_postings = Max(Min(p->max_postings, SKX_PREFIX_RANGE_POSTINGS), 64);
+	skx_prefix_alloc(p, p->max_postings);
+	skx_prefix_make_postings(p, p->from);
+	p->memory.refill = skx_prefix_next_postings;
 	l->cursor = skx_cursor_open_memory(p->run->seg, &p->memory);
 	l->cursor->df = (uint32) Min(p->df, p->scope.to - p->scope.from);
-	l->max = (int32) l->weight + 1; /* whatever the frequencies are */
-	skx_cursor_limit(l->cursor, l->max);
+	l->max_contribution = (int32) l->weight + 1;	/* whatever the
+													 * frequencies are */
+	skx_cursor_set_bound(l->cursor, l->max_contribution);
 }
 
 static void
-skx_prefix_open_whole(SkxPrefix *p)
+skx_prefix_open_whole(SkxTopkPrefix *p)
 {
 	skx_prefix_alloc(p, p->n);
-	skx_prefix_fill(p, p->from);
+	skx_prefix_make_postings(p, p->from);
 	p->list->cursor = skx_cursor_open_memory(p->run->seg, &p->memory);
 }
 
 static SkxTopkList *
-skx_prefix_list(const SkxScoreTerm *scored)
+skx_prefix_open_list(const SkxScoreTerm *scored)
 {
 	SkxTopkList *l = palloc0(sizeof(SkxTopkList));
 
@@ -661,39 +677,39 @@ skx_prefix_list(const SkxScoreTerm *scored)
 }
 
 SkxTopkList *
-skx_topk_list_memory(SkxTopkRun *run, const SkxScoreTerm *scored,
-					 SkxCursorMemory *memory)
+skx_topk_open_memory_list(SkxTopkRun *run, const SkxScoreTerm *scored,
+						  SkxCursorMemory *memory)
 {
-	SkxTopkList *l = skx_prefix_list(scored);
+	SkxTopkList *l = skx_prefix_open_list(scored);
 
 	memory->bounds = skx_prefix_alloc_bounds(memory->n);
-	skx_prefix_bounds(run, l, memory);
+	skx_prefix_compute_bounds(run, l, memory);
 	l->cursor = skx_cursor_open_memory(run->seg, memory);
 	return l;
 }
 
 SkxTopkList *
-skx_topk_list_prefix(SkxTopkRun *run, const SkxScoreTerm *scored,
-					 const SkxTopkScope *scope)
+skx_topk_open_prefix_list(SkxTopkRun *run, const SkxScoreTerm *scored,
+						  const SkxTopkScope *scope)
 {
-	SkxPrefix  *p = palloc0(sizeof(SkxPrefix));
+	SkxTopkPrefix *p = palloc0(sizeof(SkxTopkPrefix));
 	uint32		total = scope->to - scope->from;
 	bool		whole;
 
 	p->run = run;
 	p->scored = scored;
 	p->scope = *scope;
-	p->most = skx_topk_prefix_most(run);
-	p->flat = skx_score_is_flat(run->scorer, scored);
-	skx_prefix_open_cells(p, total);
-	if (p->span < total)
-		skx_prefix_open_next(p);
-	skx_prefix_gather(p, scope->from);
+	p->max_postings = skx_topk_prefix_max_postings(run);
+	p->is_unweighted = skx_score_is_unweighted(run->scorer, scored);
+	skx_prefix_alloc_tfs(p, total);
+	if (p->max_range_docs < total)
+		skx_prefix_alloc_next_docs(p);
+	skx_prefix_gather_range(p, scope->from);
 	skx_prefix_count_docs(p);
-	whole = p->to == scope->to && p->n <= p->most;
+	whole = p->to == scope->to && p->n <= p->max_postings;
 	if (p->df == 0 || (whole && p->n == 0))
 		return NULL;
-	p->list = skx_prefix_list(scored);
+	p->list = skx_prefix_open_list(scored);
 	if (whole)
 		skx_prefix_open_whole(p);
 	else

@@ -19,16 +19,16 @@
  * together reach more than one.  So a stored k also serves if slightly fewer
  * than a tenth or a hundredth of the documents match.
  */
-#define SKX_EXPECT_PART		0.9
+#define SKX_EXPECT_K_FACTOR		0.9
 
 /*
  * Contributions in short lists are computed only in segments that have at
- * least one in SKX_PRIME_SHARE of the largest segment's documents.
+ * least one in SKX_THRESHOLD_FRACTION of the largest segment's documents.
  */
-#define SKX_PRIME_SHARE		4
+#define SKX_THRESHOLD_FRACTION		4
 
 static int
-skx_prime_compare(const void *a, const void *b)
+skx_threshold_compare(const void *a, const void *b)
 {
 	int32		x = *(const int32 *) a;
 	int32		y = *(const int32 *) b;
@@ -41,8 +41,9 @@ skx_prime_compare(const void *a, const void *b)
  * fewer postings.
  */
 static int32
-skx_prime_short(const SkxScorer *scorer, SkxTopkSegment *s,
-				const SkxScoreTerm *scored, const SkxTerm *term, uint64 rows)
+skx_threshold_of_short_list(const SkxScorer *scorer, SkxTopkSegment *s,
+							const SkxScoreTerm *scored, const SkxTerm *term,
+							uint64 rows)
 {
 	int32		parts[SKX_SUBBLOCK];
 	uint8		norms[SKX_SUBBLOCK];
@@ -58,40 +59,44 @@ skx_prime_short(const SkxScorer *scorer, SkxTopkSegment *s,
 	{
 		float		tf = skx_score_tf(scorer, scored, c, i);
 
-		parts[i] = skx_rank_part(scored->weight, tf,
-								 scorer->inverse[norms[i]]);
+		parts[i] = skx_rank_contribution(scored->weight, tf,
+										 scorer->inverses[norms[i]]);
 	}
 	skx_cursor_close(c);
-	qsort(parts, i, sizeof(int32), skx_prime_compare);
+	qsort(parts, i, sizeof(int32), skx_threshold_compare);
 	return parts[rows - 1];
 }
 
 /*
  * Returns a lower bound of the rows-th largest contribution of a word in the
  * segment, or 0.  A long list stores the k-th largest one for each k of
- * SKX_KTHS; the smallest k that is not below `rows` is used.  A short list is
- * read only if `reads` is set.
+ * SKX_KTH_BEST_RANKS; the smallest k that is not below `rows` is used.  A
+ * short list is read only if `reads` is set.
  */
 static int32
-skx_prime_word(const SkxScorer *scorer, SkxTopkSegment *s,
-			   const SkxScoreTerm *scored, const SkxTerm *term, uint64 rows,
-			   bool reads)
+skx_threshold_of_word(const SkxScorer *scorer, SkxTopkSegment *s,
+					  const SkxScoreTerm *scored, const SkxTerm *term,
+					  uint64 rows,
+					  bool reads)
 {
-	static const int stored[SKX_NKTHS] = SKX_KTHS;
+	static const int stored[SKX_NKTH_BEST] = SKX_KTH_BEST_RANKS;
 	int			i;
 
 	if (term->df == 0)
 		return 0;
-	if ((term->flags & SKX_TERM_PLACE) != SKX_TERM_LONG)
-		return reads ? skx_prime_short(scorer, s, scored, term, rows) : 0;
-	for (i = 0; i < SKX_NKTHS; i++)
+	if ((term->flags & SKX_TERM_FORM_MASK) != SKX_TERM_LONG)
+		return reads ? skx_threshold_of_short_list(scorer, s, scored, term,
+												   rows) : 0;
+	for (i = 0; i < SKX_NKTH_BEST; i++)
 	{
 		if (rows > stored[i])
 			continue;
 		if (term->df < stored[i])
 			break;
-		return skx_rank_part(scored->weight, (term->kth[i] >> 8) + 1,
-							 scorer->inverse[term->kth[i] & 0xFF]);
+		return skx_rank_contribution(scored->weight,
+									 (term->kth_best[i] >> 8) + 1,
+									 scorer->inverses[term->kth_best[i] &
+													  0xFF]);
 	}
 	return 0;
 }
@@ -103,21 +108,23 @@ skx_prime_word(const SkxScorer *scorer, SkxTopkSegment *s,
  * their contribution.
  */
 static int32
-skx_prime_segment(SkxTopk *topk, SkxTopkSegment *s, uint64 rows, bool reads)
+skx_threshold_of_segment(SkxTopk *topk, SkxTopkSegment *s, uint64 rows,
+						 bool reads)
 {
 	const SkxScorer *scorer = topk->scorer;
 	int32		best = 0;
 	int			i;
 
-	for (i = 0; i < scorer->nplain && scorer->flat; i++)
+	for (i = 0; i < scorer->nplain && scorer->is_unweighted; i++)
 	{
 		const SkxScoreTerm *scored = &scorer->terms[i];
 		int32		sum;
 
 		if (scored->labels != 0)
 			continue;
-		sum = skx_prime_word(scorer, s, scored,
-							 &s->terms[topk->term_lexemes[i]], rows, reads);
+		sum = skx_threshold_of_word(scorer, s, scored,
+									&s->terms[topk->term_lexemes[i]], rows,
+									reads);
 		best = Max(best, sum);
 	}
 	return best;
@@ -128,7 +135,7 @@ skx_prime_segment(SkxTopk *topk, SkxTopkSegment *s, uint64 rows, bool reads)
  * hardly ever raises the result, but would have to be read.
  */
 int32
-skx_topk_prime(SkxTopk *topk)
+skx_topk_initial_threshold(SkxTopk *topk)
 {
 	int32		best = 0;
 	int			i;
@@ -137,10 +144,10 @@ skx_topk_prime(SkxTopk *topk)
 	{
 		SkxTopkSegment *s = &topk->segments[i];
 		bool		reads = s->seg->header.ndocs >=
-			topk->segments[0].seg->header.ndocs / SKX_PRIME_SHARE;
-		int32		sum = skx_prime_segment(topk, s,
-											skx_topk_least_rows(topk) + topk->before,
-											reads);
+			topk->segments[0].seg->header.ndocs / SKX_THRESHOLD_FRACTION;
+		int32		sum = skx_threshold_of_segment(topk, s,
+												   skx_topk_min_rows(topk) +
+												   topk->hits_before, reads);
 
 		best = Max(best, sum);
 	}
@@ -148,19 +155,20 @@ skx_topk_prime(SkxTopk *topk)
 }
 
 void
-skx_topk_expect(SkxTopkRun *run, double docs)
+skx_topk_expected_threshold(SkxTopkRun *run, double docs)
 {
 	SkxTopk    *topk = run->topk;
-	double		rows = ceil(SKX_EXPECT_PART * skx_topk_least_rows(topk) *
+	double		rows = ceil(SKX_EXPECT_K_FACTOR * skx_topk_min_rows(topk) *
 							(run->seg->header.ndocs / Max(docs, 1)));
 	int32		sum;
 
-	if (topk->hits.n > 0 || topk->hits.least > 1 || topk->primed ||
-		topk->given > 0 || topk->has_after || topk->share != NULL ||
-		rows > SKX_KTH_MAX)
+	if (topk->hits.n > 0 || topk->hits.min_sum > 1 || topk->began_too_high ||
+		topk->returned_hits > 0 || topk->has_after || topk->share != NULL ||
+		rows > SKX_KTH_BEST_MAX)
 		return;
-	sum = skx_prime_segment(topk, &topk->segments[run->segment],
-							(uint64) rows, skx_segment_warm(run->seg));
-	skx_topk_hits_raise(&topk->hits, sum);
-	skx_topk_batch_need(run);
+	sum = skx_threshold_of_segment(topk, &topk->segments[run->segment],
+								   (uint64) rows,
+								   skx_segment_is_warm(run->seg));
+	skx_topk_hits_raise_min(&topk->hits, sum);
+	skx_topk_batch_set_threshold(run);
 }

@@ -16,35 +16,35 @@
  * most one for this many documents.  Adding them up by document takes a
  * quarter of the time of sorting them, but also some time for each document.
  */
-#define SKX_RARE_SHARE		4
+#define SKX_RARE_SORT_RATIO		4
 
-typedef struct SkxRare
+typedef struct SkxTopkRare
 {
 	SkxCursorMemory memory;		/* first */
-	SkxCursorMemory spare;		/* arrays that the sort exchanges with those
-								 * of `memory` */
+	SkxCursorMemory sort_memory;	/* arrays that the sort exchanges with
+									 * those of `memory` */
 	SkxTopkRun *run;
 	const SkxScoreTerm *scored;
 	uint32		from;			/* range of documents [from, to) */
 	uint32		to;
 	SkxCursor  *cursor;			/* list of the current lexeme */
 	int64		postings;		/* postings of all lexemes, or more than
-								 * `room` */
-	int64		room;
-} SkxRare;
+								 * `max_postings` */
+	int64		max_postings;
+} SkxTopkRare;
 
 static bool
 skx_rare_count(const SkxTerm *term, const char *lexeme, int len, void *arg)
 {
-	SkxRare    *r = arg;
+	SkxTopkRare *r = arg;
 
 	r->postings += term->df;
-	return r->postings <= r->room;
+	return r->postings <= r->max_postings;
 }
 
 /* Takes the postings of the current sub-block that count. */
 static void
-skx_rare_take(SkxRare *r)
+skx_rare_take_subblock(SkxTopkRare *r)
 {
 	SkxSegment *seg = r->run->seg;
 	SkxCursor  *c = r->cursor;
@@ -66,19 +66,20 @@ skx_rare_take(SkxRare *r)
 }
 
 static bool
-skx_rare_add(const SkxTerm *term, const char *lexeme, int len, void *arg)
+skx_rare_add_lexeme(const SkxTerm *term, const char *lexeme, int len,
+					void *arg)
 {
-	SkxRare    *r = arg;
+	SkxTopkRare *r = arg;
 	SkxCursor  *c = r->cursor;
 	uint32		doc;
 
 	CHECK_FOR_INTERRUPTS();
-	skx_cursor_begin(c, term);
+	skx_cursor_begin_term(c, term);
 	for (doc = skx_cursor_seek(c, r->from); doc < r->to;
 		 doc = skx_cursor_seek(c, c->end))
 	{
 		CHECK_FOR_INTERRUPTS();
-		skx_rare_take(r);
+		skx_rare_take_subblock(r);
 	}
 	return true;
 }
@@ -88,12 +89,12 @@ skx_rare_add(const SkxTerm *term, const char *lexeme, int len, void *arg)
  * the lexemes, in which the score of a row adds them up, too.
  */
 static void
-skx_rare_sort(SkxRare *r)
+skx_rare_sort(SkxTopkRare *r)
 {
 	SkxCursorMemory *m = &r->memory;
-	SkxCursorMemory *other = &r->spare;
-	SkxTopkPairs pairs = {m->n, m->docs, (uint32 *) m->counts};
-	SkxTopkPairs spare = {m->n, other->docs, (uint32 *) other->counts};
+	SkxCursorMemory *other = &r->sort_memory;
+	SkxTopkSortPairs pairs = {m->n, m->docs, (uint32 *) m->counts};
+	SkxTopkSortPairs spare = {m->n, other->docs, (uint32 *) other->counts};
 
 	StaticAssertStmt(sizeof(float) == sizeof(uint32), "a count is no number");
 	skx_topk_sort(&pairs, &spare, r->to - 1);
@@ -105,7 +106,7 @@ skx_rare_sort(SkxRare *r)
 
 /* Adds up the postings of each document. */
 static void
-skx_rare_add_up(SkxCursorMemory *m)
+skx_rare_sum_documents(SkxCursorMemory *m)
 {
 	uint32		n = 0;
 	uint32		i;
@@ -140,40 +141,41 @@ skx_rare_free(SkxCursorMemory *m)
 }
 
 static void
-skx_rare_gather(SkxRare *r)
+skx_rare_gather(SkxTopkRare *r)
 {
 	skx_rare_alloc(&r->memory, r->postings);
 	r->cursor = skx_cursor_create(r->run->seg, SKX_CURSOR_PROBE);
-	skx_segment_prefix(r->run->seg, r->scored->lexeme, r->scored->len, true,
-					   NULL, skx_rare_add, r);
+	skx_segment_visit_prefix(r->run->seg, r->scored->lexeme, r->scored->len,
+							 true, NULL, skx_rare_add_lexeme, r);
 	skx_cursor_close(r->cursor);
-	skx_rare_alloc(&r->spare, r->memory.n);
+	skx_rare_alloc(&r->sort_memory, r->memory.n);
 	skx_rare_sort(r);
-	skx_rare_free(&r->spare);
-	skx_rare_add_up(&r->memory);
+	skx_rare_free(&r->sort_memory);
+	skx_rare_sum_documents(&r->memory);
 }
 
 bool
-skx_topk_list_rare(SkxTopkRun *run, const SkxScoreTerm *scored,
-				   const SkxTopkScope *scope, uint32 docs, SkxTopkList **list)
+skx_topk_open_rare_list(SkxTopkRun *run, const SkxScoreTerm *scored,
+						const SkxTopkScope *scope, uint32 docs,
+						SkxTopkList **list)
 {
-	SkxRare    *r = palloc0(sizeof(SkxRare));
+	SkxTopkRare *r = palloc0(sizeof(SkxTopkRare));
 
 	*list = NULL;
 	r->run = run;
 	r->scored = scored;
 	r->from = scope->from;
 	r->to = scope->to;
-	r->room = skx_topk_prefix_most(run);
-	if (docs <= SKX_TOPK_SCOPE_DOCS)
-		r->room = Min(r->room, docs / SKX_RARE_SHARE);
-	skx_segment_prefix(run->seg, scored->lexeme, scored->len, true, NULL,
-					   skx_rare_count, r);
-	if (r->postings > r->room)
+	r->max_postings = skx_topk_prefix_max_postings(run);
+	if (docs <= SKX_TOPK_SCOPE_DOCS_MAX)
+		r->max_postings = Min(r->max_postings, docs / SKX_RARE_SORT_RATIO);
+	skx_segment_visit_prefix(run->seg, scored->lexeme, scored->len, true, NULL,
+							 skx_rare_count, r);
+	if (r->postings > r->max_postings)
 		return false;
 	if (r->postings > 0 && r->from < r->to)
 		skx_rare_gather(r);
 	if (r->memory.n > 0)
-		*list = skx_topk_list_memory(run, scored, &r->memory);
+		*list = skx_topk_open_memory_list(run, scored, &r->memory);
 	return true;
 }

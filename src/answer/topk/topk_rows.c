@@ -14,13 +14,13 @@ typedef struct SkxTopkRows
 {
 	MemoryContext context;
 	const SkxScorer *scorer;
-	SkxRequest	of;
-	SkxRowPlaces places;
+	SkxRequest	rows_request;
+	SkxTidCollector collector;
 } SkxTopkRows;
 
 /* Returns the query that rows without a score match. */
 static SkxQuery *
-skx_topk_rows_query(SkxTopk *topk, bool nulls)
+skx_topk_unscored_query(SkxTopk *topk, bool nulls)
 {
 	const SkxScorer *scorer = topk->scorer;
 	SkxQueryWord *words;
@@ -36,7 +36,8 @@ skx_topk_rows_query(SkxTopk *topk, bool nulls)
 		words[i].prefix = scorer->terms[i].prefix;
 		words[i].labels = scorer->terms[i].labels;
 	}
-	return skx_query_without(topk->request.filter, words, scorer->nterms);
+	return skx_query_exclude_lexemes(topk->request.filter, words,
+									 scorer->nterms);
 }
 
 /*
@@ -45,12 +46,12 @@ skx_topk_rows_query(SkxTopk *topk, bool nulls)
  * query with the word and the one without it.
  */
 static bool
-skx_topk_rows_wants(const SkxPendingDoc *doc, void *arg)
+skx_topk_unscored_wants(const SkxPendingDoc *doc, void *arg)
 {
 	const SkxTopkRows *rows = arg;
 	bool		is_null = skx_column_is_null(doc->value);
 
-	return rows->places.nulls == is_null &&
+	return rows->collector.only_nulls == is_null &&
 		(is_null || skx_score_document(rows->scorer, doc->value, NULL) == 0);
 }
 
@@ -59,14 +60,14 @@ skx_topk_rows_wants(const SkxPendingDoc *doc, void *arg)
  * wanted.
  */
 static int
-skx_topk_rows_most(const SkxTopk *topk, uint64 rows)
+skx_topk_unscored_max_rows(const SkxTopk *topk, uint64 rows)
 {
-	return skx_topk_most(topk->request.wants_all ? PG_UINT32_MAX :
-						 Max(rows, SKX_TOPK_ROWS));
+	return skx_topk_limit_rows(topk->request.wants_all ? PG_UINT32_MAX :
+							   Max(rows, SKX_TOPK_ROWS));
 }
 
 SkxTopkRows *
-skx_topk_rows_open(SkxTopk *topk, bool nulls)
+skx_topk_unscored_open(SkxTopk *topk, bool nulls)
 {
 	MemoryContext context = AllocSetContextCreate(topk->context,
 												  "skipidx rows",
@@ -76,48 +77,50 @@ skx_topk_rows_open(SkxTopk *topk, bool nulls)
 
 	rows->context = context;
 	rows->scorer = topk->scorer;
-	rows->of.index = topk->request.index;
-	rows->of.view = topk->request.view;
-	rows->of.query = skx_topk_rows_query(topk, nulls);
-	rows->places.slice.slices = 1;
-	rows->places.nulls = nulls;
-	rows->places.wants = skx_topk_rows_wants;
-	rows->places.arg = rows;
-	if (!nulls && topk->has_after && topk->after == 0)
-		rows->places.from = skx_rows_key(&topk->after_tid) + 1;
-	rows->places.most = skx_topk_rows_most(topk, topk->rows);
-	skx_rows_places_begin(&rows->places);
+	rows->rows_request.index = topk->request.index;
+	rows->rows_request.view = topk->request.view;
+	rows->rows_request.query = skx_topk_unscored_query(topk, nulls);
+	rows->collector.slice.nslices = 1;
+	rows->collector.only_nulls = nulls;
+	rows->collector.wants_pending = skx_topk_unscored_wants;
+	rows->collector.arg = rows;
+	if (!nulls && topk->has_after && topk->after_sum == 0)
+		rows->collector.from_key = skx_rows_tid_key(&topk->after_tid) + 1;
+	rows->collector.max_rows = skx_topk_unscored_max_rows(topk,
+														  topk->search_rows);
+	skx_rows_tids_begin(&rows->collector);
 	MemoryContextSwitchTo(old);
 	return rows;
 }
 
 int
-skx_topk_rows_next(SkxTopk *topk, SkxTopkRows *rows)
+skx_topk_unscored_next(SkxTopk *topk, SkxTopkRows *rows)
 {
-	SkxRowPlaces *places = &rows->places;
-	MemoryContext old = MemoryContextSwitchTo(topk->pass);
+	SkxTidCollector *places = &rows->collector;
+	MemoryContext old = MemoryContextSwitchTo(topk->pass_context);
 	int			i;
 
-	skx_rows_places(places, &rows->of);
+	skx_rows_first_tids(places, &rows->rows_request);
 	MemoryContextSwitchTo(old);
-	MemoryContextReset(topk->pass);
-	skx_topk_make_out(topk, places->n);
+	MemoryContextReset(topk->pass_context);
+	skx_topk_reserve_rows(topk, places->n);
 	for (i = 0; i < places->n; i++)
 	{
-		skx_rows_key_place(places->keys[i], &topk->out[i].tid);
-		topk->out[i].is_null = places->nulls;
-		topk->out[i].at = -1;
-		topk->out[i].sum = 0;
+		skx_rows_key_tid(places->keys[i], &topk->rows_out[i].tid);
+		topk->rows_out[i].is_null = places->only_nulls;
+		topk->rows_out[i].hit_index = -1;
+		topk->rows_out[i].sum = 0;
 	}
 	if (places->n > 0)
-		places->from = places->keys[places->n - 1] + 1;
-	places->most = skx_topk_rows_most(topk, (uint64) places->most *
-									  SKX_TOPK_GROWTH);
+		places->from_key = places->keys[places->n - 1] + 1;
+	places->max_rows = skx_topk_unscored_max_rows(topk,
+												  (uint64) places->max_rows *
+												  SKX_TOPK_GROWTH);
 	return places->n;
 }
 
 void
-skx_topk_rows_close(SkxTopkRows *rows)
+skx_topk_unscored_close(SkxTopkRows *rows)
 {
 	MemoryContextDelete(rows->context);
 }

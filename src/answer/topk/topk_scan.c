@@ -19,10 +19,10 @@
  * Postings are few if there are at most this many for each row that is looked
  * for.
  */
-#define SKX_TOPK_FEW		4
+#define SKX_TOPK_KEEP_ALL_RATIO		4
 
 static int
-skx_topk_lexeme(const SkxTopk *topk, const char *bytes, int len)
+skx_topk_lexeme_number(const SkxTopk *topk, const char *bytes, int len)
 {
 	SkxLexeme	key = {bytes, len};
 	const SkxLexeme *found = bsearch(&key, topk->lexemes, topk->nlexemes,
@@ -50,22 +50,23 @@ static void
 skx_topk_gather_lexemes(SkxTopk *topk)
 {
 	const SkxScorer *scorer = topk->scorer;
-	int			nwords = topk->many ? 2 * scorer->npairs : scorer->nterms;
+	int			nwords = topk->has_many_words ? 2 * scorer->npairs :
+		scorer->nterms;
 	int			nfilter;
 	const SkxLexeme *filter = skx_query_lexemes(topk->request.filter,
 												&nfilter);
 	int			i;
 
-	if (topk->many && topk->words_match)
+	if (topk->has_many_words && topk->words_match)
 		nfilter = 0;
 	topk->lexemes = palloc_extended(sizeof(SkxLexeme) *
 									((Size) nfilter + nwords + 1),
 									MCXT_ALLOC_HUGE);
 	for (i = 0; i < nfilter; i++)
 		topk->lexemes[topk->nlexemes++] = filter[i];
-	for (i = 0; i < scorer->nplain && !topk->many; i++)
+	for (i = 0; i < scorer->nplain && !topk->has_many_words; i++)
 		skx_topk_add_lexeme(topk, i);
-	for (i = 0; i < scorer->npairs && topk->many; i++)
+	for (i = 0; i < scorer->npairs && topk->has_many_words; i++)
 	{
 		skx_topk_add_lexeme(topk, scorer->pairs[i].first);
 		skx_topk_add_lexeme(topk, scorer->pairs[i].second);
@@ -74,8 +75,8 @@ skx_topk_gather_lexemes(SkxTopk *topk)
 	topk->filter_lexemes = palloc_extended(sizeof(int) * ((Size) nfilter + 1),
 										   MCXT_ALLOC_HUGE);
 	for (i = 0; i < nfilter; i++)
-		topk->filter_lexemes[i] = skx_topk_lexeme(topk, filter[i].bytes,
-												  filter[i].len);
+		topk->filter_lexemes[i] = skx_topk_lexeme_number(topk, filter[i].bytes,
+														 filter[i].len);
 	topk->term_lexemes = palloc_extended(sizeof(int) *
 										 ((Size) scorer->nterms + 1),
 										 MCXT_ALLOC_HUGE);
@@ -83,8 +84,8 @@ skx_topk_gather_lexemes(SkxTopk *topk)
 	{
 		CHECK_FOR_INTERRUPTS();
 		topk->term_lexemes[i] = scorer->terms[i].prefix ? -1 :
-			skx_topk_lexeme(topk, scorer->terms[i].lexeme,
-							scorer->terms[i].len);
+			skx_topk_lexeme_number(topk, scorer->terms[i].lexeme,
+								   scorer->terms[i].len);
 	}
 }
 
@@ -93,14 +94,14 @@ skx_topk_gather_lexemes(SkxTopk *topk)
  * alone.
  */
 static void
-skx_topk_go_on(SkxTopk *topk, const SkxTopkAfter *after)
+skx_topk_continue_after(SkxTopk *topk, const SkxTopkAfter *after)
 {
 	topk->has_after = true;
-	topk->after = after->sum;
+	topk->after_sum = after->sum;
 	topk->after_tid = after->tid;
-	topk->before = after->given;
+	topk->hits_before = after->rows_before;
 	if (after->sum == 0)
-		topk->stage = SKX_TOPK_OTHERS;
+		topk->stage = SKX_TOPK_UNSCORED;
 }
 
 SkxTopk *
@@ -113,43 +114,47 @@ skx_topk_begin(const SkxTopkRequest *request)
 	SkxTopk    *topk = palloc0(sizeof(SkxTopk));
 
 	topk->context = context;
-	topk->pass = AllocSetContextCreate(context, "skipidx segment search",
-									   ALLOCSET_DEFAULT_SIZES);
+	topk->pass_context = AllocSetContextCreate(context,
+											   "skipidx segment search",
+											   ALLOCSET_DEFAULT_SIZES);
 	topk->request = *request;
 	topk->scorer = request->scorer;
 	topk->share = request->share;
 	topk->work = request->work;
-	topk->rows = skx_topk_share_rows(topk);
-	if (topk->rows == 0)
+	topk->search_rows = skx_topk_share_search_rows(topk);
+	if (topk->search_rows == 0)
 		topk->share = NULL;
-	if (topk->rows == 0)
-		topk->rows = skx_topk_most(request->wanted > 0 ?
-								   request->wanted + request->spare :
-								   SKX_TOPK_ROWS);
+	if (topk->search_rows == 0)
+		topk->search_rows = skx_topk_limit_rows(request->wanted_rows > 0 ?
+												request->wanted_rows +
+												request->spare_rows :
+												SKX_TOPK_ROWS);
 	if (request->after != NULL)
-		skx_topk_go_on(topk, request->after);
+		skx_topk_continue_after(topk, request->after);
 	if (skx_topk_budget > 0)
 		topk->deadline = GetCurrentTimestamp() + skx_topk_budget * INT64CONST(1000);
 	topk->has_pending = skx_score_pending(request->scorer) ||
 		skx_score_view(request->scorer, request->index) != request->view;
-	skx_query_split(request->filter, skx_topk_knows_prefix,
-					unconstify(SkxScorer *, request->scorer), &topk->split);
-	if (topk->split.nprefixes > 1)
-		qsort(topk->split.prefixes, topk->split.nprefixes,
+	skx_query_split(request->filter, skx_topk_ranks_prefix,
+					unconstify(SkxScorer *, request->scorer),
+					&topk->split_filter);
+	if (topk->split_filter.nprefixes > 1)
+		qsort(topk->split_filter.prefixes, topk->split_filter.nprefixes,
 			  sizeof(SkxQueryWord), skx_topk_compare_prefixes);
-	skx_topk_relate(topk);
+	skx_topk_relate_filter(topk);
 	if (!topk->words_match)
-		skx_topk_take_words(topk);
-	topk->many = Max(topk->scorer->nterms, topk->split.nrequired) >
-		SKX_TOPK_MANY;
+		skx_topk_remove_words(topk);
+	topk->has_many_words = Max(topk->scorer->nterms,
+							   topk->split_filter.nrequired) >
+		SKX_TOPK_MANY_WORDS;
 	skx_topk_gather_lexemes(topk);
-	topk->of.index = request->index;
-	topk->of.view = request->view;
-	topk->of.query = topk->words_match ? NULL : request->filter;
-	topk->of.share = topk->share == NULL ? NULL :
-		skx_topk_share_parts(topk->share);
-	skx_topk_collector(&topk->collector);
-	topk->exec = skx_exec_begin(&topk->of, &topk->collector);
+	topk->rows_request.index = request->index;
+	topk->rows_request.view = request->view;
+	topk->rows_request.query = topk->words_match ? NULL : request->filter;
+	topk->rows_request.share = topk->share == NULL ? NULL :
+		skx_topk_share_exec(topk->share);
+	skx_topk_init_collector(&topk->collector);
+	topk->exec = skx_exec_begin(&topk->rows_request, &topk->collector);
 	topk->docs = palloc(sizeof(uint32) * SKX_TOPK_BATCH);
 	topk->sums = palloc(sizeof(int32) * SKX_TOPK_BATCH);
 	MemoryContextSwitchTo(old);
@@ -161,15 +166,15 @@ skx_topk_begin(const SkxTopkRequest *request)
  * looked for, all are kept, since a threshold would save less than it costs.
  */
 static int
-skx_topk_room(const SkxTopk *topk)
+skx_topk_max_hits(const SkxTopk *topk)
 {
-	double		postings = topk->postings * Max(topk->ndocs, 1);
+	double		postings = topk->postings_per_doc * Max(topk->ndocs, 1);
 
 	if (topk->share != NULL ||
-		postings > (double) topk->rows * SKX_TOPK_FEW)
-		return topk->rows;
+		postings > (double) topk->search_rows * SKX_TOPK_KEEP_ALL_RATIO)
+		return topk->search_rows;
 	/* one to spare, so that the capacity is not reached and no heap is made */
-	return Max(skx_topk_most((uint64) postings + 1), topk->rows);
+	return Max(skx_topk_limit_rows((uint64) postings + 1), topk->search_rows);
 }
 
 /*
@@ -179,35 +184,36 @@ skx_topk_room(const SkxTopk *topk)
 static bool
 skx_topk_search(SkxTopk *topk, int32 least)
 {
-	topk->hits.n = topk->hits.told = 0;
-	topk->hits.most = topk->rows;
-	topk->hits.room = skx_topk_room(topk);
-	topk->hits.least = Max(least, 1);
+	topk->hits.n = topk->hits.checked_min = 0;
+	topk->hits.wanted_hits = topk->search_rows;
+	topk->hits.max_hits = skx_topk_max_hits(topk);
+	topk->hits.min_sum = Max(least, 1);
 	topk->npending = 0;
 	topk->work->passes++;
 	if (topk->share != NULL && !skx_topk_share_search(topk))
 		return false;
-	skx_exec_again(topk->exec);
+	skx_exec_restart_alone(topk->exec);
 	(void) skx_exec_next(topk->exec);
-	topk->gathered = false;
+	topk->has_all_hits = false;
 	return true;
 }
 
 /* Makes rows of the hits.  Returns their number. */
 static int
-skx_topk_hand_out(SkxTopk *topk)
+skx_topk_return_hits(SkxTopk *topk)
 {
 	int			n;
 
-	skx_topk_make_out(topk, topk->hits.n);
-	n = skx_topk_hits_rows(topk, topk->out);
+	skx_topk_reserve_rows(topk, topk->hits.n);
+	n = skx_topk_hits_rows(topk, topk->rows_out);
 	if (n > 0)
 	{
-		topk->given += n;
+		topk->returned_hits += n;
 		topk->has_after = true;
-		topk->tied = n > 1 && topk->out[n - 2].sum == topk->out[n - 1].sum;
-		topk->after = topk->out[n - 1].sum;
-		topk->after_tid = topk->out[n - 1].tid;
+		topk->ends_in_tie = n > 1 &&
+			topk->rows_out[n - 2].sum == topk->rows_out[n - 1].sum;
+		topk->after_sum = topk->rows_out[n - 1].sum;
+		topk->after_tid = topk->rows_out[n - 1].tid;
 	}
 	return n;
 }
@@ -220,19 +226,20 @@ skx_topk_hand_out(SkxTopk *topk)
  * needs all rows with that sum.
  */
 static int
-skx_topk_more_rows(const SkxTopk *topk)
+skx_topk_next_search_rows(const SkxTopk *topk)
 {
 	const SkxTopkRequest *request = &topk->request;
-	uint64		more = Max((uint64) topk->rows * SKX_TOPK_GROWTH,
+	uint64		more = Max((uint64) topk->search_rows * SKX_TOPK_GROWTH,
 						   SKX_TOPK_ROWS);
 
 	if (request->wants_all)
-		return skx_topk_most(PG_UINT32_MAX);
-	if (request->wanted > 0 &&
-		topk->given <= request->wanted + request->spare)
-		more = topk->tied ? Min(more, Max((uint64) topk->rows, SKX_TOPK_TIES)) :
-			topk->rows;
-	return skx_topk_most(more);
+		return skx_topk_limit_rows(PG_UINT32_MAX);
+	if (request->wanted_rows > 0 &&
+		topk->returned_hits <= request->wanted_rows + request->spare_rows)
+		more = topk->ends_in_tie ? Min(more, Max((uint64) topk->search_rows,
+												 SKX_TOPK_TIES)) :
+			topk->search_rows;
+	return skx_topk_limit_rows(more);
 }
 
 /*
@@ -242,58 +249,61 @@ skx_topk_more_rows(const SkxTopk *topk)
  * without it.
  */
 static int
-skx_topk_scored(SkxTopk *topk)
+skx_topk_next_scored(SkxTopk *topk)
 {
-	int32		all = Max(topk->floor, 1);	/* least sum of a wanted row */
+	int32		all = Max(topk->min_wanted_sum, 1); /* least sum of a wanted
+													 * row */
 	int32		least = all;
 	int			n;
 
 	if (topk->scorer->nterms == 0)
 	{
-		topk->stage = topk->scored_only ? SKX_TOPK_DONE : SKX_TOPK_OTHERS;
+		topk->stage = topk->scored_only ? SKX_TOPK_END : SKX_TOPK_UNSCORED;
 		return 0;
 	}
-	if ((topk->words_match || topk->primes) && topk->given == 0 &&
-		topk->floor == 0 && !topk->many)
-		least = skx_topk_prime(topk);
+	if ((topk->words_match || topk->threshold_is_exact) &&
+		topk->returned_hits == 0 &&
+		topk->min_wanted_sum == 0 && !topk->has_many_words)
+		least = skx_topk_initial_threshold(topk);
 	if (!skx_topk_search(topk, least))
 	{
-		topk->stage = SKX_TOPK_DONE;
+		topk->stage = SKX_TOPK_END;
 		return 0;
 	}
-	if (topk->hits.least > all && topk->hits.n < skx_topk_least_rows(topk) &&
-		!topk->stopped)
+	if (topk->hits.min_sum > all && topk->hits.n < skx_topk_min_rows(topk) &&
+		!topk->budget_spent)
 	{
-		topk->primed = true;
+		topk->began_too_high = true;
 		(void) skx_topk_search(topk, all);
 	}
-	n = skx_topk_hand_out(topk);
-	if (topk->stopped)
-		topk->stage = SKX_TOPK_DONE;
-	else if (n < topk->rows && topk->hits.least <= all)
-		topk->stage = topk->scored_only ? SKX_TOPK_DONE : SKX_TOPK_OTHERS;
-	topk->rows = skx_topk_more_rows(topk);
+	n = skx_topk_return_hits(topk);
+	if (topk->budget_spent)
+		topk->stage = SKX_TOPK_END;
+	else if (n < topk->search_rows && topk->hits.min_sum <= all)
+		topk->stage = topk->scored_only ? SKX_TOPK_END : SKX_TOPK_UNSCORED;
+	topk->search_rows = skx_topk_next_search_rows(topk);
 	return n;
 }
 
 /* Returns the number of the next rows without any of the words. */
 static int
-skx_topk_others(SkxTopk *topk)
+skx_topk_next_unscored(SkxTopk *topk)
 {
 	int			n;
 
-	if (topk->tail == NULL)
-		topk->tail = skx_topk_rows_open(topk, topk->stage == SKX_TOPK_NULLS);
-	n = skx_topk_rows_next(topk, topk->tail);
+	if (topk->unscored_rows == NULL)
+		topk->unscored_rows =
+			skx_topk_unscored_open(topk, topk->stage == SKX_TOPK_NULLS);
+	n = skx_topk_unscored_next(topk, topk->unscored_rows);
 	if (n > 0)
 		return n;
-	skx_topk_rows_close(topk->tail);
-	topk->tail = NULL;
-	if (topk->stage == SKX_TOPK_OTHERS &&
-		skx_query_takes_nulls(topk->request.filter))
+	skx_topk_unscored_close(topk->unscored_rows);
+	topk->unscored_rows = NULL;
+	if (topk->stage == SKX_TOPK_UNSCORED &&
+		skx_query_may_match_nulls(topk->request.filter))
 		topk->stage = SKX_TOPK_NULLS;
 	else
-		topk->stage = SKX_TOPK_DONE;
+		topk->stage = SKX_TOPK_END;
 	return 0;
 }
 
@@ -303,26 +313,26 @@ skx_topk_next(SkxTopk *topk, const SkxTopkHit **hits)
 	MemoryContext old = MemoryContextSwitchTo(topk->context);
 	int			n = 0;
 
-	while (n == 0 && topk->stage != SKX_TOPK_DONE)
+	while (n == 0 && topk->stage != SKX_TOPK_END)
 	{
 		if (topk->stage == SKX_TOPK_SCORED)
-			n = skx_topk_scored(topk);
-		else if (topk->floor > 0)
-			topk->stage = SKX_TOPK_DONE;
+			n = skx_topk_next_scored(topk);
+		else if (topk->min_wanted_sum > 0)
+			topk->stage = SKX_TOPK_END;
 		else
-			n = skx_topk_others(topk);
+			n = skx_topk_next_unscored(topk);
 	}
-	*hits = topk->out;
+	*hits = topk->rows_out;
 	MemoryContextSwitchTo(old);
 	return n;
 }
 
 void
-skx_topk_want_from(SkxTopk *topk, int32 sum)
+skx_topk_set_min_sum(SkxTopk *topk, int32 sum)
 {
-	Assert(sum > 0 && sum >= topk->floor);
+	Assert(sum > 0 && sum >= topk->min_wanted_sum);
 	if (topk->share == NULL)
-		topk->floor = sum;
+		topk->min_wanted_sum = sum;
 }
 
 void
@@ -330,10 +340,10 @@ skx_topk_end(SkxTopk *topk)
 {
 	int			i;
 
-	if (topk->tail != NULL)
-		skx_topk_rows_close(topk->tail);
+	if (topk->unscored_rows != NULL)
+		skx_topk_unscored_close(topk->unscored_rows);
 	for (i = 0; i < topk->nsegments; i++)
-		skx_segment_searched(topk->segments[i].seg);
+		skx_segment_record_warmth(topk->segments[i].seg);
 	skx_exec_end(topk->exec);
 	MemoryContextDelete(topk->context);
 }

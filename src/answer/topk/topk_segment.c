@@ -13,21 +13,21 @@
 
 /*
  * The documents of a filter are searched if they are fewer than one in
- * SKX_TOPK_FILTER_SHARE of those that would be searched otherwise.
+ * SKX_TOPK_FILTER_FRACTION of those that would be searched otherwise.
  */
-#define SKX_TOPK_FILTER_SHARE	4
+#define SKX_TOPK_FILTER_FRACTION	4
 
 /*
  * A prefix is gathered only in documents with all required words if at most
- * one in SKX_TOPK_PREFIX_SHARE of all documents has the rarest of these.
+ * one in SKX_TOPK_PREFIX_FRACTION of all documents has the rarest of these.
  */
-#define SKX_TOPK_PREFIX_SHARE	16
+#define SKX_TOPK_PREFIX_FRACTION	16
 
 /*
  * Number of documents with the rarest required word above which it is worth
  * estimating how many documents match the filter.
  */
-#define SKX_TOPK_FILTER_WORTH	1024
+#define SKX_TOPK_FILTER_DF_MIN	1024
 
 /* Returns true if both words of a pair occur in the segment. */
 static bool
@@ -49,13 +49,13 @@ skx_topk_has_pairs(const SkxTopk *topk, const SkxTopkSegment *s)
 
 /* Returns what the filter requires of the lexeme of a scored word, or NULL. */
 static const SkxQueryRequired *
-skx_topk_requires(const SkxTopk *topk, int lexeme, uint8 labels)
+skx_topk_required_word(const SkxTopk *topk, int lexeme, uint8 labels)
 {
 	int			i;
 
-	for (i = 0; i < topk->split.nrequired; i++)
+	for (i = 0; i < topk->split_filter.nrequired; i++)
 	{
-		const SkxQueryRequired *r = &topk->split.required[i];
+		const SkxQueryRequired *r = &topk->split_filter.required[i];
 
 		if (topk->filter_lexemes[r->lexeme] == lexeme && r->labels == labels)
 			return r;
@@ -85,13 +85,13 @@ skx_topk_open_scored(SkxTopkRun *run, const SkxTopkSegment *s, bool *covered)
 			continue;
 		l = skx_topk_list_open(run, &s->terms[lexeme], scored,
 							   scored->labels);
-		r = skx_topk_requires(topk, lexeme, scored->labels);
+		r = skx_topk_required_word(topk, lexeme, scored->labels);
 		if (r == NULL)
 			run->optional[run->noptional++] = l;
 		else
 		{
 			run->required[run->nrequired++] = l;
-			covered[r - topk->split.required] = true;
+			covered[r - topk->split_filter.required] = true;
 		}
 	}
 }
@@ -104,9 +104,9 @@ skx_topk_open_required(SkxTopkRun *run, const SkxTopkSegment *s,
 	SkxTopk    *topk = run->topk;
 	int			i;
 
-	for (i = 0; i < topk->split.nrequired; i++)
+	for (i = 0; i < topk->split_filter.nrequired; i++)
 	{
-		const SkxQueryRequired *r = &topk->split.required[i];
+		const SkxQueryRequired *r = &topk->split_filter.required[i];
 		const SkxTerm *term = &s->terms[topk->filter_lexemes[r->lexeme]];
 
 		if (!covered[i])
@@ -126,7 +126,7 @@ skx_topk_compare_df(const void *a, const void *b)
 
 /* Opens another cursor of a list. */
 static SkxCursor *
-skx_topk_cursor_again(SkxTopkRun *run, const SkxCursor *list)
+skx_topk_reopen_cursor(SkxTopkRun *run, const SkxCursor *list)
 {
 	const SkxTerm *term = skx_cursor_term(list);
 
@@ -140,9 +140,9 @@ skx_topk_cursor_again(SkxTopkRun *run, const SkxCursor *list)
  * their number.
  */
 static uint32
-skx_topk_all_docs(SkxTopkRun *run, const SkxCursor *list, uint32 *docs)
+skx_topk_list_all_docs(SkxTopkRun *run, const SkxCursor *list, uint32 *docs)
 {
-	SkxCursor  *c = skx_topk_cursor_again(run, list);
+	SkxCursor  *c = skx_topk_reopen_cursor(run, list);
 	uint32		ndocs = run->seg->header.ndocs;
 	uint32		doc = 0;
 	uint32		n = 0;
@@ -164,10 +164,10 @@ skx_topk_all_docs(SkxTopkRun *run, const SkxCursor *list, uint32 *docs)
  * number.
  */
 static uint32
-skx_topk_docs_with(SkxTopkRun *run, const SkxCursor *list, uint32 *docs,
-				   uint32 n)
+skx_topk_intersect_docs(SkxTopkRun *run, const SkxCursor *list, uint32 *docs,
+						uint32 n)
 {
-	SkxCursor  *c = skx_topk_cursor_again(run, list);
+	SkxCursor  *c = skx_topk_reopen_cursor(run, list);
 
 	n = skx_cursor_filter(c, docs, n);
 	skx_cursor_close(c);
@@ -179,15 +179,15 @@ skx_topk_docs_with(SkxTopkRun *run, const SkxCursor *list, uint32 *docs,
  * lists by df.
  */
 static bool
-skx_topk_requires_few(SkxTopkRun *run)
+skx_topk_required_are_rare(SkxTopkRun *run)
 {
 	uint32		df;
 
 	qsort(run->required, run->nrequired, sizeof(SkxTopkList *),
 		  skx_topk_compare_df);
 	df = run->nrequired > 0 ? run->required[0]->cursor->df : PG_UINT32_MAX;
-	return df <= run->seg->header.ndocs / SKX_TOPK_PREFIX_SHARE &&
-		df <= SKX_TOPK_SCOPE_DOCS;
+	return df <= run->seg->header.ndocs / SKX_TOPK_PREFIX_FRACTION &&
+		df <= SKX_TOPK_SCOPE_DOCS_MAX;
 }
 
 /*
@@ -202,13 +202,13 @@ skx_topk_narrow_scope(SkxTopkRun *run, SkxTopkScope *scope)
 	uint32		n;
 	int			i;
 
-	if (!skx_topk_requires_few(run))
+	if (!skx_topk_required_are_rare(run))
 		return true;
 	rarest = run->required[0]->cursor;
 	docs = palloc(sizeof(uint32) * (Size) rarest->df);
-	n = skx_topk_all_docs(run, rarest, docs);
+	n = skx_topk_list_all_docs(run, rarest, docs);
 	for (i = 1; i < run->nrequired && n > 0; i++)
-		n = skx_topk_docs_with(run, run->required[i]->cursor, docs, n);
+		n = skx_topk_intersect_docs(run, run->required[i]->cursor, docs, n);
 	scope->docs = docs;
 	scope->from = 0;
 	scope->to = n;
@@ -242,9 +242,9 @@ skx_topk_add_prefix(SkxTopkRun *run, const SkxScoreTerm *scored,
 static uint32
 skx_topk_scope_docs(SkxTopkRun *run)
 {
-	if (!skx_topk_requires_few(run))
+	if (!skx_topk_required_are_rare(run))
 		return run->to - run->from;
-	return skx_segment_warm(run->seg) ? run->required[0]->cursor->df : 0;
+	return skx_segment_is_warm(run->seg) ? run->required[0]->cursor->df : 0;
 }
 
 /*
@@ -269,7 +269,7 @@ skx_topk_open_prefixes(SkxTopkRun *run)
 	{
 		const SkxScoreTerm *scored = &scorer->terms[i];
 
-		if (!skx_topk_list_rare(run, scored, &scope, docs, &l))
+		if (!skx_topk_open_rare_list(run, scored, &scope, docs, &l))
 			later[nlater++] = scored;
 		else if (!skx_topk_add_prefix(run, scored, l))
 			return false;
@@ -278,7 +278,7 @@ skx_topk_open_prefixes(SkxTopkRun *run)
 		return false;
 	for (i = 0; i < nlater; i++)
 	{
-		l = skx_topk_list_prefix(run, later[i], &scope);
+		l = skx_topk_open_prefix_list(run, later[i], &scope);
 		if (!skx_topk_add_prefix(run, later[i], l))
 			return false;
 	}
@@ -287,13 +287,13 @@ skx_topk_open_prefixes(SkxTopkRun *run)
 
 /* Returns true if the segment has every required lexeme, with its labels. */
 static bool
-skx_topk_has_required(const SkxTopk *topk, const SkxTopkSegment *s)
+skx_topk_segment_has_required(const SkxTopk *topk, const SkxTopkSegment *s)
 {
 	int			i;
 
-	for (i = 0; i < topk->split.nrequired; i++)
+	for (i = 0; i < topk->split_filter.nrequired; i++)
 	{
-		const SkxQueryRequired *r = &topk->split.required[i];
+		const SkxQueryRequired *r = &topk->split_filter.required[i];
 
 		if (!skx_query_has_term(&s->terms[topk->filter_lexemes[r->lexeme]],
 								r->labels))
@@ -303,7 +303,7 @@ skx_topk_has_required(const SkxTopk *topk, const SkxTopkSegment *s)
 }
 
 static SkxTerm *
-skx_topk_rest_terms(const SkxTopk *topk, const SkxTopkSegment *s)
+skx_topk_filter_terms(const SkxTopk *topk, const SkxTopkSegment *s)
 {
 	SkxTerm    *terms;
 	int			n;
@@ -332,16 +332,16 @@ skx_topk_close_required(SkxTopkRun *run)
  * the lists.
  */
 static bool
-skx_topk_can_compete(const SkxTopkRun *run)
+skx_topk_lists_can_compete(const SkxTopkRun *run)
 {
 	int64		total = 0;
 	int			i;
 
 	for (i = 0; i < run->nrequired; i++)
-		total += run->required[i]->max;
+		total += run->required[i]->max_contribution;
 	for (i = 0; i < run->noptional; i++)
-		total += run->optional[i]->max;
-	return total >= run->need;
+		total += run->optional[i]->max_contribution;
+	return total >= run->threshold;
 }
 
 /*
@@ -354,14 +354,15 @@ skx_topk_term_bound(const SkxTopkRun *run, const SkxTerm *term,
 					const SkxScoreTerm *scored)
 {
 	const SkxScorer *scorer = run->scorer;
-	float		weight = run->paired ? scored->ceiling : scored->weight;
+	float		weight = run->has_pairs ? scored->ceiling : scored->weight;
 
 	if (term != NULL && !skx_query_has_term(term, scored->labels))
 		return 0;
-	if (term != NULL && (term->flags & SKX_TERM_PLACE) == SKX_TERM_LONG)
-		return skx_rank_bound(term->list.impacts, weight, scorer->most,
-							  scorer->inverse);
-	return skx_rank_part(weight, SKX_SCORE_TF_MAX, scorer->inverse[0]);
+	if (term != NULL && (term->flags & SKX_TERM_FORM_MASK) == SKX_TERM_LONG)
+		return skx_rank_bound(term->long_list.impacts, weight,
+							  scorer->max_label_weight, scorer->inverses);
+	return skx_rank_contribution(weight, SKX_SCORE_TF_MAX,
+								 scorer->inverses[0]);
 }
 
 /*
@@ -369,19 +370,19 @@ skx_topk_term_bound(const SkxTopkRun *run, const SkxTerm *term,
  * of the lists.
  */
 static bool
-skx_topk_may_compete(const SkxTopkRun *run, const SkxTopkSegment *s)
+skx_topk_segment_may_compete(const SkxTopkRun *run, const SkxTopkSegment *s)
 {
 	const SkxTopk *topk = run->topk;
 	int64		total = 0;
 	int			i;
 
-	if (run->need <= 1 || topk->many)
+	if (run->threshold <= 1 || topk->has_many_words)
 		return true;
-	for (i = 0; i < run->scorer->nterms && total < run->need; i++)
+	for (i = 0; i < run->scorer->nterms && total < run->threshold; i++)
 		total += skx_topk_term_bound(run, topk->term_lexemes[i] < 0 ? NULL :
 									 &s->terms[topk->term_lexemes[i]],
 									 &run->scorer->terms[i]);
-	return total >= run->need;
+	return total >= run->threshold;
 }
 
 /*
@@ -389,7 +390,7 @@ skx_topk_may_compete(const SkxTopkRun *run, const SkxTopkSegment *s)
  * of required words that are scored become optional.
  */
 static void
-skx_topk_through(SkxTopkRun *run, SkxDocs *matches)
+skx_topk_search_scan(SkxTopkRun *run, SkxDocs *matches)
 {
 	int			n = 0;
 	int			i;
@@ -405,14 +406,14 @@ skx_topk_through(SkxTopkRun *run, SkxDocs *matches)
 			run->required[n++] = l;
 	}
 	run->nrequired = n;
-	if (run->topk->many)
+	if (run->topk->has_many_words)
 	{
-		skx_topk_many_filter(run, matches);
+		skx_topk_search_many_filtered(run, matches);
 		return;
 	}
 	skx_topk_close_required(run);
-	run->required[run->nrequired++] = skx_topk_list_filter(run, matches);
-	skx_topk_and(run);
+	run->required[run->nrequired++] = skx_topk_open_filter_list(run, matches);
+	skx_topk_search_and(run);
 }
 
 /*
@@ -420,15 +421,15 @@ skx_topk_through(SkxTopkRun *run, SkxDocs *matches)
  * the number that would be searched otherwise.  Returns true if it did.
  */
 static bool
-skx_topk_by_filter(SkxTopkRun *run, double others)
+skx_topk_search_by_filter(SkxTopkRun *run, double others)
 {
 	SkxDocs    *matches = skx_query_docs_open(run->seg,
 											  run->topk->request.filter, SKX_DOCS_ALL);
-	bool		few = (double) skx_query_docs_steps(matches, NULL) *
-		SKX_TOPK_FILTER_SHARE < others;
+	bool		few = (double) skx_query_docs_npostings(matches, NULL) *
+		SKX_TOPK_FILTER_FRACTION < others;
 
 	if (few)
-		skx_topk_through(run, matches);
+		skx_topk_search_scan(run, matches);
 	skx_query_docs_close(matches);
 	return few;
 }
@@ -439,10 +440,11 @@ skx_topk_by_filter(SkxTopkRun *run, double others)
  * of the work of finding them.
  */
 static bool
-skx_topk_filter_leads(const SkxTopkRun *run, double docs, double steps)
+skx_topk_filter_is_cheaper(const SkxTopkRun *run, double docs, double steps)
 {
-	double		best = (double) run->topk->rows + run->topk->given +
-		run->topk->before;
+	double		best = (double) run->topk->search_rows +
+		run->topk->returned_hits +
+		run->topk->hits_before;
 	double		scored = 0;
 	int			i;
 
@@ -457,12 +459,13 @@ skx_topk_filter_leads(const SkxTopkRun *run, double docs, double steps)
  * by the rest of the filter.
  */
 static void
-skx_topk_by_words(SkxTopkRun *run, const SkxTopkSegment *s)
+skx_topk_search_by_words(SkxTopkRun *run, const SkxTopkSegment *s)
 {
-	if (run->topk->rest_of_words != NULL)
-		run->filter = skx_query_docs_open_filter(run->seg, run->topk->rest_of_words,
-												 skx_topk_rest_terms(run->topk, s));
-	skx_topk_or(run);
+	if (run->topk->residual_filter != NULL)
+		run->residual_filter =
+			skx_query_docs_open_filter(run->seg, run->topk->residual_filter,
+									   skx_topk_filter_terms(run->topk, s));
+	skx_topk_search_or(run);
 }
 
 /*
@@ -470,7 +473,7 @@ skx_topk_by_words(SkxTopkRun *run, const SkxTopkSegment *s)
  * the filter, or those with a word.
  */
 static void
-skx_topk_choose(SkxTopkRun *run, const SkxTopkSegment *s)
+skx_topk_search_optional(SkxTopkRun *run, const SkxTopkSegment *s)
 {
 	SkxTopk    *topk = run->topk;
 	SkxDocs    *matches;
@@ -478,20 +481,21 @@ skx_topk_choose(SkxTopkRun *run, const SkxTopkSegment *s)
 	uint32		steps;
 	bool		leads;
 
-	if (topk->words_match || topk->rest_of_words == NULL)
+	if (topk->words_match || topk->residual_filter == NULL)
 	{
-		skx_topk_or(run);
+		skx_topk_search_or(run);
 		return;
 	}
-	matches = skx_query_docs_open(run->seg, topk->rest_of_words, SKX_DOCS_ALL);
-	steps = skx_query_docs_steps(matches, &docs);
-	skx_topk_expect(run, docs);
-	leads = skx_topk_filter_leads(run, docs, steps);
+	matches = skx_query_docs_open(run->seg, topk->residual_filter,
+								  SKX_DOCS_ALL);
+	steps = skx_query_docs_npostings(matches, &docs);
+	skx_topk_expected_threshold(run, docs);
+	leads = skx_topk_filter_is_cheaper(run, docs, steps);
 	if (leads)
-		skx_topk_through(run, matches);
+		skx_topk_search_scan(run, matches);
 	skx_query_docs_close(matches);
 	if (!leads)
-		skx_topk_by_words(run, s);
+		skx_topk_search_by_words(run, s);
 }
 
 /*
@@ -513,27 +517,28 @@ skx_topk_requires_no_word(const SkxTopkRun *run)
  * Returns true if the required words are so common that they are tested last.
  */
 static bool
-skx_topk_filters_last(SkxTopkRun *run)
+skx_topk_required_are_common(SkxTopkRun *run)
 {
 	const SkxTopk *topk = run->topk;
 	double		docs = run->required[0]->cursor->df;
 	double		steps = docs;
 	SkxDocs    *matches;
 
-	if ((run->nrequired > 1 || topk->split.rest != NULL) &&
-		!skx_query_gathers_words(topk->rest_of_words))
+	if ((run->nrequired > 1 || topk->split_filter.residual != NULL) &&
+		!skx_query_gathers_word_lists(topk->residual_filter))
 	{
-		matches = skx_query_docs_open(run->seg, topk->rest_of_words, SKX_DOCS_ALL);
-		steps = skx_query_docs_steps(matches, &docs);
+		matches = skx_query_docs_open(run->seg, topk->residual_filter,
+									  SKX_DOCS_ALL);
+		steps = skx_query_docs_npostings(matches, &docs);
 		skx_query_docs_close(matches);
 	}
-	skx_topk_expect(run, docs);
-	return !skx_topk_filter_leads(run, docs, steps);
+	skx_topk_expected_threshold(run, docs);
+	return !skx_topk_filter_is_cheaper(run, docs, steps);
 }
 
 /* Returns the required list of a term of the segment, or NULL. */
 static SkxTopkList *
-skx_topk_list_of(const SkxTopkRun *run, const SkxTerm *term)
+skx_topk_required_list(const SkxTopkRun *run, const SkxTerm *term)
 {
 	int			i;
 
@@ -554,34 +559,36 @@ skx_topk_list_of(const SkxTopkRun *run, const SkxTerm *term)
  * their scores before the phrase is tested.
  */
 static void
-skx_topk_open_rest(SkxTopkRun *run, const SkxTopkSegment *s)
+skx_topk_open_residual(SkxTopkRun *run, const SkxTopkSegment *s)
 {
 	SkxTopk    *topk = run->topk;
-	const SkxQuery *rest = topk->split.rest;
+	const SkxQuery *rest = topk->split_filter.residual;
 	int			nlinks = skx_topk_requires_no_word(run) ? 0 :
-		skx_query_phrase_links(rest);
+		skx_query_phrase_nlinks(rest);
 	SkxCursor **lists = palloc(sizeof(SkxCursor *) * (nlinks + 1));
 	int			i;
 
-	run->places = palloc(sizeof(SkxPositionPlace *) * (nlinks + 1));
+	run->link_refs = palloc(sizeof(SkxPositionsRef *) * (nlinks + 1));
 	for (i = 0; i < nlinks; i++)
 	{
-		int			lexeme = topk->filter_lexemes[skx_query_phrase_link(rest, i)];
-		SkxTopkList *l = skx_topk_list_of(run, &s->terms[lexeme]);
+		int			lexeme =
+			topk->filter_lexemes[skx_query_phrase_link_number(rest, i)];
+		SkxTopkList *l = skx_topk_required_list(run, &s->terms[lexeme]);
 
-		if (l->places == NULL)
-			l->places = palloc(sizeof(SkxPositionPlace) * SKX_SUBBLOCK);
-		run->places[i] = l->places;
+		if (l->position_refs == NULL)
+			l->position_refs = palloc(sizeof(SkxPositionsRef) * SKX_SUBBLOCK);
+		run->link_refs[i] = l->position_refs;
 		lists[i] = l->cursor;
 	}
 	if (nlinks > 0)
 	{
-		run->placed = palloc(sizeof(uint32) * SKX_SUBBLOCK);
-		run->chain = skx_query_chain_borrow(rest, lists);
+		run->position_docs = palloc(sizeof(uint32) * SKX_SUBBLOCK);
+		run->phrase = skx_query_chain_borrow(rest, lists);
 	}
 	else
-		run->filter = skx_query_docs_open_filter(run->seg, rest,
-												 skx_topk_rest_terms(topk, s));
+		run->residual_filter =
+			skx_query_docs_open_filter(run->seg, rest,
+									   skx_topk_filter_terms(topk, s));
 	pfree(lists);
 }
 
@@ -596,60 +603,62 @@ skx_topk_run_many(SkxTopkRun *run, const SkxTopkSegment *s)
 {
 	SkxTopk    *topk = run->topk;
 
-	topk->work->entered++;
-	if (run->paired)
+	topk->work->entered_segments++;
+	if (run->has_pairs)
 		run->exact = skx_topk_exact_open(run, true);
 	if (!topk->words_match)
 	{
-		if (skx_topk_by_filter(run, topk->postings * run->seg->header.ndocs /
-							   topk->scorer->nterms))
+		if (skx_topk_search_by_filter(run, topk->postings_per_doc *
+									  run->seg->header.ndocs /
+									  topk->scorer->nterms))
 			return;
-		run->filter = skx_query_docs_open_filter(run->seg, topk->request.filter,
-												 skx_topk_rest_terms(topk, s));
+		run->residual_filter =
+			skx_query_docs_open_filter(run->seg, topk->request.filter,
+									   skx_topk_filter_terms(topk, s));
 	}
-	skx_topk_many(run);
+	skx_topk_search_many(run);
 }
 
 static void
-skx_topk_run(SkxTopkRun *run, const SkxTopkSegment *s)
+skx_topk_run_search(SkxTopkRun *run, const SkxTopkSegment *s)
 {
 	SkxTopk    *topk = run->topk;
-	bool	   *covered = palloc0(topk->split.nrequired + 1);
+	bool	   *covered = palloc0(topk->split_filter.nrequired + 1);
 
 	skx_topk_open_scored(run, s, covered);
 	skx_topk_open_required(run, s, covered);
 	if (!skx_topk_open_prefixes(run))
 		return;
-	if (!skx_topk_can_compete(run))
+	if (!skx_topk_lists_can_compete(run))
 	{
-		topk->work->barred++;
+		topk->work->skipped_segments++;
 		return;
 	}
-	topk->work->entered++;
-	if (run->paired)
-		run->exact = skx_topk_exact_open(run, run->ranged);
+	topk->work->entered_segments++;
+	if (run->has_pairs)
+		run->exact = skx_topk_exact_open(run, run->gathers_ranges);
 	if (run->nrequired == 0)
 	{
-		skx_topk_choose(run, s);
+		skx_topk_search_optional(run, s);
 		return;
 	}
 	qsort(run->required, run->nrequired, sizeof(SkxTopkList *),
 		  skx_topk_compare_df);
-	if (skx_topk_requires_no_word(run) && skx_topk_filters_last(run))
+	if (skx_topk_requires_no_word(run) && skx_topk_required_are_common(run))
 	{
 		skx_topk_close_required(run);
-		skx_topk_by_words(run, s);
+		skx_topk_search_by_words(run, s);
 		return;
 	}
-	if (topk->split.rest != NULL)
+	if (topk->split_filter.residual != NULL)
 	{
-		if (run->required[0]->cursor->df > SKX_TOPK_FILTER_WORTH &&
-			skx_query_phrase_links(topk->split.rest) == 0 &&
-			skx_topk_by_filter(run, run->required[0]->cursor->df))
+		if (run->required[0]->cursor->df > SKX_TOPK_FILTER_DF_MIN &&
+			skx_query_phrase_nlinks(topk->split_filter.residual) == 0 &&
+			skx_topk_search_by_filter(run, run->required[0]->cursor->df))
 			return;
-		skx_topk_open_rest(run, s);
+		skx_topk_open_residual(run, s);
 	}
-	skx_topk_and(run);
+	skx_topk_search_and(run);
 }
 
 static void
@@ -657,14 +666,14 @@ skx_topk_run_close(SkxTopkRun *run)
 {
 	int			i;
 
-	if (run->chain != NULL)
-		skx_query_chain_close(run->chain);
+	if (run->phrase != NULL)
+		skx_query_chain_close(run->phrase);
 	for (i = 0; i < run->nrequired; i++)
 		skx_cursor_close(run->required[i]->cursor);
 	for (i = 0; i < run->noptional; i++)
 		skx_cursor_close(run->optional[i]->cursor);
-	if (run->filter != NULL)
-		skx_query_docs_close(run->filter);
+	if (run->residual_filter != NULL)
+		skx_query_docs_close(run->residual_filter);
 	if (run->exact != NULL)
 		skx_topk_exact_close(run->exact);
 }
@@ -674,7 +683,8 @@ static void
 skx_topk_run_begin(SkxTopkRun *run, SkxTopk *topk, int segment)
 {
 	SkxTopkSegment *s = &topk->segments[segment];
-	Size		n = (Size) topk->scorer->nterms + topk->split.nrequired + 1;
+	Size		n = (Size) topk->scorer->nterms +
+		topk->split_filter.nrequired + 1;
 
 	memset(run, 0, sizeof(*run));
 	run->topk = topk;
@@ -690,40 +700,41 @@ skx_topk_run_begin(SkxTopkRun *run, SkxTopk *topk, int segment)
 }
 
 void
-skx_topk_part(SkxTopk *topk, int segment, uint32 from, uint32 to)
+skx_topk_search_range(SkxTopk *topk, int segment, uint32 from, uint32 to)
 {
 	SkxTopkSegment *s = &topk->segments[segment];
 	MemoryContext old;
 	SkxTopkRun	run;
 
-	if (!skx_topk_has_required(topk, s))
+	if (!skx_topk_segment_has_required(topk, s))
 		return;
 	CHECK_FOR_INTERRUPTS();
-	old = MemoryContextSwitchTo(topk->pass);
+	old = MemoryContextSwitchTo(topk->pass_context);
 	skx_topk_run_begin(&run, topk, segment);
 	run.from = from;
 	run.to = to;
-	run.need = Max(skx_topk_hits_need(&topk->hits, segment), topk->reached);
-	run.paired = skx_topk_has_pairs(topk, s);
-	if (!skx_topk_may_compete(&run, s))
+	run.threshold = Max(skx_topk_hits_threshold(&topk->hits, segment),
+						topk->shared_threshold);
+	run.has_pairs = skx_topk_has_pairs(topk, s);
+	if (!skx_topk_segment_may_compete(&run, s))
 	{
-		topk->work->barred++;
+		topk->work->skipped_segments++;
 		MemoryContextSwitchTo(old);
-		MemoryContextReset(topk->pass);
+		MemoryContextReset(topk->pass_context);
 		return;
 	}
-	if (!skx_segment_warm(s->seg))
+	if (!skx_segment_is_warm(s->seg))
 	{
-		skx_cursor_ask_terms(s->seg, s->terms, topk->nlexemes);
-		skx_segment_bring_norms(s->seg);
-		skx_segment_bring_tids(s->seg);
-		skx_segment_expect_deletes(s->seg);
+		skx_cursor_prefetch_terms(s->seg, s->terms, topk->nlexemes);
+		skx_segment_read_all_norms(s->seg);
+		skx_segment_read_all_tids(s->seg);
+		skx_segment_prefetch_first_deletes(s->seg);
 	}
-	if (topk->many)
+	if (topk->has_many_words)
 		skx_topk_run_many(&run, s);
 	else
-		skx_topk_run(&run, s);
+		skx_topk_run_search(&run, s);
 	skx_topk_run_close(&run);
 	MemoryContextSwitchTo(old);
-	MemoryContextReset(topk->pass);
+	MemoryContextReset(topk->pass_context);
 }

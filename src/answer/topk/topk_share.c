@@ -14,13 +14,13 @@
 #include "utils/memutils.h"
 
 /* Number of classes of sums, by which hits of all processes are counted. */
-#define SKX_TOPK_CLASSES	2048
+#define SKX_TOPK_SUM_CLASSES	2048
 
 /*
  * A process updates the shared threshold after this many further hits of its
  * own.
  */
-#define SKX_TOPK_NEWS		256
+#define SKX_TOPK_SHARE_EVERY		256
 
 /*
  * Which process returns the rows.  It is the leader, if that takes part, after
@@ -36,27 +36,27 @@ enum
 
 struct SkxTopkShare
 {
-	SkxShare	parts;
-	bool		alone;			/* one process does the whole search */
-	bool		ranked;
-	int			rows;			/* number of rows looked for */
+	SkxExecShared exec_share;
+	bool		is_serial;		/* one process does the whole search */
+	bool		is_ranked;
+	int			search_rows;	/* number of rows looked for */
 	uint32		max_hits;
 	Size		nbytes;			/* of `ranking`, that of the leader */
-	pg_atomic_flag claimed;		/* a process does the whole search */
-	pg_atomic_uint32 reached;	/* sum that `rows` documents reach */
-	int			shift;			/* a sum shifted right by this is its class */
-	pg_atomic_uint32 classes[SKX_TOPK_CLASSES];
-	pg_atomic_uint32 least;		/* largest hits.least of the processes */
+	pg_atomic_flag serial_claimed;	/* a process does the whole search */
+	pg_atomic_uint32 threshold; /* sum that `search_rows` documents reach */
+	int			class_shift;	/* a sum shifted right by this is its class */
+	pg_atomic_uint32 classes[SKX_TOPK_SUM_CLASSES];
+	pg_atomic_uint32 min_sum;	/* largest hits.least of the processes */
 	pg_atomic_uint32 nhits;
 	pg_atomic_uint32 owner;		/* which process returns the rows: SKX_OWNER_* */
-	Size		hits;			/* offset of the hits of all processes */
+	Size		hits_offset;	/* offset of the hits of all processes */
 	char		ranking[FLEXIBLE_ARRAY_MEMBER]; /* packed */
 };
 
-static SkxHit *
+static SkxTopkDoc *
 skx_topk_share_hits(SkxTopkShare *share)
 {
-	return (SkxHit *) ((char *) share + share->hits);
+	return (SkxTopkDoc *) ((char *) share + share->hits_offset);
 }
 
 static Size
@@ -85,7 +85,7 @@ skx_topk_share_size(const SkxScorer *scorer, uint64 rows, int nprocesses)
 	Size		size = skx_topk_share_hits_offset(scorer);
 
 	if (skx_topk_share_is_small(rows))
-		size = add_size(size, mul_size(sizeof(SkxHit),
+		size = add_size(size, mul_size(sizeof(SkxTopkDoc),
 									   mul_size(rows, nprocesses)));
 	return size;
 }
@@ -96,11 +96,11 @@ skx_topk_share_reset(SkxTopkShare *share)
 {
 	int			i;
 
-	for (i = 0; i < SKX_TOPK_CLASSES; i++)
+	for (i = 0; i < SKX_TOPK_SUM_CLASSES; i++)
 		pg_atomic_init_u32(&share->classes[i], 0);
-	pg_atomic_init_flag(&share->claimed);
-	pg_atomic_init_u32(&share->reached, 0);
-	pg_atomic_init_u32(&share->least, 0);
+	pg_atomic_init_flag(&share->serial_claimed);
+	pg_atomic_init_u32(&share->threshold, 0);
+	pg_atomic_init_u32(&share->min_sum, 0);
 	pg_atomic_init_u32(&share->nhits, 0);
 	pg_atomic_init_u32(&share->owner, SKX_OWNER_NONE);
 }
@@ -114,8 +114,8 @@ skx_topk_share_shift(const SkxScorer *scorer)
 	int			i;
 
 	for (i = 0; i < scorer->nterms; i++)
-		most += scorer->terms[i].ceiling * scorer->most;
-	while (shift < 31 && most >= (double) SKX_TOPK_CLASSES * (1U << shift))
+		most += scorer->terms[i].ceiling * scorer->max_label_weight;
+	while (shift < 31 && most >= (double) SKX_TOPK_SUM_CLASSES * (1U << shift))
 		shift++;
 	return shift;
 }
@@ -126,18 +126,18 @@ skx_topk_share_init(SkxTopkShare *share, const SkxScorer *scorer,
 {
 	SkxRanking	ranking;
 
-	skx_exec_share_init(&share->parts);
-	share->ranked = scorer != NULL;
-	share->rows = (int) Min(rows, SKX_TOPK_SHARE_ROWS);
-	share->max_hits = (uint32) share->rows * nprocesses;
-	share->hits = skx_topk_share_hits_offset(scorer);
-	share->alone = scorer == NULL || scorer->nterms == 0 ||
+	skx_exec_share_init(&share->exec_share);
+	share->is_ranked = scorer != NULL;
+	share->search_rows = (int) Min(rows, SKX_TOPK_SHARE_ROWS);
+	share->max_hits = (uint32) share->search_rows * nprocesses;
+	share->hits_offset = skx_topk_share_hits_offset(scorer);
+	share->is_serial = scorer == NULL || scorer->nterms == 0 ||
 		!skx_topk_share_is_small(rows) || scorer->nplain != scorer->nterms ||
-		skx_topk_gathers(scorer, filter) || skx_topk_is_budgeted();
-	share->shift = 0;
+		skx_topk_filter_gathers(scorer, filter) || skx_topk_has_budget();
+	share->class_shift = 0;
 	if (scorer != NULL)
 	{
-		share->shift = skx_topk_share_shift(scorer);
+		share->class_shift = skx_topk_share_shift(scorer);
 		skx_score_ranking(scorer, &ranking);
 		share->nbytes = (char *)
 			skx_ranking_pack(&ranking, (uint8 *) share->ranking) -
@@ -149,7 +149,7 @@ skx_topk_share_init(SkxTopkShare *share, const SkxScorer *scorer,
 void
 skx_topk_share_restart(SkxTopkShare *share)
 {
-	skx_exec_share_restart(&share->parts);
+	skx_exec_share_restart(&share->exec_share);
 	skx_topk_share_reset(share);
 }
 
@@ -160,7 +160,7 @@ skx_topk_share_ranking(const SkxTopkShare *share)
 	char	   *bytes;
 	SkxRanking *ranking;
 
-	if (!share->ranked)
+	if (!share->is_ranked)
 		return NULL;
 	bytes = palloc_extended(share->nbytes, MCXT_ALLOC_HUGE);
 	memcpy(bytes, share->ranking, share->nbytes);
@@ -171,22 +171,23 @@ skx_topk_share_ranking(const SkxTopkShare *share)
 }
 
 bool
-skx_topk_share_joins(SkxTopkShare *share)
+skx_topk_share_takes_part(SkxTopkShare *share)
 {
-	return !share->alone || pg_atomic_test_set_flag(&share->claimed);
+	return !share->is_serial ||
+		pg_atomic_test_set_flag(&share->serial_claimed);
 }
 
 const SkxView *
 skx_topk_share_view(SkxTopkShare *share, Relation index, const SkxView *own)
 {
-	return skx_exec_share_view(&share->parts, index, own);
+	return skx_exec_share_view(&share->exec_share, index, own);
 }
 
 /* ---- the search ---- */
 
 /* Raises *number to `value`, unless it is larger. */
 static void
-skx_topk_share_raise(pg_atomic_uint32 *number, uint32 value)
+skx_topk_atomic_max(pg_atomic_uint32 *number, uint32 value)
 {
 	uint32		old = pg_atomic_read_u32(number);
 
@@ -196,62 +197,64 @@ skx_topk_share_raise(pg_atomic_uint32 *number, uint32 value)
 }
 
 void
-skx_topk_share_hit(SkxTopk *topk, int32 sum)
+skx_topk_share_count_hit(SkxTopk *topk, int32 sum)
 {
-	int			class = Min(sum >> topk->share->shift, SKX_TOPK_CLASSES - 1);
+	int			class = Min(sum >> topk->share->class_shift,
+							SKX_TOPK_SUM_CLASSES - 1);
 
 	pg_atomic_fetch_add_u32(&topk->share->classes[class], 1);
-	topk->news++;
+	topk->unshared_hits++;
 }
 
 /*
- * Returns a sum that `rows` hits of all processes reach, by their classes, or
- * 0 if there are fewer hits.
+ * Returns a sum that `search_rows` hits of all processes reach, by their
+ * classes, or 0 if there are fewer hits.
  */
 static uint32
-skx_topk_share_class(SkxTopkShare *share)
+skx_topk_share_class_threshold(SkxTopkShare *share)
 {
 	uint64		n = 0;
 	int			class;
 
-	for (class = SKX_TOPK_CLASSES - 1; class > 0; class--)
+	for (class = SKX_TOPK_SUM_CLASSES - 1; class > 0; class--)
 	{
 		n += pg_atomic_read_u32(&share->classes[class]);
-		if (n >= share->rows)
-			return (uint32) class << share->shift;
+		if (n >= share->search_rows)
+			return (uint32) class << share->class_shift;
 	}
 	return 0;
 }
 
 void
-skx_topk_share_meet(SkxTopkRun *run)
+skx_topk_share_exchange(SkxTopkRun *run)
 {
 	SkxTopk    *topk = run->topk;
-	SkxHits    *hits = &topk->hits;
+	SkxTopkHeap *hits = &topk->hits;
 	int32		reached;
 
-	if (topk->news >= SKX_TOPK_NEWS)
+	if (topk->unshared_hits >= SKX_TOPK_SHARE_EVERY)
 	{
-		skx_topk_share_raise(&topk->share->reached,
-							 skx_topk_share_class(topk->share));
-		topk->news = 0;
+		skx_topk_atomic_max(&topk->share->threshold,
+							skx_topk_share_class_threshold(topk->share));
+		topk->unshared_hits = 0;
 	}
-	if (hits->n == hits->most)
-		skx_topk_share_raise(&topk->share->reached, hits->heap[0].sum);
-	reached = (int32) pg_atomic_read_u32(&topk->share->reached);
-	topk->reached = Max(topk->reached, reached);
-	run->need = Max(run->need, topk->reached);
+	if (hits->n == hits->wanted_hits)
+		skx_topk_atomic_max(&topk->share->threshold, hits->heap[0].sum);
+	reached = (int32) pg_atomic_read_u32(&topk->share->threshold);
+	topk->shared_threshold = Max(topk->shared_threshold, reached);
+	run->threshold = Max(run->threshold, topk->shared_threshold);
 }
 
 int
-skx_topk_share_rows(const SkxTopk *topk)
+skx_topk_share_search_rows(const SkxTopk *topk)
 {
-	return topk->share == NULL || topk->share->alone ? 0 : topk->share->rows;
+	return topk->share == NULL ||
+		topk->share->is_serial ? 0 : topk->share->search_rows;
 }
 
 /* Leaves the hits of this process to the one that returns the rows. */
 static void
-skx_topk_share_leave(SkxTopk *topk)
+skx_topk_share_deposit_hits(SkxTopk *topk)
 {
 	SkxTopkShare *share = topk->share;
 	uint32		at = pg_atomic_fetch_add_u32(&share->nhits, topk->hits.n);
@@ -260,8 +263,8 @@ skx_topk_share_leave(SkxTopk *topk)
 		elog(ERROR, "a search by several processes has too many hits");
 	if (topk->hits.n > 0)
 		memcpy(skx_topk_share_hits(share) + at, topk->hits.heap,
-			   sizeof(SkxHit) * topk->hits.n);
-	skx_topk_share_raise(&share->least, topk->hits.least);
+			   sizeof(SkxTopkDoc) * topk->hits.n);
+	skx_topk_atomic_max(&share->min_sum, topk->hits.min_sum);
 }
 
 /*
@@ -269,20 +272,20 @@ skx_topk_share_leave(SkxTopk *topk)
  * that one of them began with: others with such sums were left out there.
  */
 static void
-skx_topk_share_gather(SkxTopk *topk)
+skx_topk_share_collect_hits(SkxTopk *topk)
 {
 	SkxTopkShare *share = topk->share;
 	uint32		n = pg_atomic_read_u32(&share->nhits);
 	uint32		i;
 
-	topk->hits.n = topk->hits.told = 0;
-	topk->hits.least = pg_atomic_read_u32(&share->least);
+	topk->hits.n = topk->hits.checked_min = 0;
+	topk->hits.min_sum = pg_atomic_read_u32(&share->min_sum);
 	for (i = 0; i < n; i++)
 	{
-		const SkxHit *hit = &skx_topk_share_hits(share)[i];
+		const SkxTopkDoc *hit = &skx_topk_share_hits(share)[i];
 
 		CHECK_FOR_INTERRUPTS();
-		if (hit->sum >= topk->hits.least)
+		if (hit->sum >= topk->hits.min_sum)
 			skx_topk_hits_add(topk, hit);
 	}
 }
@@ -292,17 +295,17 @@ skx_topk_share_gather(SkxTopk *topk)
  * claim.
  */
 static bool
-skx_topk_share_own(SkxTopkShare *share, uint32 owner)
+skx_topk_share_claim_rows(SkxTopkShare *share, uint32 owner)
 {
 	uint32		none = SKX_OWNER_NONE;
 
 	return pg_atomic_compare_exchange_u32(&share->owner, &none, owner);
 }
 
-SkxShare *
-skx_topk_share_parts(SkxTopkShare *share)
+SkxExecShared *
+skx_topk_share_exec(SkxTopkShare *share)
 {
-	return &share->parts;
+	return &share->exec_share;
 }
 
 /*
@@ -310,13 +313,13 @@ skx_topk_share_parts(SkxTopkShare *share)
  * rows.
  */
 static bool
-skx_topk_share_end(SkxTopk *topk)
+skx_topk_share_finish(SkxTopk *topk)
 {
-	bool		last = skx_exec_is_last(topk->exec);
+	bool		last = skx_exec_finish_process(topk->exec);
 
 	if (IsParallelWorker())
-		return last && skx_topk_share_own(topk->share, SKX_OWNER_LAST);
-	skx_exec_wait(topk->exec);
+		return last && skx_topk_share_claim_rows(topk->share, SKX_OWNER_LAST);
+	skx_exec_wait_others(topk->exec);
 	return true;
 }
 
@@ -326,16 +329,17 @@ skx_topk_share_search(SkxTopk *topk)
 	SkxTopkShare *share = topk->share;
 	bool		owner = false;
 
-	if (IsParallelWorker() || skx_topk_share_own(share, SKX_OWNER_LEADER))
+	if (IsParallelWorker() ||
+		skx_topk_share_claim_rows(share, SKX_OWNER_LEADER))
 	{
 		(void) skx_exec_next(topk->exec);
-		skx_topk_share_leave(topk);
-		owner = skx_topk_share_end(topk);
+		skx_topk_share_deposit_hits(topk);
+		owner = skx_topk_share_finish(topk);
 	}
 	if (owner)
-		skx_topk_share_gather(topk);
-	topk->gathered = owner;
+		skx_topk_share_collect_hits(topk);
+	topk->has_all_hits = owner;
 	topk->share = NULL;
-	topk->reached = 0;
+	topk->shared_threshold = 0;
 	return owner;
 }

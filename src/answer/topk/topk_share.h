@@ -54,7 +54,7 @@ extern const SkxRanking *skx_topk_share_ranking(const SkxTopkShare *share);
  * process does the whole search, it is true in the first one that calls.  To
  * be called once by each process.
  */
-extern bool skx_topk_share_joins(SkxTopkShare *share);
+extern bool skx_topk_share_takes_part(SkxTopkShare *share);
 
 /*
  * Returns the one view of all processes.  `own` is a view of this process, or

@@ -12,21 +12,21 @@
 #include "miscadmin.h"
 
 /* Largest number of pairs that are sorted by insertion. */
-#define SKX_SORT_FEW		32
+#define SKX_SORT_INSERTION_MAX		32
 
 /*
- * Number of bits of a pass: the larger one for at least SKX_SORT_MANY pairs,
- * which are eight for each value of these bits.
+ * Number of bits of a pass: the larger one for at least SKX_SORT_MANY_PAIRS
+ * pairs, which are eight for each value of these bits.
  */
-#define SKX_SORT_BITS		8
-#define SKX_SORT_BITS_MOST	11
-#define SKX_SORT_MANY		(1 << (SKX_SORT_BITS_MOST + 3))
+#define SKX_SORT_RADIX_BITS		8
+#define SKX_SORT_RADIX_BITS_MAX	11
+#define SKX_SORT_MANY_PAIRS		(1 << (SKX_SORT_RADIX_BITS_MAX + 3))
 
 /* Number of pairs between two checks for interrupts. */
-#define SKX_SORT_SOME		65536
+#define SKX_SORT_INTERRUPT_PAIRS		65536
 
 static void
-skx_topk_sort_few(SkxTopkPairs *p)
+skx_topk_sort_insertion(SkxTopkSortPairs *p)
 {
 	uint32		i;
 
@@ -51,8 +51,8 @@ skx_topk_sort_few(SkxTopkPairs *p)
  * goes.
  */
 static void
-skx_topk_sort_places(const SkxTopkPairs *p, int shift, int nvalues,
-					 uint32 *places)
+skx_topk_sort_offsets(const SkxTopkSortPairs *p, int shift, int nvalues,
+					  uint32 *places)
 {
 	const uint32 *keys = p->keys;
 	uint32		place = 0;
@@ -62,7 +62,7 @@ skx_topk_sort_places(const SkxTopkPairs *p, int shift, int nvalues,
 	memset(places, 0, sizeof(uint32) * nvalues);
 	while (i < p->n)
 	{
-		uint32		end = Min(p->n - i, SKX_SORT_SOME) + i;
+		uint32		end = Min(p->n - i, SKX_SORT_INTERRUPT_PAIRS) + i;
 
 		CHECK_FOR_INTERRUPTS();
 		for (; i < end; i++)
@@ -78,10 +78,10 @@ skx_topk_sort_places(const SkxTopkPairs *p, int shift, int nvalues,
 }
 
 static void
-skx_topk_sort_pass(const SkxTopkPairs *p, const SkxTopkPairs *sorted,
+skx_topk_sort_pass(const SkxTopkSortPairs *p, const SkxTopkSortPairs *sorted,
 				   int shift, int bits)
 {
-	uint32		places[1 << SKX_SORT_BITS_MOST];
+	uint32		places[1 << SKX_SORT_RADIX_BITS_MAX];
 	const uint32 *restrict keys = p->keys;
 	const uint32 *restrict values = p->values;
 	uint32	   *restrict sorted_keys = sorted->keys;
@@ -89,10 +89,10 @@ skx_topk_sort_pass(const SkxTopkPairs *p, const SkxTopkPairs *sorted,
 	uint32		mask = (1 << bits) - 1;
 	uint32		i = 0;
 
-	skx_topk_sort_places(p, shift, 1 << bits, places);
+	skx_topk_sort_offsets(p, shift, 1 << bits, places);
 	while (i < p->n)
 	{
-		uint32		end = Min(p->n - i, SKX_SORT_SOME) + i;
+		uint32		end = Min(p->n - i, SKX_SORT_INTERRUPT_PAIRS) + i;
 
 		CHECK_FOR_INTERRUPTS();
 		for (; i < end; i++)
@@ -106,20 +106,20 @@ skx_topk_sort_pass(const SkxTopkPairs *p, const SkxTopkPairs *sorted,
 }
 
 void
-skx_topk_sort(SkxTopkPairs *pairs, SkxTopkPairs *spare, uint32 most)
+skx_topk_sort(SkxTopkSortPairs *pairs, SkxTopkSortPairs *spare, uint32 most)
 {
-	int			bits = pairs->n < SKX_SORT_MANY ? SKX_SORT_BITS :
-		SKX_SORT_BITS_MOST;
+	int			bits = pairs->n < SKX_SORT_MANY_PAIRS ? SKX_SORT_RADIX_BITS :
+		SKX_SORT_RADIX_BITS_MAX;
 	int			shift;
 
-	if (pairs->n <= SKX_SORT_FEW)
+	if (pairs->n <= SKX_SORT_INSERTION_MAX)
 	{
-		skx_topk_sort_few(pairs);
+		skx_topk_sort_insertion(pairs);
 		return;
 	}
 	for (shift = 0; shift < 32 && most >> shift > 0; shift += bits)
 	{
-		SkxTopkPairs sorted = *spare;
+		SkxTopkSortPairs sorted = *spare;
 
 		sorted.n = pairs->n;
 		skx_topk_sort_pass(pairs, &sorted, shift, bits);

@@ -28,9 +28,9 @@ typedef struct SkxTopkTokenHead
 	uint32		sum;			/* complement of the sum, since sums descend */
 	BlockNumber block;			/* tid of the row */
 	uint32		offset;
-	uint32		many;			/* 0; else the bytes of a ranking that has too
+	uint32		omits_dfs;		/* 0; else the bytes of a ranking that has too
 								 * many and is left out */
-	uint64		given;			/* estimate of the rows up to this one */
+	uint64		rows_before;	/* estimate of the rows up to this one */
 	uint32		reserved;		/* 0 */
 	uint32		crc;			/* of all members before it, and of the
 								 * ranking */
@@ -75,7 +75,7 @@ skx_topk_token_begin(Relation heap, Relation index, TSQuery query,
 
 /* Sets what is the same in all tokens of a search. */
 static void
-skx_topk_token_pin(SkxTopkToken *token, const SkxScorer *scorer)
+skx_topk_token_set_frozen(SkxTopkToken *token, const SkxScorer *scorer)
 {
 	SkxRanking	ranking;
 	bytea	   *packed;
@@ -86,7 +86,7 @@ skx_topk_token_pin(SkxTopkToken *token, const SkxScorer *scorer)
 	n = VARSIZE(packed) - VARHDRSZ;
 	if (n > SKX_RANKING_BYTES_MAX)
 	{
-		token->head.many = (uint32) Min(n, PG_UINT32_MAX);
+		token->head.omits_dfs = (uint32) Min(n, PG_UINT32_MAX);
 		n = 0;
 	}
 	token->bytes = palloc(VARHDRSZ + sizeof(token->head) + n);
@@ -103,12 +103,12 @@ skx_topk_token_make(SkxTopkToken *token, const SkxScorer *scorer,
 	char	   *bytes;
 
 	if (token->bytes == NULL)
-		skx_topk_token_pin(token, scorer);
+		skx_topk_token_set_frozen(token, scorer);
 	bytes = VARDATA(token->bytes);
 	head->sum = pg_hton32(~(uint32) last->sum);
 	head->block = pg_hton32(ItemPointerGetBlockNumber(&last->tid));
 	head->offset = pg_hton32(ItemPointerGetOffsetNumber(&last->tid));
-	head->given = pg_hton64(last->given);
+	head->rows_before = pg_hton64(last->rows_before);
 	head->crc = skx_topk_token_crc(head, bytes + sizeof(*head),
 								   VARSIZE(token->bytes) - VARHDRSZ -
 								   sizeof(*head));
@@ -132,13 +132,13 @@ skx_topk_token_read(const SkxTopkToken *token, const bytea *given)
 		head.crc != skx_topk_token_crc(&head, ranking, size))
 		skx_continuation_refuse("It is damaged, or none.");
 	skx_continuation_check(&token->head.origin, &head.origin);
-	skx_score_check_size(head.many);
+	skx_score_check_size(head.omits_dfs);
 	page->after.sum = (int32) ~pg_ntoh32(head.sum);
 	page->ranking = skx_score_unpack(ranking, size);
 	if (page->after.sum < 0 || page->ranking == NULL)
 		skx_continuation_refuse("It is damaged, or none.");
 	ItemPointerSet(&page->after.tid, pg_ntoh32(head.block),
 				   (OffsetNumber) pg_ntoh32(head.offset));
-	page->after.given = Min(pg_ntoh64(head.given), PG_UINT32_MAX);
+	page->after.rows_before = Min(pg_ntoh64(head.rows_before), PG_UINT32_MAX);
 	return page;
 }

@@ -14,7 +14,7 @@ typedef int32 SkxVectorInt __attribute__((vector_size(16)));
 #define SKX_VECTOR			4
 
 int
-skx_topk_floor(uint32 *docs, int32 *sums, int n, int32 limit)
+skx_topk_keep_above(uint32 *docs, int32 *sums, int n, int32 limit)
 {
 	const SkxVectorInt below = {limit - 1, limit - 1, limit - 1, limit - 1};
 	int			kept = 0;
@@ -48,7 +48,7 @@ skx_topk_floor(uint32 *docs, int32 *sums, int n, int32 limit)
 }
 
 void
-skx_topk_frequencies(const uint16 *tf, int n, float *tfs)
+skx_topk_copy_tfs(const uint16 *tf, int n, float *tfs)
 {
 	typedef uint16 SkxVectorShort __attribute__((vector_size(8)));
 	typedef float SkxVectorFloat __attribute__((vector_size(16)));
@@ -71,11 +71,11 @@ skx_topk_frequencies(const uint16 *tf, int n, float *tfs)
 }
 
 /* Number of sums that are tested together for one that is large enough. */
-#define SKX_VECTOR_RUN		16
+#define SKX_VECTOR_SUMS		16
 
 int
-skx_topk_collect(const int32 *from_sums, int n, uint32 from, int32 limit,
-				 uint32 *docs, int32 *sums)
+skx_topk_collect_above(const int32 *from_sums, int n, uint32 from, int32 limit,
+					   uint32 *docs, int32 *sums)
 {
 	const SkxVectorInt below = {limit - 1, limit - 1, limit - 1, limit - 1};
 	int			kept = 0;
@@ -84,8 +84,8 @@ skx_topk_collect(const int32 *from_sums, int n, uint32 from, int32 limit,
 
 	for (i = 0; i < n; i = k)
 	{
-		k = Min(i + SKX_VECTOR_RUN, n);
-		if (k == i + SKX_VECTOR_RUN)
+		k = Min(i + SKX_VECTOR_SUMS, n);
+		if (k == i + SKX_VECTOR_SUMS)
 		{
 			SkxVectorInt any = {0, 0, 0, 0};
 			uint64		bits[2];
@@ -100,7 +100,7 @@ skx_topk_collect(const int32 *from_sums, int n, uint32 from, int32 limit,
 			memcpy(bits, &any, sizeof(bits));
 			if ((bits[0] | bits[1]) == 0)
 				continue;
-			i -= SKX_VECTOR_RUN;
+			i -= SKX_VECTOR_SUMS;
 		}
 		for (; i < k; i++)
 		{

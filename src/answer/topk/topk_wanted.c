@@ -8,10 +8,10 @@
 #include "miscadmin.h"
 
 int
-skx_topk_most(uint64 rows)
+skx_topk_limit_rows(uint64 rows)
 {
 	uint64		most = (uint64) work_mem * 1024 /
-		(sizeof(SkxHit) + sizeof(SkxTopkHit) + SKX_TOPK_ROW_SCRATCH);
+		(sizeof(SkxTopkDoc) + sizeof(SkxTopkHit) + SKX_TOPK_ROW_TEMP_BYTES);
 
 	return (int) Max(Min(rows, most), 1);
 }
@@ -21,21 +21,23 @@ skx_topk_most(uint64 rows)
  * for.  All of these are then hits.
  */
 int
-skx_topk_least_rows(const SkxTopk *topk)
+skx_topk_min_rows(const SkxTopk *topk)
 {
-	uint64		wanted = topk->request.wanted;
+	uint64		wanted = topk->request.wanted_rows;
 
-	return wanted > 0 && wanted < topk->rows ? (int) wanted : topk->rows;
+	return wanted > 0 &&
+		wanted < topk->search_rows ? (int) wanted : topk->search_rows;
 }
 
 void
-skx_topk_make_out(SkxTopk *topk, int n)
+skx_topk_reserve_rows(SkxTopk *topk, int n)
 {
-	if (topk->out != NULL && n <= topk->max_out)
+	if (topk->rows_out != NULL && n <= topk->returned_size)
 		return;
-	if (topk->out != NULL)
-		pfree(topk->out);
-	topk->max_out = Max(n, 64);
-	topk->out = palloc_extended(sizeof(SkxTopkHit) * (Size) topk->max_out,
-								MCXT_ALLOC_HUGE);
+	if (topk->rows_out != NULL)
+		pfree(topk->rows_out);
+	topk->returned_size = Max(n, 64);
+	topk->rows_out =
+		palloc_extended(sizeof(SkxTopkHit) * (Size) topk->returned_size,
+						MCXT_ALLOC_HUGE);
 }

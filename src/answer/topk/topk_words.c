@@ -73,9 +73,10 @@ skx_topk_requires_prefix(const SkxTopk *topk, const SkxScoreTerm *scored)
 	key.lexeme = scored->lexeme;
 	key.len = scored->len;
 	key.labels = scored->labels;
-	return topk->split.nprefixes > 0 &&
-		bsearch(&key, topk->split.prefixes, topk->split.nprefixes,
-				sizeof(SkxQueryWord), skx_topk_compare_prefixes) != NULL;
+	return topk->split_filter.nprefixes > 0 &&
+		bsearch(&key, topk->split_filter.prefixes,
+				topk->split_filter.nprefixes, sizeof(SkxQueryWord),
+				skx_topk_compare_prefixes) != NULL;
 }
 
 /*
@@ -83,21 +84,21 @@ skx_topk_requires_prefix(const SkxTopk *topk, const SkxScoreTerm *scored)
  * words, each document with a word matches.
  */
 static void
-skx_topk_relate_any(SkxTopk *topk)
+skx_topk_relate_disjunction(SkxTopk *topk)
 {
 	const SkxScorer *scorer = topk->scorer;
 	int			found = 0;
 	int			prefixes = 0;
 	int			i;
 
-	for (i = 0; i < topk->split.nrequired; i++)
-		found += skx_topk_is_word(topk, &topk->split.required[i], 0);
+	for (i = 0; i < topk->split_filter.nrequired; i++)
+		found += skx_topk_is_word(topk, &topk->split_filter.required[i], 0);
 	for (i = scorer->nplain; i < scorer->nterms; i++)
 		prefixes += skx_topk_requires_prefix(topk, &scorer->terms[i]);
 	topk->words_match = found + prefixes == scorer->nterms;
-	topk->scored_only = found == topk->split.nrequired;
-	topk->split.nrequired = 0;
-	topk->split.nprefixes = 0;
+	topk->scored_only = found == topk->split_filter.nrequired;
+	topk->split_filter.nrequired = 0;
+	topk->split_filter.nprefixes = 0;
 }
 
 /*
@@ -105,7 +106,7 @@ skx_topk_relate_any(SkxTopk *topk)
  * ascend, too, but repeat a word that has several sets of labels.
  */
 static SkxLexeme *
-skx_topk_scored_words(const SkxScorer *scorer, int *nwords)
+skx_topk_ranked_words(const SkxScorer *scorer, int *nwords)
 {
 	SkxLexeme  *words = palloc_extended(sizeof(SkxLexeme) *
 										((Size) scorer->nplain + 1),
@@ -125,68 +126,72 @@ skx_topk_scored_words(const SkxScorer *scorer, int *nwords)
 }
 
 bool
-skx_topk_gathers(const SkxScorer *scorer, const SkxQuery *filter)
+skx_topk_filter_gathers(const SkxScorer *scorer, const SkxQuery *filter)
 {
 	const SkxQuery *rest;
 	SkxLexeme  *words;
 	int			n;
 
-	if (!skx_query_gathers(filter))
+	if (!skx_query_begins_by_gathering(filter))
 		return false;
 	if (scorer->nplain < scorer->nterms)
 		return true;
-	words = skx_topk_scored_words(scorer, &n);
-	rest = skx_query_of_words(filter, words, n);
-	return rest != NULL && skx_query_gathers(rest);
+	words = skx_topk_ranked_words(scorer, &n);
+	rest = skx_query_residual_of_words(filter, words, n);
+	return rest != NULL && skx_query_begins_by_gathering(rest);
 }
 
 void
-skx_topk_take_words(SkxTopk *topk)
+skx_topk_remove_words(SkxTopk *topk)
 {
 	const SkxScorer *scorer = topk->scorer;
 	SkxLexeme  *words;
 	int			n;
 
-	topk->rest_of_words = unconstify(SkxQuery *, topk->request.filter);
+	topk->residual_filter = unconstify(SkxQuery *, topk->request.filter);
 	if (scorer->nplain < scorer->nterms)
 		return;
-	words = skx_topk_scored_words(scorer, &n);
-	topk->rest_of_words = skx_query_of_words(topk->request.filter, words, n);
-	if (topk->split.rest != NULL)
-		topk->split.rest = skx_query_of_words(topk->split.rest, words, n);
+	words = skx_topk_ranked_words(scorer, &n);
+	topk->residual_filter = skx_query_residual_of_words(topk->request.filter,
+														words, n);
+	if (topk->split_filter.residual != NULL)
+		topk->split_filter.residual =
+			skx_query_residual_of_words(topk->split_filter.residual, words, n);
 }
 
 void
-skx_topk_relate(SkxTopk *topk)
+skx_topk_relate_filter(SkxTopk *topk)
 {
 	int			i;
 
-	if (skx_query_takes_all(topk->request.filter))
+	if (skx_query_matches_all(topk->request.filter))
 	{
 		topk->words_match = true;
 		return;
 	}
-	if (topk->split.any)
+	if (topk->split_filter.is_disjunction)
 	{
-		skx_topk_relate_any(topk);
+		skx_topk_relate_disjunction(topk);
 		return;
 	}
-	for (i = 0; i < topk->split.nrequired; i++)
+	for (i = 0; i < topk->split_filter.nrequired; i++)
 	{
-		const SkxQueryRequired *r = &topk->split.required[i];
+		const SkxQueryRequired *r = &topk->split_filter.required[i];
 
 		if (skx_topk_is_word(topk, r, r->labels))
 			topk->scored_only = true;
 	}
-	if (topk->split.nprefixes > 0)
+	if (topk->split_filter.nprefixes > 0)
 		topk->scored_only = true;
-	topk->primes = topk->scored_only && topk->split.nprefixes == 0 && topk->split.nrequired == 1 &&
-		topk->split.rest == NULL && topk->scorer->nterms == 1 &&
-		topk->split.required[0].labels == 0;
+	topk->threshold_is_exact = topk->scored_only &&
+		topk->split_filter.nprefixes == 0 &&
+		topk->split_filter.nrequired == 1 &&
+		topk->split_filter.residual == NULL && topk->scorer->nterms == 1 &&
+		topk->split_filter.required[0].labels == 0;
 }
 
 bool
-skx_topk_knows_prefix(const SkxQueryWord *prefix, void *arg)
+skx_topk_ranks_prefix(const SkxQueryWord *prefix, void *arg)
 {
 	const SkxScorer *scorer = arg;
 	SkxLexeme	lexeme = {prefix->lexeme, prefix->len};

@@ -17,8 +17,8 @@ extern int	skx_topk_compare_prefixes(const void *a, const void *b);
 
 /*
  * Returns true if the prefix of a scored term, with the same labels, is one
- * of topk->split.prefixes: required by the filter, or an alternative of a
- * disjunction.
+ * of topk->split_filter.prefixes: required by the filter, or an alternative of
+ * a disjunction.
  */
 extern bool skx_topk_requires_prefix(const SkxTopk *topk,
 									 const SkxScoreTerm *scored);
@@ -27,21 +27,22 @@ extern bool skx_topk_requires_prefix(const SkxTopk *topk,
  * Returns true if a prefix of the filter is ranked by, since the search then
  * knows which documents have it.
  */
-extern bool skx_topk_knows_prefix(const SkxQueryWord *prefix, void *arg);
+extern bool skx_topk_ranks_prefix(const SkxQueryWord *prefix, void *arg);
 
 /*
  * Determines what the filter implies about the words, and what the words imply
  * about the filter.
  */
-extern void skx_topk_relate(SkxTopk *topk);
+extern void skx_topk_relate_filter(SkxTopk *topk);
 
 /* Removes from the filter what is true of each document with a ranked word. */
-extern void skx_topk_take_words(SkxTopk *topk);
+extern void skx_topk_remove_words(SkxTopk *topk);
 
 /*
  * Returns true if a search may begin on each part of a segment by gathering
  * many posting lists of the filter.
  */
-extern bool skx_topk_gathers(const SkxScorer *scorer, const SkxQuery *filter);
+extern bool skx_topk_filter_gathers(const SkxScorer *scorer,
+									const SkxQuery *filter);
 
 #endif							/* SKX_TOPK_WORDS_H */

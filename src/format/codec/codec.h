@@ -157,7 +157,7 @@ extern bool skx_codec_bits_get_all(uint32 *dst, const uint8 *src,
  * the seven bits before it then fit into 32 bits.  Such values take a fifth of
  * the time of wider ones where the processor has AVX2.
  */
-#define SKX_BETWEEN_WIDTH	25
+#define SKX_BETWEEN_WIDTH_MAX	25
 
 /*
  * Sets bit i of `bits` if value i of a plain bit string is one of least, ...,
@@ -276,9 +276,10 @@ extern const uint8 *skx_codec_subblock_labels(const uint8 *body,
  * another form or is damaged: the caller then has to decode it.  Does not
  * check that the body has SKX_SUBBLOCK documents.
  */
-extern int	skx_codec_subblock_keep(const uint8 *src, const uint8 *end, int n,
-									uint32 base, const uint32 *docs, int some,
-									uint32 limit, uint32 *dst, int *kept);
+extern int	skx_codec_subblock_filter(const uint8 *src, const uint8 *end,
+									  int n, uint32 base, const uint32 *docs,
+									  int some, uint32 limit, uint32 *dst,
+									  int *kept);
 
 /*
  * Documents of a sub-block as bits: bit k of the words is document base + 1 +
@@ -308,12 +309,13 @@ extern const uint8 *skx_codec_subblock_bits(const uint8 *src,
 static inline int
 skx_codec_subblock_rank(const SkxSubblockBits *bits, uint32 bit)
 {
-	uint32		w = bit / SKX_BITSET_WORD;
+	uint32		w = bit / SKX_BITSET_BITS;
 
-	if (w >= (uint32) bits->nwords || !skx_bitset_has(bits->words[w], bit))
+	if (w >= (uint32) bits->nwords ||
+		!skx_bitset_word_has(bits->words[w], bit))
 		return -1;
 	return bits->ranks[w] +
-		skx_bitset_count_word(bits->words[w] & skx_bitset_below(bit));
+		skx_bitset_count_word(bits->words[w] & skx_bitset_mask_below(bit));
 }
 
 /*
@@ -321,9 +323,9 @@ skx_codec_subblock_rank(const SkxSubblockBits *bits, uint32 bit)
  * [window, window + 64 * nwords), and leaves other bits alone.  Returns false
  * if the body is damaged; some bits may be set then.
  */
-extern bool skx_codec_subblock_fill(const uint8 *src, const uint8 *end, int n,
-									uint32 base, uint32 window, uint64 *bits,
-									int nwords);
+extern bool skx_codec_subblock_fill_window(const uint8 *src, const uint8 *end,
+										   int n, uint32 base, uint32 window,
+										   uint64 *bits, int nwords);
 
 /*
  * codec_short.c : a whole list of 1 to SKX_SUBBLOCK - 1 postings
@@ -351,14 +353,14 @@ extern bool skx_codec_subblock_fill(const uint8 *src, const uint8 *end, int n,
 
 /*
  * Writes the documents part of p->n postings in at most
- * skx_codec_short_max(p->n) bytes.  Returns the end of these.  Returns NULL if
- * the documents do not ascend, a frequency is too large, or p->n is not 1 to
- * SKX_SUBBLOCK - 1.
+ * skx_codec_short_max_bytes(p->n) bytes.  Returns the end of these.  Returns
+ * NULL if the documents do not ascend, a frequency is too large, or p->n is
+ * not 1 to SKX_SUBBLOCK - 1.
  */
 extern uint8 *skx_codec_short_put(uint8 *dst, const SkxPostings *p);
 
 /* Returns how many bytes the documents part of n postings takes at most. */
-extern size_t skx_codec_short_max(int n);
+extern size_t skx_codec_short_max_bytes(int n);
 
 /*
  * Decodes the documents of n postings into docs, without frequencies and

@@ -34,7 +34,7 @@ skx_codec_between_plain(const uint8 *src, const uint8 *end, int from, int n,
 		whole = (end - src - sizeof(uint64) + 1) * 8;
 	while (i < n && bit < whole)
 	{
-		int			stop = Min(n, (i / SKX_BITSET_WORD + 1) * SKX_BITSET_WORD);
+		int			stop = Min(n, (i / SKX_BITSET_BITS + 1) * SKX_BITSET_BITS);
 		uint64		word = 0;
 		int			first = i;
 
@@ -43,23 +43,23 @@ skx_codec_between_plain(const uint8 *src, const uint8 *end, int from, int n,
 			uint32		v = (uint32) (skx_codec_load64(src + bit / 8) >>
 									  (bit % 8)) & mask;
 
-			word |= (uint64) (v - least <= span) << (i % SKX_BITSET_WORD);
+			word |= (uint64) (v - least <= span) << (i % SKX_BITSET_BITS);
 		}
-		bits[first / SKX_BITSET_WORD] |= word;
+		bits[first / SKX_BITSET_BITS] |= word;
 	}
 	for (; i < n; i++)
 	{
 		uint32		v = 0;
 
 		(void) skx_codec_bits_get(src, end, i, width, &v);
-		skx_bitset_put(bits, i, v - least <= span);
+		skx_bitset_or_bits(bits, i, v - least <= span);
 	}
 }
 
 #ifdef SKX_WITH_AVX2
 
 /* Eight lanes of 32 bits. */
-typedef __m256i SkxEight;
+typedef __m256i SkxInt32x8;
 
 /*
  * The first bit of number k of eight, counted from the first byte of its half
@@ -70,7 +70,7 @@ typedef __m256i SkxEight;
 #define SKX_BYTES(w, k) \
 	SKX_FIRST(w, k) / 8, SKX_FIRST(w, k) / 8 + 1, \
 	SKX_FIRST(w, k) / 8 + 2, SKX_FIRST(w, k) / 8 + 3
-#define SKX_LANES_OF(w) \
+#define SKX_BETWEEN_LANES(w) \
 	{{SKX_BYTES(w, 0), SKX_BYTES(w, 1), SKX_BYTES(w, 2), SKX_BYTES(w, 3), \
 	  SKX_BYTES(w, 4), SKX_BYTES(w, 5), SKX_BYTES(w, 6), SKX_BYTES(w, 7)}, \
 	 {SKX_FIRST(w, 0) % 8, SKX_FIRST(w, 1) % 8, SKX_FIRST(w, 2) % 8, \
@@ -85,15 +85,23 @@ static const struct
 {
 	uint8		bytes[32];
 	uint32		shifts[8];
-}			skx_codec_lanes[SKX_BETWEEN_WIDTH + 1] = {
+}			skx_codec_lanes[SKX_BETWEEN_WIDTH_MAX + 1] = {
 
-	SKX_LANES_OF(0), SKX_LANES_OF(1), SKX_LANES_OF(2), SKX_LANES_OF(3),
-	SKX_LANES_OF(4), SKX_LANES_OF(5), SKX_LANES_OF(6), SKX_LANES_OF(7),
-	SKX_LANES_OF(8), SKX_LANES_OF(9), SKX_LANES_OF(10), SKX_LANES_OF(11),
-	SKX_LANES_OF(12), SKX_LANES_OF(13), SKX_LANES_OF(14), SKX_LANES_OF(15),
-	SKX_LANES_OF(16), SKX_LANES_OF(17), SKX_LANES_OF(18), SKX_LANES_OF(19),
-	SKX_LANES_OF(20), SKX_LANES_OF(21), SKX_LANES_OF(22), SKX_LANES_OF(23),
-	SKX_LANES_OF(24), SKX_LANES_OF(25)
+	SKX_BETWEEN_LANES(0), SKX_BETWEEN_LANES(1), SKX_BETWEEN_LANES(2),
+	SKX_BETWEEN_LANES(3), SKX_BETWEEN_LANES(4), SKX_BETWEEN_LANES(5),
+	SKX_BETWEEN_LANES(6), SKX_BETWEEN_LANES(7), SKX_BETWEEN_LANES(8),
+	SKX_BETWEEN_LANES(9), SKX_BETWEEN_LANES(10),
+	SKX_BETWEEN_LANES(11), SKX_BETWEEN_LANES(12),
+	SKX_BETWEEN_LANES(13), SKX_BETWEEN_LANES(14),
+	SKX_BETWEEN_LANES(15), SKX_BETWEEN_LANES(16),
+	SKX_BETWEEN_LANES(17), SKX_BETWEEN_LANES(18),
+	SKX_BETWEEN_LANES(19),
+	SKX_BETWEEN_LANES(20),
+	SKX_BETWEEN_LANES(21),
+	SKX_BETWEEN_LANES(22),
+	SKX_BETWEEN_LANES(23),
+	SKX_BETWEEN_LANES(24),
+	SKX_BETWEEN_LANES(25)
 };
 
 /*
@@ -105,13 +113,13 @@ static int
 skx_codec_between_lanes(const uint8 *src, const uint8 *end, int n, int width,
 						uint32 least, uint32 span, uint64 *bits)
 {
-	const SkxEight bytes = _mm256_loadu_si256((const __m256i *)
-											  skx_codec_lanes[width].bytes);
-	const SkxEight shifts = _mm256_loadu_si256((const __m256i *)
-											   skx_codec_lanes[width].shifts);
-	const SkxEight mask = _mm256_set1_epi32((int) ((1U << width) - 1));
-	const SkxEight low = _mm256_set1_epi32((int) least);
-	const SkxEight most = _mm256_set1_epi32((int) span);
+	const SkxInt32x8 bytes = _mm256_loadu_si256((const __m256i *)
+												skx_codec_lanes[width].bytes);
+	const SkxInt32x8 shifts =
+		_mm256_loadu_si256((const __m256i *) skx_codec_lanes[width].shifts);
+	const SkxInt32x8 mask = _mm256_set1_epi32((int) ((1U << width) - 1));
+	const SkxInt32x8 low = _mm256_set1_epi32((int) least);
+	const SkxInt32x8 most = _mm256_set1_epi32((int) span);
 	const int	half = SKX_HALF(width);
 	int			i;
 
@@ -119,14 +127,14 @@ skx_codec_between_lanes(const uint8 *src, const uint8 *end, int n, int width,
 	{
 		__m128i		first = _mm_loadu_si128((const __m128i *) src);
 		__m128i		second = _mm_loadu_si128((const __m128i *) (src + half));
-		SkxEight	v = _mm256_inserti128_si256(_mm256_castsi128_si256(first),
+		SkxInt32x8	v = _mm256_inserti128_si256(_mm256_castsi128_si256(first),
 												second, 1);
 
 		v = _mm256_srlv_epi32(_mm256_shuffle_epi8(v, bytes), shifts);
 		v = _mm256_sub_epi32(_mm256_and_si256(v, mask), low);
 		v = _mm256_cmpeq_epi32(_mm256_min_epu32(v, most), v);
-		skx_bitset_put(bits, i, (uint32)
-					   _mm256_movemask_ps(_mm256_castsi256_ps(v)));
+		skx_bitset_or_bits(bits, i, (uint32)
+						   _mm256_movemask_ps(_mm256_castsi256_ps(v)));
 	}
 	return i;
 }
@@ -143,7 +151,7 @@ skx_codec_bits_between(const uint8 *src, const uint8 *end, int n, int width,
 		return false;
 	memset(bits, 0, SKX_BITSET_WORDS(n) * sizeof(uint64));
 #ifdef SKX_WITH_AVX2
-	if (width <= SKX_BETWEEN_WIDTH && __builtin_cpu_supports("avx2"))
+	if (width <= SKX_BETWEEN_WIDTH_MAX && __builtin_cpu_supports("avx2"))
 		done = skx_codec_between_lanes(src, end, n, width, least, span, bits);
 #endif
 	skx_codec_between_plain(src, end, done, n, width, least, span, bits);

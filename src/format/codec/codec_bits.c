@@ -22,7 +22,7 @@
 typedef uint32 SkxLanes __attribute__((vector_size(16)));
 
 /* Rows of four lanes in a sub-block. */
-#define SKX_ROWS			(SKX_SUBBLOCK / 4)
+#define SKX_LANE_ROWS			(SKX_SUBBLOCK / 4)
 
 #if defined(__clang__)
 #define SKX_UNROLL_ROWS		_Pragma("clang loop unroll(full)")
@@ -32,12 +32,12 @@ typedef uint32 SkxLanes __attribute__((vector_size(16)));
 
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_shufflevector)
-#define SKX_SHUFFLE(a, b, i, j, k, l) \
+#define SKX_LANES_SHUFFLE(a, b, i, j, k, l) \
 	__builtin_shufflevector((a), (b), (i), (j), (k), (l))
 #endif
 #endif
-#ifndef SKX_SHUFFLE
-#define SKX_SHUFFLE(a, b, i, j, k, l) \
+#ifndef SKX_LANES_SHUFFLE
+#define SKX_LANES_SHUFFLE(a, b, i, j, k, l) \
 	__builtin_shuffle((a), (b), (SkxLanes) {(i), (j), (k), (l)})
 #endif
 
@@ -80,8 +80,8 @@ skx_codec_lanes_sum(SkxLanes v)
 {
 	const SkxLanes zero = {0, 0, 0, 0};
 
-	v += SKX_SHUFFLE(v, zero, 4, 0, 1, 2);
-	v += SKX_SHUFFLE(v, zero, 4, 5, 0, 1);
+	v += SKX_LANES_SHUFFLE(v, zero, 4, 0, 1, 2);
+	v += SKX_LANES_SHUFFLE(v, zero, 4, 5, 0, 1);
 	return v;
 }
 
@@ -90,7 +90,7 @@ skx_codec_lanes_sum(SkxLanes v)
  * bit, at bit `bit`, and `next` the word after that.
  */
 static pg_attribute_always_inline SkxLanes
-skx_codec_lanes_cut(SkxLanes word, SkxLanes next, int bit, int width)
+skx_codec_lanes_unpack_row(SkxLanes word, SkxLanes next, int bit, int width)
 {
 	const uint32 mask = width == 32 ? ~(uint32) 0 : ((uint32) 1 << width) - 1;
 	SkxLanes	v = word >> bit;
@@ -113,7 +113,7 @@ skx_codec_unpack_width(uint32 *restrict dst, const uint8 *restrict src,
 	if (width > 0)
 		word = skx_codec_lanes_load(src, 0);
 	SKX_UNROLL_ROWS
-		for (row = 0; row < SKX_ROWS; row++)
+		for (row = 0; row < SKX_LANE_ROWS; row++)
 	{
 		const int	bit = row * width % 32;
 		const int	last = row * width / 32;
@@ -121,7 +121,7 @@ skx_codec_unpack_width(uint32 *restrict dst, const uint8 *restrict src,
 
 		if (bit + width >= 32 && last + 1 < width)
 			next = skx_codec_lanes_load(src, last + 1);
-		v = skx_codec_lanes_cut(word, next, bit, width);
+		v = skx_codec_lanes_unpack_row(word, next, bit, width);
 		memcpy(dst + 4 * row, &v, sizeof(v));
 		if (bit + width >= 32)
 			word = next;
@@ -146,7 +146,7 @@ skx_codec_gaps_width(uint32 *restrict dst, const uint8 *restrict src,
 	if (width > 0)
 		word = skx_codec_lanes_load(src, 0);
 	SKX_UNROLL_ROWS
-		for (row = 0; row < SKX_ROWS; row++)
+		for (row = 0; row < SKX_LANE_ROWS; row++)
 	{
 		const int	bit = row * width % 32;
 		const int	last = row * width / 32;
@@ -155,11 +155,11 @@ skx_codec_gaps_width(uint32 *restrict dst, const uint8 *restrict src,
 
 		if (bit + width >= 32 && last + 1 < width)
 			next = skx_codec_lanes_load(src, last + 1);
-		v = skx_codec_lanes_cut(word, next, bit, width) + ones;
+		v = skx_codec_lanes_unpack_row(word, next, bit, width) + ones;
 		v = skx_codec_lanes_sum(v);
 		docs = v + carry;
 		memcpy(dst + 4 * row, &docs, sizeof(docs));
-		carry += SKX_SHUFFLE(v, v, 3, 3, 3, 3);
+		carry += SKX_LANES_SHUFFLE(v, v, 3, 3, 3, 3);
 		if (bit + width >= 32)
 			word = next;
 	}
@@ -175,7 +175,7 @@ skx_codec_pack_width(uint8 *restrict dst, const uint32 *restrict src,
 	if (width == 0)
 		return;
 	SKX_UNROLL_ROWS
-		for (row = 0; row < SKX_ROWS; row++)
+		for (row = 0; row < SKX_LANE_ROWS; row++)
 	{
 		const int	bit = row * width % 32;
 		const int	last = row * width / 32;

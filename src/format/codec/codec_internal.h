@@ -33,9 +33,9 @@
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && \
 	__GNUC__ >= 12 && !defined(__SANITIZE_ADDRESS__) && \
 	!defined(__SANITIZE_THREAD__)
-#define SKX_CODEC_TWICE		__attribute__((target_clones("arch=x86-64-v3", "default")))
+#define SKX_CODEC_CLONES		__attribute__((target_clones("arch=x86-64-v3", "default")))
 #else
-#define SKX_CODEC_TWICE
+#define SKX_CODEC_CLONES
 #endif
 
 /* Reads a little-endian 64-bit integer, which need not be aligned. */

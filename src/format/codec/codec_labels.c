@@ -19,9 +19,9 @@
  * Columns of counts: the label whose count is label_tf[i], and its bit in a
  * set.
  */
-#define SKX_COUNTED_LABELS		(SKX_NLABELS - 1)
-#define SKX_COUNTED(i)			((i) + 1)
-#define SKX_COUNTED_BIT(i)		(1 << SKX_COUNTED(i))
+#define SKX_LABEL_COLUMNS		(SKX_NLABELS - 1)
+#define SKX_LABEL_OF_COLUMN(i)			((i) + 1)
+#define SKX_LABEL_COLUMN_BIT(i)		(1 << SKX_LABEL_OF_COLUMN(i))
 #define SKX_D_BIT				(1 << SKX_LABEL_D)
 
 uint8
@@ -81,11 +81,11 @@ skx_codec_labels_put(uint8 *dst, const SkxPostings *p, uint8 form)
 	}
 	columns = dst++;
 	*columns = shared >> 1;
-	for (c = 0; c < SKX_COUNTED_LABELS; c++)
+	for (c = 0; c < SKX_LABEL_COLUMNS; c++)
 	{
 		uint32		column[SKX_SUBBLOCK];
 
-		if ((shared & SKX_COUNTED_BIT(c)) == 0)
+		if ((shared & SKX_LABEL_COLUMN_BIT(c)) == 0)
 			continue;
 		for (i = 0; i < p->n; i++)
 			column[i] = p->label_tf[c][i];
@@ -107,9 +107,9 @@ skx_codec_labels_one(SkxPostings *p, int label, int n)
 
 	for (i = 0; i < n; i++)
 		p->labels[i] = p->tf[i] != 0 ? set : 0;
-	for (c = 0; c < SKX_COUNTED_LABELS; c++)
+	for (c = 0; c < SKX_LABEL_COLUMNS; c++)
 	{
-		if (SKX_COUNTED(c) == label)
+		if (SKX_LABEL_OF_COLUMN(c) == label)
 			memcpy(p->label_tf[c], p->tf, n * sizeof(uint16));
 		else
 			memset(p->label_tf[c], 0, n * sizeof(uint16));
@@ -160,7 +160,7 @@ skx_codec_labels_column(const uint8 *src, const uint8 *end, SkxPostings *p,
 	{
 		for (i = 0; i < p->n; i++)
 			p->label_tf[c][i] =
-				p->labels[i] & SKX_COUNTED_BIT(c) ? p->tf[i] : 0;
+				p->labels[i] & SKX_LABEL_COLUMN_BIT(c) ? p->tf[i] : 0;
 		return src;
 	}
 	src = skx_codec_column_get(column, src, end, p->n);
@@ -168,7 +168,7 @@ skx_codec_labels_column(const uint8 *src, const uint8 *end, SkxPostings *p,
 		return NULL;
 	for (i = 0; i < p->n; i++)
 	{
-		bool		has = (p->labels[i] & SKX_COUNTED_BIT(c)) != 0;
+		bool		has = (p->labels[i] & SKX_LABEL_COLUMN_BIT(c)) != 0;
 
 		if (column[i] > p->tf[i] || has != (column[i] != 0))
 			return NULL;
@@ -182,7 +182,7 @@ skx_codec_labels_column(const uint8 *src, const uint8 *end, SkxPostings *p,
  * label D if it has that label, and none if it has not.
  */
 static bool
-skx_codec_labels_add_up(const SkxPostings *p)
+skx_codec_labels_check_counts(const SkxPostings *p)
 {
 	bool		valid = true;
 	int			i;
@@ -226,12 +226,12 @@ skx_codec_subblock_labels(const uint8 *body, const uint8 *src,
 	if (!SKX_SEVERAL_LABELS(all))
 		return NULL;
 	src++;
-	for (c = 0; c < SKX_COUNTED_LABELS; c++)
+	for (c = 0; c < SKX_LABEL_COLUMNS; c++)
 	{
 		src = skx_codec_labels_column(src, end, p, c,
-									  (shared & SKX_COUNTED_BIT(c)) != 0);
+									  (shared & SKX_LABEL_COLUMN_BIT(c)) != 0);
 		if (src == NULL)
 			return NULL;
 	}
-	return skx_codec_labels_add_up(p) ? src : NULL;
+	return skx_codec_labels_check_counts(p) ? src : NULL;
 }

@@ -55,7 +55,7 @@ static const uint32 skx_codec_wide[256] = {
 
 /* Exchanges the bits of mask `low` with those `shift` above them. */
 static inline uint64
-skx_codec_swap(uint64 v, int shift, uint64 low)
+skx_codec_swap_bits(uint64 v, int shift, uint64 low)
 {
 	uint64		changed = (v ^ v >> shift) & low;
 
@@ -72,7 +72,7 @@ skx_codec_swap(uint64 v, int shift, uint64 low)
  * of their bits after the other, then the second and the third.
  */
 static inline uint64
-skx_codec_in_order(const uint8 *src, int half)
+skx_codec_reorder_bits(const uint8 *src, int half)
 {
 	uint64		v = 0;
 	int			lane;
@@ -83,10 +83,10 @@ skx_codec_in_order(const uint8 *src, int half)
 
 		v |= (uint64) (own[0] | own[1] << 8) << (16 * lane);
 	}
-	v = skx_codec_swap(v, 24, UINT64CONST(0x00000000FF00FF00));
-	v = skx_codec_swap(v, 12, UINT64CONST(0x0000F0F00000F0F0));
-	v = skx_codec_swap(v, 6, UINT64CONST(0x00CC00CC00CC00CC));
-	return skx_codec_swap(v, 3, UINT64CONST(0x0A0A0A0A0A0A0A0A));
+	v = skx_codec_swap_bits(v, 24, UINT64CONST(0x00000000FF00FF00));
+	v = skx_codec_swap_bits(v, 12, UINT64CONST(0x0000F0F00000F0F0));
+	v = skx_codec_swap_bits(v, 6, UINT64CONST(0x00CC00CC00CC00CC));
+	return skx_codec_swap_bits(v, 3, UINT64CONST(0x0A0A0A0A0A0A0A0A));
 }
 
 int
@@ -96,8 +96,8 @@ skx_codec_narrow_bits(const uint8 *src, uint64 *words)
 	int			at = 0;
 	int			i;
 
-	values[0] = skx_codec_in_order(src, 0);
-	values[1] = skx_codec_in_order(src, 1);
+	values[0] = skx_codec_reorder_bits(src, 0);
+	values[1] = skx_codec_reorder_bits(src, 1);
 	memset(words, 0, sizeof(uint64) * SKX_NARROW_WORDS);
 	for (i = 0; i < SKX_SUBBLOCK / 32; i++)
 	{
@@ -113,10 +113,10 @@ skx_codec_narrow_bits(const uint8 *src, uint64 *words)
 			some |= (uint64) (wide & 0xFFFF) << n;
 			n += wide >> 16;
 		}
-		skx_bitset_put(words, at, some);
-		if (at % SKX_BITSET_WORD + n > SKX_BITSET_WORD)
-			words[at / SKX_BITSET_WORD + 1] |=
-				some >> (SKX_BITSET_WORD - at % SKX_BITSET_WORD);
+		skx_bitset_or_bits(words, at, some);
+		if (at % SKX_BITSET_BITS + n > SKX_BITSET_BITS)
+			words[at / SKX_BITSET_BITS + 1] |=
+				some >> (SKX_BITSET_BITS - at % SKX_BITSET_BITS);
 		at += n;
 	}
 	return at;

@@ -25,7 +25,7 @@
  * Returns how many of SKX_SUBBLOCK values below 2^31 are larger than `most`.
  */
 static pg_attribute_always_inline int
-skx_codec_pfor_above(const uint32 *src, uint32 most)
+skx_codec_pfor_count_above(const uint32 *src, uint32 most)
 {
 	int			above = 0;
 	int			i;
@@ -56,7 +56,7 @@ skx_codec_pfor_width(const uint32 *src, uint32 all)
 	int			width = skx_codec_width(all);
 
 	while (width > 0 &&
-		   skx_codec_pfor_above(src, ((uint32) 1 << (width - 1)) - 1) <=
+		   skx_codec_pfor_count_above(src, ((uint32) 1 << (width - 1)) - 1) <=
 		   SKX_PFOR_EXCEPTIONS)
 		width--;
 	return width;
@@ -168,7 +168,7 @@ skx_codec_pfor_get(uint32 *dst, const uint8 *src, const uint8 *end)
  * a word that begins with the first of them.
  */
 static inline uint64
-skx_codec_pfor_high(int exceptions)
+skx_codec_pfor_high_ends(int exceptions)
 {
 	if (exceptions <= 0)
 		return 0;
@@ -193,8 +193,9 @@ skx_codec_pfor_skip(const uint8 *src, const uint8 *end)
 
 	/* most often each high part is one byte */
 	if (end - src >= 16 &&
-		((skx_codec_load64(src) & skx_codec_pfor_high(exceptions)) |
-		 (skx_codec_load64(src + 8) & skx_codec_pfor_high(exceptions - 4))) == 0)
+		((skx_codec_load64(src) & skx_codec_pfor_high_ends(exceptions)) |
+		 (skx_codec_load64(src + 8) &
+		  skx_codec_pfor_high_ends(exceptions - 4))) == 0)
 		return src + 2 * exceptions;
 	for (i = 0; i < exceptions; i++)
 	{

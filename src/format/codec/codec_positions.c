@@ -20,7 +20,7 @@
 									 * position */
 #define SKX_POSITIONS_FORM		0x07
 #define SKX_POSITIONS_UNUSED	0x78
-#define SKX_POSITIONS_COUNTED	0x80
+#define SKX_POSITIONS_HAS_COUNT	0x80
 
 #define SKX_DELTA_LABEL_SHIFT	30
 
@@ -64,7 +64,7 @@ skx_codec_positions_put(uint8 *dst, const uint16 *positions, int n,
 		(uint8) (positions[0] >> SKX_POS_BITS);
 	if (n < SKX_SUBBLOCK)
 	{
-		*dst++ = form | SKX_POSITIONS_COUNTED;
+		*dst++ = form | SKX_POSITIONS_HAS_COUNT;
 		*dst++ = (uint8) n;
 	}
 	else
@@ -92,7 +92,7 @@ skx_codec_positions_head(const uint8 *src, const uint8 *end, uint8 *form,
 	if ((head & SKX_POSITIONS_UNUSED) != 0 || *form > SKX_POSITIONS_LABELS)
 		return NULL;
 	*n = SKX_SUBBLOCK;
-	if (head & SKX_POSITIONS_COUNTED)
+	if (head & SKX_POSITIONS_HAS_COUNT)
 	{
 		if (src >= end || *src == 0 || *src >= SKX_SUBBLOCK)
 			return NULL;
@@ -148,7 +148,7 @@ skx_codec_position_deltas(uint32 *values, int n, uint32 above)
 	return all <= SKX_POS_MASK;
 }
 
-SKX_CODEC_TWICE
+SKX_CODEC_CLONES
 const uint8 *
 skx_codec_positions_get(const uint8 *src, const uint8 *end, uint32 *deltas,
 						int *n)
@@ -184,8 +184,8 @@ skx_codec_positions_get(const uint8 *src, const uint8 *end, uint32 *deltas,
  * at src; NULL if damaged.
  */
 static const uint8 *
-skx_codec_positions_after(const uint8 *src, const uint8 *end, uint8 form,
-						  int n)
+skx_codec_positions_end(const uint8 *src, const uint8 *end, uint8 form,
+						int n)
 {
 	if (n == SKX_SUBBLOCK)
 		src = skx_codec_pfor_skip(src, end);
@@ -209,7 +209,7 @@ skx_codec_positions_skip(const uint8 *src, const uint8 *end, uint32 *want)
 			return NULL;
 		if (*want < (uint32) n)
 			break;
-		src = skx_codec_positions_after(values, end, form, n);
+		src = skx_codec_positions_end(values, end, form, n);
 		if (src == NULL)
 			return NULL;
 		*want -= n;

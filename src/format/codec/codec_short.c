@@ -14,8 +14,8 @@
 #include "format/codec/codec_internal.h"
 
 /* The low bits of a posting's first varint. */
-#define SKX_SHORT_ONCE			0	/* tf 1, label D */
-#define SKX_SHORT_STRIPPED		1	/* tf 0 */
+#define SKX_SHORT_TF_ONE			0	/* tf 1, label D */
+#define SKX_SHORT_TF_ZERO		1	/* tf 0 */
 #define SKX_SHORT_TF			2	/* tf follows, label D */
 #define SKX_SHORT_LABELS		3	/* tf and labels follow */
 #define SKX_SHORT_BITS			2
@@ -27,17 +27,17 @@
  */
 #define SKX_SHORT_POSTING_MAX	(5 + 2 + 1 + 3 * 2)
 
-#define SKX_D_ALONE				(1 << SKX_LABEL_D)
+#define SKX_LABELS_ONLY_D				(1 << SKX_LABEL_D)
 #define SKX_ALL_LABELS			((1 << SKX_NLABELS) - 1)
 
 static int
-skx_codec_short_case(const SkxPostings *p, int i)
+skx_codec_short_form(const SkxPostings *p, int i)
 {
 	if (p->tf[i] == 0)
-		return SKX_SHORT_STRIPPED;
-	if (p->labels[i] != SKX_D_ALONE)
+		return SKX_SHORT_TF_ZERO;
+	if (p->labels[i] != SKX_LABELS_ONLY_D)
 		return SKX_SHORT_LABELS;
-	return p->tf[i] == 1 ? SKX_SHORT_ONCE : SKX_SHORT_TF;
+	return p->tf[i] == 1 ? SKX_SHORT_TF_ONE : SKX_SHORT_TF;
 }
 
 uint8 *
@@ -50,7 +50,7 @@ skx_codec_short_put(uint8 *dst, const SkxPostings *p)
 		return NULL;
 	for (i = 0; i < p->n; i++)
 	{
-		int			kind = skx_codec_short_case(p, i);
+		int			kind = skx_codec_short_form(p, i);
 		uint32		gap = p->docs[i] - last - 1;
 		int			label;
 
@@ -59,7 +59,7 @@ skx_codec_short_put(uint8 *dst, const SkxPostings *p)
 		last = p->docs[i];
 		dst = skx_codec_varint64_put(dst, (uint64) gap << SKX_SHORT_BITS |
 									 (uint64) kind);
-		if (kind == SKX_SHORT_ONCE || kind == SKX_SHORT_STRIPPED)
+		if (kind == SKX_SHORT_TF_ONE || kind == SKX_SHORT_TF_ZERO)
 			continue;
 		dst = skx_codec_varint_put(dst, p->tf[i]);
 		if (kind == SKX_SHORT_TF)
@@ -78,7 +78,7 @@ skx_codec_short_put(uint8 *dst, const SkxPostings *p)
 }
 
 size_t
-skx_codec_short_max(int n)
+skx_codec_short_max_bytes(int n)
 {
 	return (size_t) n * SKX_SHORT_POSTING_MAX;
 }
@@ -96,7 +96,7 @@ skx_codec_short_labels_get(const uint8 *src, const uint8 *end, int i,
 	if (src >= end)
 		return NULL;
 	set = *src++;
-	if (set == 0 || set == SKX_D_ALONE || set > SKX_ALL_LABELS)
+	if (set == 0 || set == SKX_LABELS_ONLY_D || set > SKX_ALL_LABELS)
 		return NULL;
 	p->labels[i] = set;
 	for (label = 1; label < SKX_NLABELS; label++)
@@ -114,7 +114,7 @@ skx_codec_short_labels_get(const uint8 *src, const uint8 *end, int i,
 		counted += count;
 		p->label_tf[label - 1][i] = (uint16) count;
 	}
-	if ((set & SKX_D_ALONE) != 0 ? counted >= tf : counted != tf)
+	if ((set & SKX_LABELS_ONLY_D) != 0 ? counted >= tf : counted != tf)
 		return NULL;
 	return src;
 }
@@ -125,7 +125,7 @@ skx_codec_short_labels_get(const uint8 *src, const uint8 *end, int i,
  * Their groups of seven bits are joined by pairs, then by fours, then all.
  */
 static inline const uint8 *
-skx_codec_short_first(const uint8 *src, const uint8 *end, uint64 *v)
+skx_codec_short_varint(const uint8 *src, const uint8 *end, uint64 *v)
 {
 	uint64		bytes;
 	uint64		last;
@@ -168,7 +168,7 @@ skx_codec_short_get(const uint8 *src, const uint8 *end, int n, SkxPostings *p)
 		uint32		tf;
 		int			kind;
 
-		src = skx_codec_short_first(src, end, &first);
+		src = skx_codec_short_varint(src, end, &first);
 		if (src == NULL)
 			return NULL;
 		next += first >> SKX_SHORT_BITS;
@@ -177,15 +177,15 @@ skx_codec_short_get(const uint8 *src, const uint8 *end, int n, SkxPostings *p)
 		p->docs[i] = (uint32) next++;
 
 		kind = first & SKX_SHORT_MASK;
-		p->tf[i] = kind == SKX_SHORT_ONCE;
-		p->labels[i] = kind == SKX_SHORT_ONCE ? SKX_D_ALONE : 0;
-		if (kind == SKX_SHORT_ONCE || kind == SKX_SHORT_STRIPPED)
+		p->tf[i] = kind == SKX_SHORT_TF_ONE;
+		p->labels[i] = kind == SKX_SHORT_TF_ONE ? SKX_LABELS_ONLY_D : 0;
+		if (kind == SKX_SHORT_TF_ONE || kind == SKX_SHORT_TF_ZERO)
 			continue;
 		src = skx_codec_varint_get(src, end, &tf);
 		if (src == NULL || tf == 0 || tf > SKX_TF_MAX)
 			return NULL;
 		p->tf[i] = (uint16) tf;
-		p->labels[i] = SKX_D_ALONE;
+		p->labels[i] = SKX_LABELS_ONLY_D;
 		if (kind == SKX_SHORT_TF && tf == 1)
 			return NULL;
 		if (kind == SKX_SHORT_LABELS)
@@ -198,7 +198,7 @@ skx_codec_short_get(const uint8 *src, const uint8 *end, int n, SkxPostings *p)
 
 /* Skips what follows the first varint of a posting, and checks it. */
 static const uint8 *
-skx_codec_short_rest(const uint8 *src, const uint8 *end, int kind)
+skx_codec_short_skip_posting(const uint8 *src, const uint8 *end, int kind)
 {
 	SkxPostings p;
 	uint32		tf;
@@ -223,7 +223,7 @@ skx_codec_short_docs(const uint8 *src, const uint8 *end, int n, uint32 *docs)
 		uint64		first;
 		int			kind;
 
-		src = skx_codec_short_first(src, end, &first);
+		src = skx_codec_short_varint(src, end, &first);
 		if (src == NULL)
 			return NULL;
 		next += first >> SKX_SHORT_BITS;
@@ -231,9 +231,9 @@ skx_codec_short_docs(const uint8 *src, const uint8 *end, int n, uint32 *docs)
 			return NULL;
 		docs[i] = (uint32) next++;
 		kind = first & SKX_SHORT_MASK;
-		if (kind == SKX_SHORT_ONCE || kind == SKX_SHORT_STRIPPED)
+		if (kind == SKX_SHORT_TF_ONE || kind == SKX_SHORT_TF_ZERO)
 			continue;
-		src = skx_codec_short_rest(src, end, kind);
+		src = skx_codec_short_skip_posting(src, end, kind);
 		if (src == NULL)
 			return NULL;
 	}
@@ -249,7 +249,7 @@ skx_codec_short_positions_put(uint8 *dst, const SkxPostings *p,
 
 	for (i = 0; i < p->n; i++)
 	{
-		bool		labelled = skx_codec_short_case(p, i) == SKX_SHORT_LABELS;
+		bool		labelled = skx_codec_short_form(p, i) == SKX_SHORT_LABELS;
 		uint32		last = 0;
 
 		for (k = 0; k < p->tf[i]; k++)
@@ -275,7 +275,7 @@ skx_codec_short_positions_get(const uint8 *src, const uint8 *end,
 							  const SkxPostings *p, int which,
 							  uint16 *positions, const uint8 **next)
 {
-	bool		labelled = skx_codec_short_case(p, which) == SKX_SHORT_LABELS;
+	bool		labelled = skx_codec_short_form(p, which) == SKX_SHORT_LABELS;
 	int			counts[SKX_NLABELS] = {0};
 	uint32		position = 0;
 	int			k;

@@ -41,13 +41,13 @@ skx_codec_bitset_put(uint8 *dst, const uint32 *docs, uint32 base)
 	{
 		uint32		bit = docs[i] - (base + 1);
 
-		for (; current < bit / SKX_BITSET_WORD; current++)
+		for (; current < bit / SKX_BITSET_BITS; current++)
 		{
 			skx_codec_store64(dst, word);
 			dst += sizeof(word);
 			word = 0;
 		}
-		word |= skx_bitset_bit(bit);
+		word |= skx_bitset_mask_bit(bit);
 	}
 	skx_codec_store64(dst, word);
 	return dst + sizeof(word);
@@ -169,8 +169,8 @@ skx_codec_subblock_put(uint8 *dst, const SkxPostings *p, uint32 base)
  * or NULL if it is damaged.
  */
 static const uint8 *
-skx_codec_bitset_start(const uint8 *src, const uint8 *end, int words,
-					   uint32 base)
+skx_codec_bitset_check_head(const uint8 *src, const uint8 *end, int words,
+							uint32 base)
 {
 	uint64		last;
 
@@ -179,7 +179,7 @@ skx_codec_bitset_start(const uint8 *src, const uint8 *end, int words,
 		return NULL;
 	last = skx_codec_load64(src + (words - 1) * sizeof(uint64));
 	if (last == 0 || (uint64) (uint32) (base + 1) +
-		words * SKX_BITSET_WORD - 1 - __builtin_clzll(last) > SKX_DOC_MAX)
+		words * SKX_BITSET_BITS - 1 - __builtin_clzll(last) > SKX_DOC_MAX)
 		return NULL;
 	return src;
 }
@@ -189,7 +189,7 @@ static const uint8 *
 skx_codec_bitset_check(const uint8 *src, const uint8 *end, int words,
 					   uint32 base)
 {
-	src = skx_codec_bitset_start(src, end, words, base);
+	src = skx_codec_bitset_check_head(src, end, words, base);
 	return src != NULL &&
 		skx_bitset_count(src, words) == SKX_SUBBLOCK ? src : NULL;
 }
@@ -201,12 +201,12 @@ skx_codec_bitset_docs(const uint8 *src, int words, uint32 base, uint32 *docs)
 	uint32		first = base + 1;
 	int			i;
 
-	for (i = 0; i < words; i++, first += SKX_BITSET_WORD)
+	for (i = 0; i < words; i++, first += SKX_BITSET_BITS)
 	{
 		uint64		w = skx_codec_load64(src + i * sizeof(uint64));
 
 		while (w != 0)
-			*docs++ = first + skx_bitset_take(&w);
+			*docs++ = first + skx_bitset_pop_lowest(&w);
 	}
 }
 
@@ -263,7 +263,7 @@ skx_codec_body_valid(const uint8 *src, const uint8 *end, int n, uint32 base)
 		base + 1 <= SKX_DOC_MAX;
 }
 
-SKX_CODEC_TWICE
+SKX_CODEC_CLONES
 const uint8 *
 skx_codec_subblock_docs(const uint8 *src, const uint8 *end, int n,
 						uint32 base, uint32 *docs)
@@ -296,7 +296,7 @@ skx_codec_subblock_docs(const uint8 *src, const uint8 *end, int n,
  * large.  Inlined with n constant so that the compiler uses vectors.
  */
 static pg_attribute_always_inline bool
-skx_codec_tfs_above_zero(const uint32 *column, uint16 *tf, int n)
+skx_codec_tfs_minus_one(const uint32 *column, uint16 *tf, int n)
 {
 	uint32		all = 0;
 	int			i;
@@ -329,7 +329,7 @@ skx_codec_tfs_with_zero(const uint32 *column, uint16 *tf, int n)
 	return zero && largest <= SKX_TF_MAX;
 }
 
-SKX_CODEC_TWICE
+SKX_CODEC_CLONES
 const uint8 *
 skx_codec_subblock_tfs(const uint8 *body, const uint8 *src, const uint8 *end,
 					   int n, uint16 *tf)
@@ -347,17 +347,17 @@ skx_codec_subblock_tfs(const uint8 *body, const uint8 *src, const uint8 *end,
 	if (has_zero)
 		valid = skx_codec_tfs_with_zero(column, tf, n);
 	else if (n == SKX_SUBBLOCK)
-		valid = skx_codec_tfs_above_zero(column, tf, SKX_SUBBLOCK);
+		valid = skx_codec_tfs_minus_one(column, tf, SKX_SUBBLOCK);
 	else
-		valid = skx_codec_tfs_above_zero(column, tf, n);
+		valid = skx_codec_tfs_minus_one(column, tf, n);
 	return valid ? src : NULL;
 }
 
 /* Sets those of SKX_SUBBLOCK bits from `at` on that the words have. */
 static void
-skx_codec_window_run(uint64 *bits, int64 nwords, int64 at)
+skx_codec_window_set_bits(uint64 *bits, int64 nwords, int64 at)
 {
-	int64		to = Min(at + SKX_SUBBLOCK, nwords * SKX_BITSET_WORD);
+	int64		to = Min(at + SKX_SUBBLOCK, nwords * SKX_BITSET_BITS);
 
 	at = Max(at, 0);
 	if (at < to)
@@ -370,10 +370,10 @@ skx_codec_window_run(uint64 *bits, int64 nwords, int64 at)
  * wait for the one before.  Therefore four sections of the array take turns.
  */
 static void
-skx_codec_window_docs(uint64 *bits, int nwords, uint32 window,
-					  const uint32 *docs, int n)
+skx_codec_window_set_docs(uint64 *bits, int nwords, uint32 window,
+						  const uint32 *docs, int n)
 {
-	uint64		size = SKX_BITSET_WORD * (uint64) nwords;
+	uint64		size = SKX_BITSET_BITS * (uint64) nwords;
 	int			part;
 	int			i;
 
@@ -419,7 +419,7 @@ skx_codec_subblock_words(const uint8 *src, const uint8 *end, uint32 base,
 		skx_codec_narrow_bits(src + 2, bits) - 1 <= SKX_DOC_MAX;
 }
 
-SKX_CODEC_TWICE
+SKX_CODEC_CLONES
 const uint8 *
 skx_codec_subblock_bits(const uint8 *src, const uint8 *end, int n,
 						uint32 base, SkxSubblockBits *bits)
@@ -433,7 +433,7 @@ skx_codec_subblock_bits(const uint8 *src, const uint8 *end, int n,
 		int			i;
 
 		bits->nwords = src[0] - SKX_DOCS_BITSET;
-		if (skx_codec_bitset_start(from, end, bits->nwords, base) == NULL)
+		if (skx_codec_bitset_check_head(from, end, bits->nwords, base) == NULL)
 			return NULL;
 		for (i = 0; i < bits->nwords; i++, from += sizeof(uint64))
 			bits->words[i] = skx_codec_load64(from);
@@ -454,9 +454,9 @@ skx_codec_subblock_bits(const uint8 *src, const uint8 *end, int n,
  * Returns how many it has looked up.
  */
 static pg_attribute_always_inline int
-skx_codec_words_keep(const uint8 *src, uint32 words, uint32 base,
-					 const uint32 *docs, int some, uint32 limit, uint32 *dst,
-					 int *kept)
+skx_codec_words_filter(const uint8 *src, uint32 words, uint32 base,
+					   const uint32 *docs, int some, uint32 limit, uint32 *dst,
+					   int *kept)
 {
 	int			n = 0;
 	int			i;
@@ -464,11 +464,12 @@ skx_codec_words_keep(const uint8 *src, uint32 words, uint32 base,
 	for (i = 0; i < some && docs[i] < limit; i++)
 	{
 		uint32		bit = docs[i] - base - 1;
-		bool		inside = bit / SKX_BITSET_WORD < words;
-		uint32		at = inside ? bit / SKX_BITSET_WORD : 0;
+		bool		inside = bit / SKX_BITSET_BITS < words;
+		uint32		at = inside ? bit / SKX_BITSET_BITS : 0;
 
 		dst[n] = docs[i];
-		n += skx_bitset_has(skx_codec_load64(src + at * sizeof(uint64)), bit) &
+		n += skx_bitset_word_has(skx_codec_load64(src + at * sizeof(uint64)),
+								 bit) &
 			inside;
 	}
 	*kept = n;
@@ -476,11 +477,11 @@ skx_codec_words_keep(const uint8 *src, uint32 words, uint32 base,
 }
 
 /* The number of bits is not checked: any answer is a subset of `docs`. */
-SKX_CODEC_TWICE
+SKX_CODEC_CLONES
 int
-skx_codec_subblock_keep(const uint8 *src, const uint8 *end, int n,
-						uint32 base, const uint32 *docs, int some,
-						uint32 limit, uint32 *dst, int *kept)
+skx_codec_subblock_filter(const uint8 *src, const uint8 *end, int n,
+						  uint32 base, const uint32 *docs, int some,
+						  uint32 limit, uint32 *dst, int *kept)
 {
 	uint64		narrow[SKX_NARROW_WORDS];
 	int			i;
@@ -491,24 +492,25 @@ skx_codec_subblock_keep(const uint8 *src, const uint8 *end, int n,
 	{
 		int			words = src[0] - SKX_DOCS_BITSET;
 
-		src = skx_codec_bitset_start(src + 2, end, words, base);
+		src = skx_codec_bitset_check_head(src + 2, end, words, base);
 		return src == NULL ? -1 :
-			skx_codec_words_keep(src, words, base, docs, some, limit, dst,
-								 kept);
+			skx_codec_words_filter(src, words, base, docs, some, limit, dst,
+								   kept);
 	}
 	if (src[0] != 1 || end - src < 2 + SKX_SUBBLOCK / 8)
 		return -1;
 	(void) skx_codec_narrow_bits(src + 2, narrow);
 	for (i = 0; i < SKX_NARROW_WORDS; i++)
 		narrow[i] = SKX_LE64(narrow[i]);
-	return skx_codec_words_keep((uint8 *) narrow, SKX_NARROW_WORDS, base, docs,
-								some, limit, dst, kept);
+	return skx_codec_words_filter((uint8 *) narrow, SKX_NARROW_WORDS, base,
+								  docs, some, limit, dst, kept);
 }
 
-SKX_CODEC_TWICE
+SKX_CODEC_CLONES
 bool
-skx_codec_subblock_fill(const uint8 *src, const uint8 *end, int n,
-						uint32 base, uint32 window, uint64 *bits, int nwords)
+skx_codec_subblock_fill_window(const uint8 *src, const uint8 *end, int n,
+							   uint32 base, uint32 window, uint64 *bits,
+							   int nwords)
 {
 	int64		at = (int64) (uint32) (base + 1) - (int64) window;
 	uint64		own[SKX_SUBBLOCK_WORDS_MAX];
@@ -526,11 +528,11 @@ skx_codec_subblock_fill(const uint8 *src, const uint8 *end, int n,
 	{
 		if ((uint64) (uint32) (base + 1) + SKX_SUBBLOCK - 1 > SKX_DOC_MAX)
 			return false;
-		skx_codec_window_run(bits, nwords, at);
+		skx_codec_window_set_bits(bits, nwords, at);
 		return true;
 	}
 	if (skx_codec_subblock_docs(src, end, n, base, docs) == NULL)
 		return false;
-	skx_codec_window_docs(bits, nwords, window, docs, n);
+	skx_codec_window_set_docs(bits, nwords, window, docs, n);
 	return true;
 }

@@ -28,7 +28,7 @@
  * Largest merge tier (level) of a segment.  The segments of a tier are at
  * least twice as large as those of the tier below.
  */
-#define SKX_LEVEL_MAX	32
+#define SKX_SEGMENT_LEVEL_MAX	32
 
 /* disk_check_mutable.c : pages that change in place */
 

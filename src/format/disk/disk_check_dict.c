@@ -15,9 +15,9 @@ typedef struct SkxDictCheck
 {
 	const SkxDiskSegment *seg;
 	const SkxDiskDictPage *head;
-	const uint8 *p;				/* next byte */
+	const uint8 *next_byte;		/* next byte */
 	const uint8 *end;			/* of the entries */
-	const char *wrong;
+	const char *problem;
 	uint32		key_len;
 	uint8		key[SKX_LEXEME_MAX];
 } SkxDictCheck;
@@ -28,27 +28,27 @@ skx_disk_dict_number(SkxDictCheck *c)
 	uint64		v = 0;
 	const uint8 *p;
 
-	if (c->wrong != NULL)
+	if (c->problem != NULL)
 		return 0;
-	p = skx_codec_varint64_get(c->p, c->end, &v);
+	p = skx_codec_varint64_get(c->next_byte, c->end, &v);
 	if (p == NULL)
 	{
-		c->wrong = "a dictionary entry has a damaged number";
+		c->problem = "a dictionary entry has a damaged number";
 		return 0;
 	}
-	c->p = p;
+	c->next_byte = p;
 	return v;
 }
 
 static void
 skx_disk_dict_skip(SkxDictCheck *c, uint64 nbytes)
 {
-	if (c->wrong != NULL)
+	if (c->problem != NULL)
 		return;
-	if (nbytes > c->end - c->p)
-		c->wrong = "a dictionary entry passes the end of its page";
+	if (nbytes > c->end - c->next_byte)
+		c->problem = "a dictionary entry passes the end of its page";
 	else
-		c->p += nbytes;
+		c->next_byte += nbytes;
 }
 
 /*
@@ -60,8 +60,8 @@ skx_disk_dict_page(SkxDictCheck *c, uint32 first, uint32 npages)
 {
 	uint64		page = skx_disk_dict_number(c);
 
-	if (c->wrong == NULL && (first >= npages || page >= npages - first))
-		c->wrong = "a dictionary entry points past its plane";
+	if (c->problem == NULL && (first >= npages || page >= npages - first))
+		c->problem = "a dictionary entry points past its plane";
 }
 
 /* Reads such a page number and an offset in the page. */
@@ -72,8 +72,9 @@ skx_disk_dict_address(SkxDictCheck *c, uint32 first, uint32 npages)
 
 	skx_disk_dict_page(c, first, npages);
 	offset = skx_disk_dict_number(c);
-	if (c->wrong == NULL && (offset < SKX_PAGE_START || offset >= SKX_PAGE_END))
-		c->wrong = "a dictionary entry points past its plane";
+	if (c->problem == NULL &&
+		(offset < SKX_PAGE_START || offset >= SKX_PAGE_END))
+		c->problem = "a dictionary entry points past its plane";
 }
 
 static void
@@ -92,13 +93,13 @@ skx_disk_dict_long(SkxDictCheck *c, uint64 df, uint8 flags)
 
 	skx_disk_dict_postings(c);
 	nnodes = skx_disk_dict_number(c);
-	if (c->wrong == NULL &&
+	if (c->problem == NULL &&
 		(df < SKX_SUBBLOCK || nnodes == 0 || nnodes > npages))
-		c->wrong = "a dictionary entry has an impossible list";
+		c->problem = "a dictionary entry has an impossible list";
 	skx_disk_dict_skip(c, sizeof(uint64));
 	for (k = 10; k <= 1000; k *= 10)
 		skx_disk_dict_skip(c, k <= df ? 2 : 0);
-	if ((flags & SKX_TERM_TABLE) != 0)
+	if ((flags & SKX_TERM_TABLE_PAGES) != 0)
 		skx_disk_dict_page(c, c->head->postings_page, npages);
 }
 
@@ -112,42 +113,42 @@ skx_disk_dict_value(SkxDictCheck *c)
 	uint8		flags = 0;
 	uint8		place;
 
-	if (c->wrong == NULL && c->p < c->end)
-		flags = *c->p;
+	if (c->problem == NULL && c->next_byte < c->end)
+		flags = *c->next_byte;
 	skx_disk_dict_skip(c, 1);
 	npositions = skx_disk_dict_number(c);
-	if (c->wrong != NULL)
+	if (c->problem != NULL)
 		return;
-	place = flags & SKX_TERM_PLACE;
+	place = flags & SKX_TERM_FORM_MASK;
 	if (df == 0 || df > c->seg->ndocs || npositions > df * SKX_TF_MAX ||
-		((flags & SKX_TERM_BARE) == 0 && npositions < df) ||
+		((flags & SKX_TERM_NO_POSITIONS) == 0 && npositions < df) ||
 		((flags & SKX_TERM_LABELS) != 0 && npositions == 0) ||
 		(place != SKX_TERM_LONG && df >= SKX_SUBBLOCK) ||
-		((flags & SKX_TERM_TABLE) != 0 && place != SKX_TERM_LONG) ||
+		((flags & SKX_TERM_TABLE_PAGES) != 0 && place != SKX_TERM_LONG) ||
 		((flags & SKX_TERM_OWN_POSITIONS) != 0 && place == SKX_TERM_LONG))
 	{
-		c->wrong = "a dictionary entry has impossible counts";
+		c->problem = "a dictionary entry has impossible counts";
 		return;
 	}
 	switch (place)
 	{
 		case SKX_TERM_INLINE:
 			size = skx_disk_dict_number(c);
-			if (c->wrong == NULL && (size == 0 || size > SKX_INLINE_BYTES))
-				c->wrong = "a dictionary entry has an impossible list";
+			if (c->problem == NULL && (size == 0 || size > SKX_INLINE_BYTES))
+				c->problem = "a dictionary entry has an impossible list";
 			skx_disk_dict_skip(c, size);
 			break;
 		case SKX_TERM_SHORT:
 			skx_disk_dict_postings(c);
 			size = skx_disk_dict_number(c);
-			if (c->wrong == NULL && (size == 0 || size > SKX_PAGE_CAPACITY))
-				c->wrong = "a dictionary entry has an impossible list";
+			if (c->problem == NULL && (size == 0 || size > SKX_PAGE_CAPACITY))
+				c->problem = "a dictionary entry has an impossible list";
 			break;
 		case SKX_TERM_LONG:
 			skx_disk_dict_long(c, df, flags);
 			break;
 		default:
-			c->wrong = "a dictionary entry has an unknown form";
+			c->problem = "a dictionary entry has an unknown form";
 	}
 	if ((flags & SKX_TERM_OWN_POSITIONS) == 0 && npositions > 0)
 		skx_disk_dict_address(c, c->head->positions_page,
@@ -166,32 +167,32 @@ skx_disk_dict_key(SkxDictCheck *c, uint32 i)
 	uint32		most;
 	int			order;
 
-	if (c->wrong != NULL)
+	if (c->problem != NULL)
 		return;
 	if (shared > c->key_len || more > SKX_LEXEME_MAX - shared ||
-		(i % SKX_DICT_RESTART == 0 && shared != 0))
+		(i % SKX_DICT_RESTART_ENTRIES == 0 && shared != 0))
 	{
-		c->wrong = "a dictionary entry has an impossible key";
+		c->problem = "a dictionary entry has an impossible key";
 		return;
 	}
-	if (more > c->end - c->p)
+	if (more > c->end - c->next_byte)
 	{
-		c->wrong = "a dictionary entry passes the end of its page";
+		c->problem = "a dictionary entry passes the end of its page";
 		return;
 	}
 	if (i > 0)
 	{
 		most = Min(shared + more, c->key_len) - shared;
-		order = memcmp(c->p, c->key + shared, most);
+		order = memcmp(c->next_byte, c->key + shared, most);
 		if (order < 0 || (order == 0 && shared + more <= c->key_len))
 		{
-			c->wrong = "the keys of a dictionary page are not in order";
+			c->problem = "the keys of a dictionary page are not in order";
 			return;
 		}
 	}
-	memcpy(c->key + shared, c->p, more);
+	memcpy(c->key + shared, c->next_byte, more);
 	c->key_len = shared + more;
-	c->p += more;
+	c->next_byte += more;
 }
 
 const char *
@@ -208,8 +209,8 @@ skx_disk_check_dict(const char *page, const SkxDiskSegment *seg)
 		return "the dictionary page is too short";
 	head = (const SkxDiskDictPage *) (page + SKX_PAGE_START);
 	if (head->nentries == 0 ||
-		head->nrestarts != (head->nentries + SKX_DICT_RESTART - 1) /
-		SKX_DICT_RESTART ||
+		head->nrestarts != (head->nentries + SKX_DICT_RESTART_ENTRIES - 1) /
+		SKX_DICT_RESTART_ENTRIES ||
 		head->restarts < at || head->restarts % 2 != 0 ||
 		head->restarts + head->nrestarts * sizeof(uint16) != lower)
 		return "the dictionary page has impossible counts";
@@ -225,23 +226,24 @@ skx_disk_check_dict(const char *page, const SkxDiskSegment *seg)
 	restarts = (const uint16 *) (page + head->restarts);
 	c.seg = seg;
 	c.head = head;
-	c.p = (const uint8 *) page + at;
+	c.next_byte = (const uint8 *) page + at;
 	c.end = (const uint8 *) page + head->restarts;
-	c.wrong = NULL;
+	c.problem = NULL;
 	c.key_len = 0;
-	for (i = 0; i < head->nentries && c.wrong == NULL; i++)
+	for (i = 0; i < head->nentries && c.problem == NULL; i++)
 	{
-		if (i % SKX_DICT_RESTART == 0 &&
-			restarts[i / SKX_DICT_RESTART] != c.p - (const uint8 *) page)
+		if (i % SKX_DICT_RESTART_ENTRIES == 0 &&
+			restarts[i / SKX_DICT_RESTART_ENTRIES] != c.next_byte -
+			(const uint8 *) page)
 			return "the dictionary page has a wrong restart";
 		skx_disk_dict_key(&c, i);
 		if (head->level == 0)
 			skx_disk_dict_value(&c);
 		else if (skx_disk_dict_number(&c) >=
-				 seg->planes[SKX_SEGMENT_DICT].npages && c.wrong == NULL)
+				 seg->planes[SKX_SEGMENT_DICT].npages && c.problem == NULL)
 			return "a dictionary page points past its plane";
 	}
-	if (c.wrong == NULL && c.end - c.p > 1)
+	if (c.problem == NULL && c.end - c.next_byte > 1)
 		return "the dictionary page holds more than its entries";
-	return c.wrong;
+	return c.problem;
 }

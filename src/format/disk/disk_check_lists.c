@@ -12,7 +12,7 @@
 #include "format/disk/disk_check.h"
 
 static Size
-skx_disk_lower(const char *page)
+skx_disk_page_end(const char *page)
 {
 	return ((const PageHeaderData *) page)->pd_lower;
 }
@@ -22,7 +22,7 @@ skx_disk_lower(const char *page)
  * below ndocs.
  */
 static bool
-skx_disk_ascending(uint32 base, const uint32 *docs, uint32 n, uint32 ndocs)
+skx_disk_docs_ascend(uint32 base, const uint32 *docs, uint32 n, uint32 ndocs)
 {
 	uint64		least = base == SKX_NO_DOC ? 0 : (uint64) base + 1;
 	uint32		i;
@@ -51,7 +51,7 @@ skx_disk_check_node_columns(const SkxDiskNode *node,
 	const uint16 *nsubs = (const uint16 *) (lasts + slots);
 	uint32		i;
 
-	if (!skx_disk_ascending(node->base, lasts, node->npages, seg->ndocs) ||
+	if (!skx_disk_docs_ascend(node->base, lasts, node->npages, seg->ndocs) ||
 		lasts[node->npages - 1] != node->last)
 		return "the pages of a node are not in order";
 	for (i = 0; i < node->npages; i++)
@@ -60,11 +60,11 @@ skx_disk_check_node_columns(const SkxDiskNode *node,
 			return "a page of a node is empty";
 	}
 	lasts += node->page_slots;
-	if (!skx_disk_ascending(node->last, lasts, node->nforward, seg->ndocs))
+	if (!skx_disk_docs_ascend(node->last, lasts, node->nforward, seg->ndocs))
 		return "the forward pointers of a node are not in order";
 	lasts += node->forward_slots;
-	if (!skx_disk_ascending(SKX_NO_DOC, lasts, node->table_nodes,
-							seg->ndocs) ||
+	if (!skx_disk_docs_ascend(SKX_NO_DOC, lasts, node->table_nodes,
+							  seg->ndocs) ||
 		(node->table_nodes > 0 && lasts[0] != node->last))
 		return "the node table is not in order";
 	return NULL;
@@ -78,12 +78,12 @@ skx_disk_check_node(const char *page, uint32 offset,
 	uint32		block_pages = seg->block_size / BLCKSZ;
 
 	if (offset < SKX_PAGE_START || offset % 8 != 0 ||
-		offset + sizeof(SkxDiskNode) > skx_disk_lower(page))
+		offset + sizeof(SkxDiskNode) > skx_disk_page_end(page))
 		return "a node starts at an impossible offset";
 	if (node->page_slots == 0 || node->page_slots > block_pages ||
 		node->npages == 0 || node->npages > node->page_slots ||
 		(node->forward_slots != 0 &&
-		 node->forward_slots != SKX_NODE_LINEAR) ||
+		 node->forward_slots != SKX_NODE_FORWARD_LINEAR) ||
 		node->nforward > node->forward_slots ||
 		node->table_slots > SKX_NODE_TABLE_SLOTS ||
 		node->table_nodes > node->table_slots ||
@@ -91,7 +91,7 @@ skx_disk_check_node(const char *page, uint32 offset,
 		return "a node has impossible counts";
 	if (offset + SKX_NODE_HEADER_SIZE(node->page_slots, node->forward_slots,
 									  node->table_slots) >
-		skx_disk_lower(page))
+		skx_disk_page_end(page))
 		return "a node header passes the end of its page";
 	if ((node->node == 0) != (node->base == SKX_NO_DOC) ||
 		(node->node > 0 && node->table_slots > 0) ||
@@ -109,7 +109,7 @@ skx_disk_check_portion(const char *page, uint32 offset,
 					   const SkxDiskSegment *seg)
 {
 	const SkxDiskPortion *portion = (const SkxDiskPortion *) (page + offset);
-	Size		lower = skx_disk_lower(page);
+	Size		lower = skx_disk_page_end(page);
 	const uint32 *lasts;
 	const uint16 *bodies;
 	const uint8 *indexes;
@@ -129,7 +129,7 @@ skx_disk_check_portion(const char *page, uint32 offset,
 	lasts = (const uint32 *) ((const uint64 *) (portion + 1) + n);
 	bodies = (const uint16 *) (lasts + n);
 	indexes = (const uint8 *) (bodies + 3 * n);
-	if (!skx_disk_ascending(portion->base, lasts, n, seg->ndocs))
+	if (!skx_disk_docs_ascend(portion->base, lasts, n, seg->ndocs))
 		return "the sub-blocks of a portion are not in order";
 	for (i = 0; i < n; i++)
 	{
@@ -147,7 +147,7 @@ const char *
 skx_disk_check_node_table(const char *page, const SkxDiskSegment *seg)
 {
 	const SkxDiskNodeTable *table;
-	Size		size = skx_disk_lower(page) - SKX_PAGE_START;
+	Size		size = skx_disk_page_end(page) - SKX_PAGE_START;
 	const uint32 *lasts;
 
 	if (size < sizeof(SkxDiskNodeTable))
@@ -157,7 +157,7 @@ skx_disk_check_node_table(const char *page, const SkxDiskSegment *seg)
 		size != sizeof(SkxDiskNodeTable) + table->nnodes * 12)
 		return "the node table has an impossible length";
 	lasts = (const uint32 *) ((const uint64 *) (table + 1) + table->nnodes);
-	if (!skx_disk_ascending(SKX_NO_DOC, lasts, table->nnodes, seg->ndocs))
+	if (!skx_disk_docs_ascend(SKX_NO_DOC, lasts, table->nnodes, seg->ndocs))
 		return "the node table is not in order";
 	return NULL;
 }
@@ -166,7 +166,7 @@ const char *
 skx_disk_check_positions(const char *page)
 {
 	const uint8 *p = (const uint8 *) page + SKX_PAGE_START;
-	const uint8 *end = (const uint8 *) page + skx_disk_lower(page);
+	const uint8 *end = (const uint8 *) page + skx_disk_page_end(page);
 	uint32		deltas[SKX_SUBBLOCK];
 
 	while (p < end)

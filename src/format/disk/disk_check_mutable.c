@@ -11,7 +11,7 @@
 #include "format/disk/disk_check.h"
 #include "support/bitset/bitset.h"
 
-#define SKX_CONTENT(page)	((const char *) (page) + SKX_PAGE_START)
+#define SKX_PAGE_CONTENT(page)	((const char *) (page) + SKX_PAGE_START)
 
 static Size
 skx_disk_content_size(const char *page)
@@ -21,7 +21,7 @@ skx_disk_content_size(const char *page)
 
 /* Returns true if the block is in the file, or is none. */
 static bool
-skx_disk_block_ok(BlockNumber block, BlockNumber nblocks)
+skx_disk_block_is_valid(BlockNumber block, BlockNumber nblocks)
 {
 	return block == InvalidBlockNumber || block < nblocks;
 }
@@ -31,7 +31,7 @@ skx_disk_block_ok(BlockNumber block, BlockNumber nblocks)
  * metapage.
  */
 static bool
-skx_disk_extent_ok(BlockNumber block, uint32 npages, BlockNumber nblocks)
+skx_disk_extent_is_valid(BlockNumber block, uint32 npages, BlockNumber nblocks)
 {
 	return block != 0 && npages != 0 && (uint64) block + npages <= nblocks;
 }
@@ -42,14 +42,14 @@ skx_disk_check_pool(const SkxDiskMeta *meta)
 	int			i;
 	int			j;
 
-	if (meta->npool > SKX_META_POOL)
+	if (meta->npool > SKX_META_POOL_EXTENTS)
 		return "the metapage has an impossible pool";
 	for (i = 0; i < meta->npool; i++)
 	{
 		const SkxDiskPoolExtent *extent = &meta->pool[i];
 
-		if (!skx_disk_extent_ok(extent->block, extent->npages,
-								meta->nblocks))
+		if (!skx_disk_extent_is_valid(extent->block, extent->npages,
+									  meta->nblocks))
 			return "the metapage has an impossible extent in its pool";
 		for (j = 0; j < i; j++)
 		{
@@ -66,7 +66,7 @@ skx_disk_check_pool(const SkxDiskMeta *meta)
 const char *
 skx_disk_check_meta(const char *page)
 {
-	const SkxDiskMeta *meta = (const SkxDiskMeta *) SKX_CONTENT(page);
+	const SkxDiskMeta *meta = (const SkxDiskMeta *) SKX_PAGE_CONTENT(page);
 	uint32		block_pages;
 
 	if (skx_disk_content_size(page) != sizeof(SkxDiskMeta))
@@ -95,7 +95,8 @@ skx_disk_check_meta(const char *page)
 const char *
 skx_disk_check_root(const char *page)
 {
-	const SkxDiskRootPage *root = (const SkxDiskRootPage *) SKX_CONTENT(page);
+	const SkxDiskRootPage *root =
+		(const SkxDiskRootPage *) SKX_PAGE_CONTENT(page);
 	Size		size = skx_disk_content_size(page);
 
 	if (size < sizeof(SkxDiskRootPage) ||
@@ -118,7 +119,7 @@ typedef struct SkxRootCheck
 
 /* Returns true if an operation makes that segment. */
 static bool
-skx_disk_root_operation(const SkxRootCheck *c, uint32 segment)
+skx_disk_root_has_operation(const SkxRootCheck *c, uint32 segment)
 {
 	uint32		i;
 
@@ -172,14 +173,14 @@ skx_disk_check_segments(const SkxRootCheck *c)
 		if (ref.segment == 0 || ref.segment >= c->meta->next_segment ||
 			ref.ndocs == 0 || ref.npages < ref.header_pages ||
 			ref.npages > c->meta->nblocks ||
-			!skx_disk_extent_ok(ref.header, ref.header_pages,
-								c->meta->nblocks))
+			!skx_disk_extent_is_valid(ref.header, ref.header_pages,
+									  c->meta->nblocks))
 			return "the root names an impossible segment";
 		if (ref.salt == 0)
 			return "the root names a segment without salt";
-		if (ref.level > SKX_LEVEL_MAX)
+		if (ref.level > SKX_SEGMENT_LEVEL_MAX)
 			return "the root names a segment of an impossible level";
-		if (skx_disk_root_operation(c, ref.segment))
+		if (skx_disk_root_has_operation(c, ref.segment))
 			return "the root names a segment that is still being made";
 	}
 	return NULL;
@@ -196,9 +197,9 @@ skx_disk_check_stripe_refs(const SkxRootCheck *c)
 		SkxDiskStripeRef ref;
 
 		memcpy(&ref, c->stripes + i * sizeof(ref), sizeof(ref));
-		if (!skx_disk_extent_ok(ref.stripe, 1, nblocks) ||
-			!skx_disk_block_ok(ref.first, nblocks) ||
-			!skx_disk_block_ok(ref.extent, nblocks) ||
+		if (!skx_disk_extent_is_valid(ref.stripe, 1, nblocks) ||
+			!skx_disk_block_is_valid(ref.first, nblocks) ||
+			!skx_disk_block_is_valid(ref.extent, nblocks) ||
 			ref.first == 0 || ref.extent == 0)
 			return "the root names an impossible stripe";
 		if ((ref.first == InvalidBlockNumber) != (ref.flushed_through == 0))
@@ -227,13 +228,13 @@ skx_disk_check_extents(const SkxRootCheck *c)
 		SkxDiskExtent extent;
 
 		memcpy(&extent, c->extents + i * sizeof(extent), sizeof(extent));
-		if (!skx_disk_extent_ok(extent.block, extent.npages,
-								c->meta->nblocks) ||
+		if (!skx_disk_extent_is_valid(extent.block, extent.npages,
+									  c->meta->nblocks) ||
 			extent.waits > SKX_WAITS_STANDBYS)
 			return "the root names an impossible extent";
 		if (extent.waits == SKX_WAITS_VIEWS &&
-			SKX_LIFE_BORN(extent.safexid, c->meta->generation) >=
-			SKX_LIFE_FREED(extent.safexid, c->meta->generation))
+			SKX_VIEW_SPAN_BORN(extent.safexid, c->meta->generation) >=
+			SKX_VIEW_SPAN_FREED(extent.safexid, c->meta->generation))
 			return "the root has an extent that was free before it was used";
 		if (extent.block < least)
 			return "the extents of the root are not in order";
@@ -242,7 +243,7 @@ skx_disk_check_extents(const SkxRootCheck *c)
 			continue;
 		if (extent.safexid != 0)
 			return "the root has an extent both reserved and free";
-		if (!skx_disk_root_operation(c, extent.operation))
+		if (!skx_disk_root_has_operation(c, extent.operation))
 			return "the root has an extent reserved for no operation";
 	}
 	return NULL;
@@ -305,7 +306,8 @@ skx_disk_check_stripe_extent(const SkxDiskStripe *stripe,
 const char *
 skx_disk_check_stripe(const char *page, BlockNumber nblocks)
 {
-	const SkxDiskStripe *stripe = (const SkxDiskStripe *) SKX_CONTENT(page);
+	const SkxDiskStripe *stripe =
+		(const SkxDiskStripe *) SKX_PAGE_CONTENT(page);
 	uint64		ndocs;
 
 	if (skx_disk_content_size(page) != sizeof(SkxDiskStripe))
@@ -318,8 +320,8 @@ skx_disk_check_stripe(const char *page, BlockNumber nblocks)
 		(ndocs == 0 && (stripe->total_length != 0 || stripe->nbytes != 0)))
 		return "the stripe page has impossible counts";
 	/* the first page may have been freed, and the file truncated before it */
-	if (!skx_disk_block_ok(stripe->first, MaxBlockNumber) ||
-		!skx_disk_block_ok(stripe->tail, nblocks) ||
+	if (!skx_disk_block_is_valid(stripe->first, MaxBlockNumber) ||
+		!skx_disk_block_is_valid(stripe->tail, nblocks) ||
 		stripe->first == 0 || stripe->tail == 0 ||
 		(stripe->first == InvalidBlockNumber) != (ndocs == 0) ||
 		(stripe->tail == InvalidBlockNumber) != (ndocs == 0))
@@ -337,8 +339,8 @@ skx_disk_check_pending(const char *page, BlockNumber nblocks)
 
 	if (lower < at)
 		return "the pending page is too short";
-	head = (const SkxDiskPendingPage *) SKX_CONTENT(page);
-	if (!skx_disk_block_ok(head->next, nblocks))
+	head = (const SkxDiskPendingPage *) SKX_PAGE_CONTENT(page);
+	if (!skx_disk_block_is_valid(head->next, nblocks))
 		return "the pending page points past the file";
 	for (i = 0; i < head->nrecords; i++)
 	{
@@ -371,13 +373,14 @@ skx_disk_check_pending(const char *page, BlockNumber nblocks)
 const char *
 skx_disk_check_chain(const char *page, BlockNumber nblocks)
 {
-	const SkxDiskChainPage *head = (const SkxDiskChainPage *) SKX_CONTENT(page);
+	const SkxDiskChainPage *head =
+		(const SkxDiskChainPage *) SKX_PAGE_CONTENT(page);
 	Size		size = skx_disk_content_size(page);
 
 	if (size < sizeof(SkxDiskChainPage) ||
 		head->nbytes != size - sizeof(SkxDiskChainPage))
 		return "the chain page has an impossible length";
-	if (!skx_disk_block_ok(head->next, nblocks))
+	if (!skx_disk_block_is_valid(head->next, nblocks))
 		return "the chain page points past the file";
 	return NULL;
 }
@@ -386,7 +389,8 @@ const char *
 skx_disk_check_deletes(const char *page, uint32 ordinal,
 					   const SkxDiskSegment *seg)
 {
-	const SkxDiskDeletes *head = (const SkxDiskDeletes *) SKX_CONTENT(page);
+	const SkxDiskDeletes *head =
+		(const SkxDiskDeletes *) SKX_PAGE_CONTENT(page);
 	const uint8 *bits = (const uint8 *) (head + 1);
 	uint64		first = (uint64) ordinal * SKX_DELETES_PER_PAGE;
 	uint32		ndocs;
@@ -402,7 +406,7 @@ skx_disk_check_deletes(const char *page, uint32 ordinal,
 		head->ndeleted)
 		return "the deletes page counts other than it has";
 	if (head->groups != 0 &&
-		(ordinal > 0 || (head->groups & SKX_DELETES_KEPT) == 0 ||
+		(ordinal > 0 || (head->groups & SKX_DELETES_GROUPS_VALID) == 0 ||
 		 (head->ndeleted > 0 && (head->groups & 1) == 0)))
 		return "the deletes page has impossible groups";
 	ndocs = (uint32) Min(seg->ndocs - first, SKX_DELETES_PER_PAGE);

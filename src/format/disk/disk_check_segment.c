@@ -52,8 +52,8 @@ skx_disk_check_runs(const SkxDiskSegment *seg, const SkxDiskPlane *plane,
 static const char *
 skx_disk_check_plane_sizes(const SkxDiskSegment *seg)
 {
-	uint32		groups = ((uint64) seg->ndocs + SKX_TID_GROUP - 1) /
-		SKX_TID_GROUP;
+	uint32		groups = ((uint64) seg->ndocs + SKX_TID_GROUP_DOCS - 1) /
+		SKX_TID_GROUP_DOCS;
 	uint32		directory = ((uint64) seg->tid_pages + SKX_TID_DIRECTORY - 1) /
 		SKX_TID_DIRECTORY;
 
@@ -99,7 +99,7 @@ skx_disk_check_segment(const char *stream, Size nbytes, uint32 segment,
 		(seg->block_size & (seg->block_size - 1)) != 0)
 		return "the segment has an impossible block size";
 	if (seg->ndocs == 0 || seg->ndocs - 1 > SKX_DOC_MAX ||
-		seg->nnull > seg->ndocs || seg->nkeys > SKX_KEY_COLUMNS)
+		seg->nnull > seg->ndocs || seg->nkeys > SKX_KEY_COLUMNS_MAX)
 		return "the segment has impossible documents";
 	if (nbytes != sizeof(SkxDiskSegment) + seg->nruns * sizeof(SkxDiskRun))
 		return "the segment header has an impossible length";
@@ -118,8 +118,8 @@ static const char *
 skx_disk_check_tid_group(const SkxDiskTidGroup *group, bool last,
 						 const SkxDiskSegment *seg, Size bodies, Size lower)
 {
-	uint32		ndocs = last && seg->ndocs % SKX_TID_GROUP != 0 ?
-		seg->ndocs % SKX_TID_GROUP : SKX_TID_GROUP;
+	uint32		ndocs = last && seg->ndocs % SKX_TID_GROUP_DOCS != 0 ?
+		seg->ndocs % SKX_TID_GROUP_DOCS : SKX_TID_GROUP_DOCS;
 
 	if (group->ndocs != ndocs)
 		return "a group of TIDs has an impossible number of documents";
@@ -142,8 +142,8 @@ skx_disk_check_tid_directory(const char *page, uint32 number,
 		SKX_PAGE_START;
 	uint64		done = (uint64) number * SKX_TID_DIRECTORY;
 	const uint32 *first = (const uint32 *) (page + SKX_PAGE_START);
-	uint32		ngroups = ((uint64) seg->ndocs + SKX_TID_GROUP - 1) /
-		SKX_TID_GROUP;
+	uint32		ngroups = ((uint64) seg->ndocs + SKX_TID_GROUP_DOCS - 1) /
+		SKX_TID_GROUP_DOCS;
 	uint32		n;
 	uint32		i;
 
@@ -169,8 +169,8 @@ skx_disk_check_tids(const char *page, uint32 ordinal,
 	Size		at = SKX_PAGE_START + sizeof(SkxDiskTidPage);
 	const SkxDiskTidPage *head;
 	const SkxDiskTidGroup *groups;
-	uint32		ngroups = ((uint64) seg->ndocs + SKX_TID_GROUP - 1) /
-		SKX_TID_GROUP;
+	uint32		ngroups = ((uint64) seg->ndocs + SKX_TID_GROUP_DOCS - 1) /
+		SKX_TID_GROUP_DOCS;
 	uint32		i;
 
 	if (ordinal >= seg->tid_pages)
@@ -232,8 +232,8 @@ skx_disk_check_key_columns(const char *page, const SkxDiskSegment *seg)
 		if (i > 0 && columns[i].column <= columns[i - 1].column)
 			return "key columns are not in order";
 		if (columns[i].root >= seg->planes[SKX_SEGMENT_KEYS].npages - 1 ||
-			columns[i].level >= SKX_KEY_LEVELS ||
-			!skx_disk_key_column_is_sound(&columns[i]) ||
+			columns[i].level >= SKX_KEY_LEVELS_MAX ||
+			!skx_disk_key_column_is_valid(&columns[i]) ||
 			columns[i].nnull > seg->ndocs || columns[i].reserved != 0)
 			return "a key column is out of range";
 		for (k = 1; k < SKX_KEY_QUANTILES; k++)
@@ -247,11 +247,11 @@ static const char *
 skx_disk_check_key_group(const SkxDiskKeyGroup *group, uint32 number,
 						 const SkxDiskSegment *seg, Size bodies, Size lower)
 {
-	uint64		first = (uint64) number * SKX_KEY_GROUP;
+	uint64		first = (uint64) number * SKX_KEY_GROUP_DOCS;
 	Size		size;
 
 	if (first >= seg->ndocs ||
-		group->ndocs != Min(seg->ndocs - first, SKX_KEY_GROUP) ||
+		group->ndocs != Min(seg->ndocs - first, SKX_KEY_GROUP_DOCS) ||
 		group->nnull > group->ndocs)
 		return "a group of keys has an impossible number of documents";
 	if (group->low_width > 32 || group->high_width > 32 ||
@@ -261,7 +261,7 @@ skx_disk_check_key_group(const SkxDiskKeyGroup *group, uint32 number,
 	size = ((Size) group->ndocs * group->low_width + 7) / 8 +
 		((Size) group->ndocs * group->high_width + 7) / 8;
 	if (group->nnull > 0 && group->nnull < group->ndocs)
-		size += SKX_KEY_GROUP / 8;
+		size += SKX_KEY_GROUP_DOCS / 8;
 	if (group->body < bodies || group->body + size > lower)
 		return "a group of keys passes the end of its page";
 	return NULL;
@@ -299,7 +299,7 @@ skx_disk_check_keys(const char *page, uint32 ordinal,
 		return "the key page is too short";
 	end += head->n * (head->level == 0 ? sizeof(SkxDiskKeyGroup) :
 					  sizeof(SkxDiskKeyChild));
-	if (head->n == 0 || head->level >= SKX_KEY_LEVELS || end > lower)
+	if (head->n == 0 || head->level >= SKX_KEY_LEVELS_MAX || end > lower)
 		return "the key page has an impossible head";
 	for (i = 0; i < head->n && wrong == NULL; i++)
 		wrong = head->level == 0 ?

@@ -5,9 +5,9 @@
  *
  * A page is SkxDiskDictPage, then entries, then (2-byte aligned, at
  * `restarts`) nrestarts uint16 page offsets of the entries that share nothing:
- * entry 0, SKX_DICT_RESTART, 2 * SKX_DICT_RESTART, ...  An entry is: varint
- * number of bytes shared with the entry before (0 at a restart), varint number
- * of further bytes, those bytes, value.
+ * entry 0, SKX_DICT_RESTART_ENTRIES, 2 * SKX_DICT_RESTART_ENTRIES, ...  An
+ * entry is: varint number of bytes shared with the entry before (0 at a
+ * restart), varint number of further bytes, those bytes, value.
  *
  * The value of an entry above the leaves is the varint page ordinal of the
  * child, whose lexemes are all >= the key and below the next entry's.  The
@@ -30,9 +30,10 @@
  *		  length of the short list there
  *	  place SKX_TERM_LONG: varint postings page, varint page offset of the
  *		  first node; varint number of nodes; 8 bytes of list maxima
- *		  (SkxImpacts, little-endian); for each k of SKX_KTHS that is <= df
+ *		  (SkxImpacts,
+		   little-endian); for each k of SKX_KTH_BEST_RANKS that is <= df
  *		  two bytes, tf code and norm of the posting with the k-th best score
- *		  under the statistics of the build; with SKX_TERM_TABLE varint page
+ *		  under the statistics of the build; with SKX_TERM_TABLE_PAGES varint page
  *		  of the first node-table page
  *	  without SKX_TERM_OWN_POSITIONS, and total positions > 0: varint page,
  *		  varint page offset in the positions plane, where the list's first
@@ -57,32 +58,33 @@ typedef struct SkxDiskDictPage
 StaticAssertDecl(sizeof(SkxDiskDictPage) == 20, "dictionary page size");
 
 /* Number of entries from one restart to the next. */
-#define SKX_DICT_RESTART	16
+#define SKX_DICT_RESTART_ENTRIES	16
 
 /*
  * The entry of a long list has its k-th best posting for these k, ascending.
  */
-#define SKX_NKTHS			3
-#define SKX_KTH_MAX			1000
-#define SKX_KTHS			{10, 100, SKX_KTH_MAX}
+#define SKX_NKTH_BEST			3
+#define SKX_KTH_BEST_MAX			1000
+#define SKX_KTH_BEST_RANKS			{10, 100, SKX_KTH_BEST_MAX}
 
 /* Most bytes of a lexeme (MAXSTRLEN of tsearch/ts_type.h). */
 #define SKX_LEXEME_MAX		2047
 
 /*
- * Flags of a leaf's entry.  The bits of the mask SKX_TERM_PLACE tell where the
- * list is: in the entry, a short list in the postings plane, or a list of
+ * Flags of a leaf's entry.  The bits of the mask SKX_TERM_FORM_MASK tell where
+ * the list is: in the entry, a short list in the postings plane, or a list of
  * nodes.
  */
-#define SKX_TERM_PLACE		0x03	/* mask of the next three */
+#define SKX_TERM_FORM_MASK		0x03	/* mask of the next three */
 #define SKX_TERM_INLINE		0x00
 #define SKX_TERM_SHORT		0x01
 #define SKX_TERM_LONG		0x02
 #define SKX_TERM_OWN_POSITIONS	0x04	/* the short list has its positions
 										 * inline */
 #define SKX_TERM_LABELS		0x08	/* some position has a label other than D */
-#define SKX_TERM_BARE		0x10	/* some posting has no positions */
-#define SKX_TERM_TABLE		0x20	/* the node table has pages of its own */
+#define SKX_TERM_NO_POSITIONS		0x10	/* some posting has no positions */
+#define SKX_TERM_TABLE_PAGES		0x20	/* the node table has pages of its
+											 * own */
 
 /*
  * A short list is stored in its dictionary entry if its df is at most

@@ -2,13 +2,13 @@
  * disk_keys.h
  *	  The keys plane of a segment: values of columns by document.
  *
- * Each column with keys has a tree.  Its leaves have groups of SKX_KEY_GROUP
- * documents (fewer only in the last group of the segment).  Its inner pages
- * have their children, each with the least and the most key below it; the
- * least is above the most if all keys below are NULL.  Pages stand in the
- * order in which they became full, so that children precede their parents, and
- * pages of different columns alternate.  The last page of the plane has an
- * SkxDiskKeyColumn for each column, ordered by column number.
+ * Each column with keys has a tree.  Its leaves have groups of
+ * SKX_KEY_GROUP_DOCS documents (fewer only in the last group of the segment).
+ * Its inner pages have their children, each with the least and the most key
+ * below it; the least is above the most if all keys below are NULL.  Pages
+ * stand in the order in which they became full, so that children precede their
+ * parents, and pages of different columns alternate.  The last page of the
+ * plane has an SkxDiskKeyColumn for each column, ordered by column number.
  */
 #ifndef SKX_DISK_KEYS_H
 #define SKX_DISK_KEYS_H
@@ -16,10 +16,10 @@
 #include "format/disk/disk_page.h"
 
 /* Documents of a group. */
-#define SKX_KEY_GROUP		128
+#define SKX_KEY_GROUP_DOCS		128
 
 /* Most columns with keys: INDEX_MAX_KEYS without the text column. */
-#define SKX_KEY_COLUMNS		31
+#define SKX_KEY_COLUMNS_MAX		31
 
 /*
  * Header of a page of a tree.  n SkxDiskKeyGroup follow in a leaf, n
@@ -39,10 +39,10 @@ StaticAssertDecl(sizeof(SkxDiskKeyPage) == 8, "key page size");
  * A group of documents and their keys.
  *
  * The body begins with a bit for each document, set where the key is NULL
- * (SKX_KEY_GROUP / 8 bytes), if some but not all keys are NULL.  Two plain bit
- * strings follow, each at a byte boundary: the low low_width bits of (key -
- * least) of each document, then the high_width bits above these.  A NULL has
- * zeros there.
+ * (SKX_KEY_GROUP_DOCS / 8 bytes), if some but not all keys are NULL.  Two
+ * plain bit strings follow, each at a byte boundary: the low low_width bits of
+ * (key - least) of each document, then the high_width bits above these.  A
+ * NULL has zeros there.
  */
 typedef struct SkxDiskKeyGroup
 {
@@ -51,7 +51,7 @@ typedef struct SkxDiskKeyGroup
 	uint16		body;			/* page offset of the body */
 	uint8		low_width;		/* 0 to 32 */
 	uint8		high_width;		/* 0 unless low_width is 32 */
-	uint16		ndocs;			/* 1 to SKX_KEY_GROUP */
+	uint16		ndocs;			/* 1 to SKX_KEY_GROUP_DOCS */
 	uint16		nnull;			/* documents whose key is NULL */
 } SkxDiskKeyGroup;
 
@@ -69,11 +69,11 @@ typedef struct SkxDiskKeyChild
 StaticAssertDecl(sizeof(SkxDiskKeyChild) == 24, "key child size");
 
 /* Most children of an inner page. */
-#define SKX_KEY_CHILDREN \
+#define SKX_KEY_CHILDREN_MAX \
 	((SKX_PAGE_CAPACITY - sizeof(SkxDiskKeyPage)) / sizeof(SkxDiskKeyChild))
 
 /* Bound of the levels of a tree.  A tree of 2^31 documents has fewer. */
-#define SKX_KEY_LEVELS		5
+#define SKX_KEY_LEVELS_MAX		5
 
 /*
  * Number of quantiles of the keys that are not NULL.  About as many keys lie
@@ -98,7 +98,7 @@ typedef struct SkxDiskKeyColumn
 } SkxDiskKeyColumn;
 
 StaticAssertDecl(sizeof(SkxDiskKeyColumn) == 216, "key column size");
-StaticAssertDecl(SKX_KEY_COLUMNS * sizeof(SkxDiskKeyColumn) <=
+StaticAssertDecl(SKX_KEY_COLUMNS_MAX * sizeof(SkxDiskKeyColumn) <=
 				 SKX_PAGE_CAPACITY, "key columns have one page");
 
 /*
@@ -106,7 +106,7 @@ StaticAssertDecl(SKX_KEY_COLUMNS * sizeof(SkxDiskKeyColumn) <=
  * the values of SkxKeyKind (index/column/column_key.h).
  */
 static inline bool
-skx_disk_key_column_is_sound(const SkxDiskKeyColumn *column)
+skx_disk_key_column_is_valid(const SkxDiskKeyColumn *column)
 {
 	switch (column->kind)
 	{

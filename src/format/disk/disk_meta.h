@@ -28,7 +28,7 @@ typedef struct SkxDiskPoolExtent
 StaticAssertDecl(sizeof(SkxDiskPoolExtent) == 8, "pool extent size");
 
 /* Most extents of the pool. */
-#define SKX_META_POOL		64
+#define SKX_META_POOL_EXTENTS		64
 
 /* Content of the metapage. */
 typedef struct SkxDiskMeta
@@ -52,8 +52,9 @@ typedef struct SkxDiskMeta
 	uint64		freed_xid;		/* next xid after the flip to `root`: safexid
 								 * of extents with SKX_SAFEXID_FLIP; 0: not
 								 * noted */
-	SkxDiskPoolExtent pool[SKX_META_POOL];	/* a stripe takes extents from
-											 * here before the file grows */
+	SkxDiskPoolExtent pool[SKX_META_POOL_EXTENTS];	/* a stripe takes extents
+													 * from here before the
+													 * file grows */
 } SkxDiskMeta;
 
 StaticAssertDecl(sizeof(SkxDiskMeta) == 568, "metapage size");
@@ -151,24 +152,24 @@ typedef struct SkxDiskExtent
 	uint32		npages;
 	uint64		safexid;		/* of a free extent: first transaction id from
 								 * which the pages are not needed; 0:
-								 * reusable; with SKX_WAITS_VIEWS an SKX_LIFE
-								 * of generations */
+								 * reusable; with SKX_WAITS_VIEWS an
+								 * SKX_VIEW_SPAN of generations */
 	uint32		operation;		/* output segment of the operation it is
 								 * reserved for; 0: it is free */
 	uint32		waits;			/* SKX_WAITS_...; 0 if reusable or reserved */
 } SkxDiskExtent;
 
 /*
- * SKX_LIFE packs the generations between which views can have pages: from
- * `born` to `freed` - 1.  SKX_LIFE_BORN and SKX_LIFE_FREED unpack them, given
- * the present generation `now`.  Both must be less than 2^32 flips before
- * `now`.
+ * SKX_VIEW_SPAN packs the generations between which views can have pages: from
+ * `born` to `freed` - 1.  SKX_VIEW_SPAN_BORN and SKX_VIEW_SPAN_FREED unpack
+ * them, given the present generation `now`.  Both must be less than 2^32 flips
+ * before `now`.
  */
-#define SKX_LIFE(born, freed) \
+#define SKX_VIEW_SPAN(born, freed) \
 	(((uint64) (uint32) (freed)) << 32 | (uint32) (born))
-#define SKX_LIFE_BORN(life, now) \
+#define SKX_VIEW_SPAN_BORN(life, now) \
 	((now) - (uint32) ((uint32) (now) - (uint32) (life)))
-#define SKX_LIFE_FREED(life, now)	SKX_LIFE_BORN((life) >> 32, now)
+#define SKX_VIEW_SPAN_FREED(life, now)	SKX_VIEW_SPAN_BORN((life) >> 32, now)
 
 StaticAssertDecl(sizeof(SkxDiskExtent) == 24, "extent size");
 

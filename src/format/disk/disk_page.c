@@ -18,10 +18,11 @@
 #include "format/disk/disk_segment.h"
 #include "port/pg_crc32c.h"
 
-#define SKX_CRC_START	offsetof(PageHeaderData, pd_lower)
-#define SKX_CRC_AT		(SKX_PAGE_END + offsetof(SkxDiskTrailer, crc))
+#define SKX_PAGE_CRC_START	offsetof(PageHeaderData, pd_lower)
+#define SKX_PAGE_CRC_OFFSET		(SKX_PAGE_END + offsetof(SkxDiskTrailer, crc))
 
-StaticAssertDecl(SKX_CRC_START == 12, "LSN, checksum and flags come first");
+StaticAssertDecl(SKX_PAGE_CRC_START == 12,
+				 "LSN, checksum and flags come first");
 
 const uint8 skx_disk_plane_ids[SKX_SEGMENT_NPLANES] = {
 	[SKX_SEGMENT_TIDS] = SKX_PLANE_TIDS,
@@ -69,9 +70,10 @@ skx_disk_page_crc(const char *page)
 	pg_crc32c	crc;
 
 	INIT_CRC32C(crc);
-	COMP_CRC32C(crc, page + SKX_CRC_START, SKX_CRC_AT - SKX_CRC_START);
-	COMP_CRC32C(crc, page + SKX_CRC_AT + sizeof(uint32),
-				BLCKSZ - SKX_CRC_AT - sizeof(uint32));
+	COMP_CRC32C(crc, page + SKX_PAGE_CRC_START,
+				SKX_PAGE_CRC_OFFSET - SKX_PAGE_CRC_START);
+	COMP_CRC32C(crc, page + SKX_PAGE_CRC_OFFSET + sizeof(uint32),
+				BLCKSZ - SKX_PAGE_CRC_OFFSET - sizeof(uint32));
 	FIN_CRC32C(crc);
 	return crc;
 }

@@ -33,15 +33,15 @@
  * does not exist has no entry (nforward).  table_* in node 0 describe every
  * node of the list when table_nodes > 0.
  *
- * forward_slots is SKX_NODE_LINEAR.  It is 0 in a node 0 that was expected to
- * be the only one of its list, and in other nodes that are the last.  A list
- * has no table pages when the table in node 0 or the forward pointers of node
- * 0 describe all of it; then every node's forward pointers reach to the end of
- * the list or as far as they can.  Otherwise SKX_TERM_TABLE is set in its
- * dictionary entry, and the same table stands on pages of its own right after
- * the list: SkxDiskNodeTable, then uint64 impacts[nnodes] and uint32
- * last[nnodes] of the page's nodes, SKX_NODE_TABLE_MAX to a page, page after
- * page of the plane.
+ * forward_slots is SKX_NODE_FORWARD_LINEAR.  It is 0 in a node 0 that was
+ * expected to be the only one of its list, and in other nodes that are the
+ * last.  A list has no table pages when the table in node 0 or the forward
+ * pointers of node 0 describe all of it; then every node's forward pointers
+ * reach to the end of the list or as far as they can.  Otherwise
+ * SKX_TERM_TABLE_PAGES is set in its dictionary entry, and the same table
+ * stands on pages of its own right after the list: SkxDiskNodeTable, then
+ * uint64 impacts[nnodes] and uint32 last[nnodes] of the page's nodes,
+ * SKX_NODE_TABLE_MAX to a page, page after page of the plane.
  *
  * Nothing on these pages tells where they are in their plane, or to which term
  * of the segment a list belongs: only the dictionary does.  So they can be
@@ -53,7 +53,7 @@
 
 #include "format/disk/disk_page.h"
 
-#define SKX_NODE_LINEAR		8	/* most forward pointers of a node */
+#define SKX_NODE_FORWARD_LINEAR		8	/* most forward pointers of a node */
 #define SKX_NODE_TABLE_SLOTS	64	/* most nodes in the table of node 0 */
 
 /* Header of a node; its columns follow. */

@@ -80,15 +80,15 @@ StaticAssertDecl(sizeof(SkxDiskSegment) == 144, "segment header size");
 
 /*
  * TID plane.  A data page is SkxDiskTidPage, an array of SkxDiskTidGroup, and
- * bodies.  A group is SKX_TID_GROUP documents (fewer only in the last group of
- * the segment).  Its body is two plain bit strings, each at a byte boundary:
- * block_width bits of (heap block - block) of each document, then offset_width
- * bits of (offset number - offset) of each.
+ * bodies.  A group is SKX_TID_GROUP_DOCS documents (fewer only in the last
+ * group of the segment).  Its body is two plain bit strings, each at a byte
+ * boundary: block_width bits of (heap block - block) of each document, then
+ * offset_width bits of (offset number - offset) of each.
  *
  * Directory pages have, as uint32, the first group of each data page,
  * SKX_TID_DIRECTORY to a page.
  */
-#define SKX_TID_GROUP		128
+#define SKX_TID_GROUP_DOCS		128
 #define SKX_TID_DIRECTORY	(SKX_PAGE_CAPACITY / sizeof(uint32))
 
 /* Header of a data page of the TID plane. */
@@ -109,7 +109,7 @@ typedef struct SkxDiskTidGroup
 	uint16		body;			/* page offset of the body */
 	uint8		block_width;
 	uint8		offset_width;
-	uint16		ndocs;			/* 1..SKX_TID_GROUP */
+	uint16		ndocs;			/* 1..SKX_TID_GROUP_DOCS */
 } SkxDiskTidGroup;
 
 StaticAssertDecl(sizeof(SkxDiskTidGroup) == 12, "TID group size");
@@ -130,9 +130,9 @@ StaticAssertDecl(SKX_NORMS_PER_PAGE % 64 == 0, "norms by words");
 typedef struct SkxDiskDeletes
 {
 	uint32		ndeleted;		/* deleted bits set on this page */
-	uint32		groups;			/* page 0: SKX_DELETES_KEPT and a bit for each
-								 * group with deleted bits, or 0: not known;
-								 * other pages: 0 */
+	uint32		groups;			/* page 0: SKX_DELETES_GROUPS_VALID and a bit
+								 * for each group with deleted bits, or 0: not
+								 * known; other pages: 0 */
 } SkxDiskDeletes;
 
 StaticAssertDecl(sizeof(SkxDiskDeletes) == 8, "deletes page size");
@@ -148,7 +148,7 @@ StaticAssertDecl(SKX_DELETES_PER_PAGE % 64 == 0, "deleted bits by words");
  * it are maintained.
  */
 #define SKX_DELETES_GROUPS		31
-#define SKX_DELETES_KEPT		((uint32) 1 << SKX_DELETES_GROUPS)
+#define SKX_DELETES_GROUPS_VALID		((uint32) 1 << SKX_DELETES_GROUPS)
 
 /* Returns the bit, in `groups`, of the group of page `ordinal` of `npages`. */
 static inline uint32

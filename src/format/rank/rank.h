@@ -17,8 +17,8 @@
  * SKX_NORM_NULL marks a document whose tsvector is NULL.
  */
 
-#define SKX_NORM_EXACT		40
-#define SKX_NORM_LAST		254
+#define SKX_NORM_EXACT_MAX		40
+#define SKX_NORM_MAX		254
 #define SKX_NORM_NULL		255
 
 /* Returns the norm of a length. */
@@ -58,8 +58,8 @@ typedef struct SkxImpactSet
 } SkxImpactSet;
 
 /*
- * Adds a posting to the set.  A norm past SKX_NORM_LAST counts as
- * SKX_NORM_LAST, which makes no bound too low, so that no posting packs to
+ * Adds a posting to the set.  A norm past SKX_NORM_MAX counts as
+ * SKX_NORM_MAX, which makes no bound too low, so that no posting packs to
  * SKX_IMPACTS_NONE.
  */
 static inline void
@@ -67,7 +67,7 @@ skx_rank_impacts_add(SkxImpactSet *set, uint32 tf, uint8 norm)
 {
 	uint16		above = (uint16) Min(Max(tf, 1), 256);	/* tf code plus one */
 
-	norm = Min(norm, SKX_NORM_LAST);
+	norm = Min(norm, SKX_NORM_MAX);
 	set->tf_max[norm] = Max(set->tf_max[norm], above);
 	skx_bitset_set(set->norms, norm);
 }
@@ -89,7 +89,7 @@ extern SkxImpacts skx_rank_impacts_merge(SkxImpacts a, SkxImpacts b);
  * Returns true if a pair of the bound dominates a posting with this tf and
  * norm.  Returns false if the bound is SKX_IMPACTS_NONE.
  */
-extern bool skx_rank_impacts_cover(SkxImpacts bound, uint32 tf, uint8 norm);
+extern bool skx_rank_impacts_dominate(SkxImpacts bound, uint32 tf, uint8 norm);
 
 /*
  * Returns the smallest norm for which the bound dominates a posting with this

@@ -16,22 +16,22 @@
 
 #include "format/rank/rank.h"
 
-#define SKX_IMPACT_PAIRS		4
+#define SKX_IMPACT_PAIRS_MAX		4
 #define SKX_IMPACT_NORMS		256
 
 /*
  * A front: pairs with tf and norm both strictly ascending, so that none
  * dominates another.
  */
-typedef struct SkxImpactFront
+typedef struct SkxImpactPareto
 {
 	int			n;
 	struct
 	{
 		uint8		tf;			/* code: tf less one */
 		uint8		norm;
-	}			pair[SKX_IMPACT_NORMS];
-} SkxImpactFront;
+	}			pairs[SKX_IMPACT_NORMS];
+} SkxImpactPareto;
 
 static inline uint8
 skx_rank_impact_code(uint32 tf)
@@ -62,78 +62,79 @@ skx_rank_impacts_reset(SkxImpactSet *set)
  * pairs before.
  */
 static inline void
-skx_rank_front_add(SkxImpactFront *front, uint8 tf, uint8 norm)
+skx_rank_pareto_add(SkxImpactPareto *front, uint8 tf, uint8 norm)
 {
-	if (front->n > 0 && front->pair[front->n - 1].tf >= tf)
+	if (front->n > 0 && front->pairs[front->n - 1].tf >= tf)
 		return;
 	/* of two pairs with the same norm, the larger tf dominates */
-	if (front->n > 0 && front->pair[front->n - 1].norm == norm)
+	if (front->n > 0 && front->pairs[front->n - 1].norm == norm)
 		front->n--;
-	front->pair[front->n].tf = tf;
-	front->pair[front->n].norm = norm;
+	front->pairs[front->n].tf = tf;
+	front->pairs[front->n].norm = norm;
 	front->n++;
 }
 
 /* Returns the cost of joining pair i with the next one. */
 static inline float
-skx_rank_front_cost(const SkxImpactFront *front, int i,
-					const float *saturation)
+skx_rank_pareto_join_cost(const SkxImpactPareto *front, int i,
+						  const float *saturation)
 {
-	float		tf = front->pair[i + 1].tf;
+	float		tf = front->pairs[i + 1].tf;
 
 	if (saturation == NULL)
-		return (tf - front->pair[i].tf) *
-			(front->pair[i + 1].norm - front->pair[i].norm);
-	return (tf + 1) / (tf + 1 + saturation[front->pair[i].norm]);
+		return (tf - front->pairs[i].tf) *
+			(front->pairs[i + 1].norm - front->pairs[i].norm);
+	return (tf + 1) / (tf + 1 + saturation[front->pairs[i].norm]);
 }
 
 /*
- * Joins neighbouring pairs, the cheapest first, until SKX_IMPACT_PAIRS are
+ * Joins neighbouring pairs, the cheapest first, until SKX_IMPACT_PAIRS_MAX are
  * left.
  */
 static void
-skx_rank_front_reduce(SkxImpactFront *front, const float *saturation)
+skx_rank_pareto_reduce(SkxImpactPareto *front, const float *saturation)
 {
 	float		costs[SKX_IMPACT_NORMS];
 	int			i;
 
-	if (front->n <= SKX_IMPACT_PAIRS)
+	if (front->n <= SKX_IMPACT_PAIRS_MAX)
 		return;
 	for (i = 0; i + 1 < front->n; i++)
-		costs[i] = skx_rank_front_cost(front, i, saturation);
-	while (front->n > SKX_IMPACT_PAIRS)
+		costs[i] = skx_rank_pareto_join_cost(front, i, saturation);
+	while (front->n > SKX_IMPACT_PAIRS_MAX)
 	{
 		int			best = 0;
 
 		for (i = 1; i + 1 < front->n; i++)
 			if (costs[i] < costs[best])
 				best = i;
-		front->pair[best].tf = front->pair[best + 1].tf;
+		front->pairs[best].tf = front->pairs[best + 1].tf;
 		front->n--;
-		memmove(&front->pair[best + 1], &front->pair[best + 2],
-				(front->n - best - 1) * sizeof(front->pair[0]));
+		memmove(&front->pairs[best + 1], &front->pairs[best + 2],
+				(front->n - best - 1) * sizeof(front->pairs[0]));
 		memmove(&costs[best], &costs[best + 1],
 				(front->n - best) * sizeof(costs[0]));
 		if (best > 0)
-			costs[best - 1] = skx_rank_front_cost(front, best - 1, saturation);
+			costs[best - 1] = skx_rank_pareto_join_cost(front, best - 1,
+														saturation);
 		if (best + 1 < front->n)
-			costs[best] = skx_rank_front_cost(front, best, saturation);
+			costs[best] = skx_rank_pareto_join_cost(front, best, saturation);
 	}
 }
 
 static SkxImpacts
-skx_rank_front_pack(SkxImpactFront *front, const float *saturation)
+skx_rank_pareto_pack(SkxImpactPareto *front, const float *saturation)
 {
 	SkxImpacts	impacts = 0;
 	int			i;
 
-	skx_rank_front_reduce(front, saturation);
-	for (i = 0; i < SKX_IMPACT_PAIRS; i++)
+	skx_rank_pareto_reduce(front, saturation);
+	for (i = 0; i < SKX_IMPACT_PAIRS_MAX; i++)
 	{
 		int			pair = Min(i, front->n - 1);
 
-		impacts |= (uint64) front->pair[pair].tf << (16 * i);
-		impacts |= (uint64) front->pair[pair].norm << (16 * i + 8);
+		impacts |= (uint64) front->pairs[pair].tf << (16 * i);
+		impacts |= (uint64) front->pairs[pair].norm << (16 * i + 8);
 	}
 	return impacts;
 }
@@ -141,7 +142,7 @@ skx_rank_front_pack(SkxImpactFront *front, const float *saturation)
 SkxImpacts
 skx_rank_impacts_pack(const SkxImpactSet *set, const float *saturation)
 {
-	SkxImpactFront front;
+	SkxImpactPareto front;
 	int			i;
 
 	front.n = 0;
@@ -151,20 +152,21 @@ skx_rank_impacts_pack(const SkxImpactSet *set, const float *saturation)
 
 		while (left != 0)
 		{
-			int			norm = SKX_BITSET_WORD * i + skx_bitset_take(&left);
+			int			norm = SKX_BITSET_BITS * i +
+				skx_bitset_pop_lowest(&left);
 
-			skx_rank_front_add(&front, (uint8) (set->tf_max[norm] - 1),
-							   (uint8) norm);
+			skx_rank_pareto_add(&front, (uint8) (set->tf_max[norm] - 1),
+								(uint8) norm);
 		}
 	}
 	return front.n == 0 ? SKX_IMPACTS_NONE :
-		skx_rank_front_pack(&front, saturation);
+		skx_rank_pareto_pack(&front, saturation);
 }
 
 SkxImpacts
 skx_rank_impacts_merge(SkxImpacts a, SkxImpacts b)
 {
-	SkxImpactFront front;
+	SkxImpactPareto front;
 	int			i = 0;
 	int			j = 0;
 
@@ -173,29 +175,29 @@ skx_rank_impacts_merge(SkxImpacts a, SkxImpacts b)
 	if (b == SKX_IMPACTS_NONE)
 		return a;
 	front.n = 0;
-	while (i < SKX_IMPACT_PAIRS || j < SKX_IMPACT_PAIRS)
+	while (i < SKX_IMPACT_PAIRS_MAX || j < SKX_IMPACT_PAIRS_MAX)
 	{
-		bool		from_a = j == SKX_IMPACT_PAIRS ||
-			(i < SKX_IMPACT_PAIRS &&
+		bool		from_a = j == SKX_IMPACT_PAIRS_MAX ||
+			(i < SKX_IMPACT_PAIRS_MAX &&
 			 skx_rank_impact_norm(a, i) <= skx_rank_impact_norm(b, j));
 		SkxImpacts	from = from_a ? a : b;
 		int			pair = from_a ? i++ : j++;
 
-		skx_rank_front_add(&front, skx_rank_impact_tf(from, pair),
-						   skx_rank_impact_norm(from, pair));
+		skx_rank_pareto_add(&front, skx_rank_impact_tf(from, pair),
+							skx_rank_impact_norm(from, pair));
 	}
-	return skx_rank_front_pack(&front, NULL);
+	return skx_rank_pareto_pack(&front, NULL);
 }
 
 bool
-skx_rank_impacts_cover(SkxImpacts bound, uint32 tf, uint8 norm)
+skx_rank_impacts_dominate(SkxImpacts bound, uint32 tf, uint8 norm)
 {
 	uint8		code = skx_rank_impact_code(tf);
 	int			i;
 
 	if (bound == SKX_IMPACTS_NONE)
 		return false;
-	for (i = 0; i < SKX_IMPACT_PAIRS; i++)
+	for (i = 0; i < SKX_IMPACT_PAIRS_MAX; i++)
 	{
 		if (skx_rank_impact_tf(bound, i) >= code &&
 			skx_rank_impact_norm(bound, i) <= norm)
@@ -213,8 +215,8 @@ skx_rank_impacts_norm(SkxImpacts bound, uint32 tf)
 	uint8		code = skx_rank_impact_code(tf);
 	int			i = 0;
 
-	while (i < SKX_IMPACT_PAIRS && skx_rank_impact_tf(bound, i) < code)
+	while (i < SKX_IMPACT_PAIRS_MAX && skx_rank_impact_tf(bound, i) < code)
 		i++;
-	return i < SKX_IMPACT_PAIRS ? skx_rank_impact_norm(bound, i) :
-		SKX_NORM_LAST;
+	return i < SKX_IMPACT_PAIRS_MAX ? skx_rank_impact_norm(bound, i) :
+		SKX_NORM_MAX;
 }

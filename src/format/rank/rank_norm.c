@@ -18,7 +18,7 @@
  * The length of each code: len[c + 1] = len[c] + max(1, len[c] / 23).  The
  * table is written out because the codes are on disk.
  */
-static const uint32 skx_rank_norm_length[SKX_NORM_LAST + 1] = {
+static const uint32 skx_rank_norm_length[SKX_NORM_MAX + 1] = {
 	0, 1, 2, 3, 4, 5, 6, 7,
 	8, 9, 10, 11, 12, 13, 14, 15,
 	16, 17, 18, 19, 20, 21, 22, 23,
@@ -57,9 +57,9 @@ uint8
 skx_rank_norm_encode(uint64 length)
 {
 	int			low = 0;
-	int			high = SKX_NORM_LAST;
+	int			high = SKX_NORM_MAX;
 
-	if (length <= SKX_NORM_EXACT)
+	if (length <= SKX_NORM_EXACT_MAX)
 		return (uint8) length;
 	while (low < high)
 	{
@@ -76,5 +76,5 @@ skx_rank_norm_encode(uint64 length)
 uint32
 skx_rank_norm_decode(uint8 norm)
 {
-	return norm <= SKX_NORM_LAST ? skx_rank_norm_length[norm] : 0;
+	return norm <= SKX_NORM_MAX ? skx_rank_norm_length[norm] : 0;
 }

@@ -17,8 +17,8 @@
  * largest matching.
  */
 static int
-skx_rank_pairs_within(const uint16 *a, int na, const uint16 *b, int nb,
-					  int low, int high)
+skx_rank_count_pairs_within(const uint16 *a, int na, const uint16 *b, int nb,
+							int low, int high)
 {
 	int			n = 0;
 	int			i = 0;
@@ -43,10 +43,10 @@ skx_rank_pairs_within(const uint16 *a, int na, const uint16 *b, int nb,
 }
 
 void
-skx_rank_pairs(const uint16 *a, int na, const uint16 *b, int nb,
-			   int *ordered, int *near)
+skx_rank_count_pairs(const uint16 *a, int na, const uint16 *b, int nb,
+					 int *ordered, int *near)
 {
-	*ordered = skx_rank_pairs_within(a, na, b, nb, 1, 1);
-	*near = skx_rank_pairs_within(a, na, b, nb, -SKX_RANK_NEAR,
-								  SKX_RANK_NEAR);
+	*ordered = skx_rank_count_pairs_within(a, na, b, nb, 1, 1);
+	*near = skx_rank_count_pairs_within(a, na, b, nb, -SKX_RANK_NEAR_DISTANCE,
+										SKX_RANK_NEAR_DISTANCE);
 }

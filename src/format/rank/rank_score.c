@@ -119,7 +119,7 @@ skx_rank_growth(double x)
  * exp(-x) is 1 / (1 + 1 / growth), whose steps never fall either.
  */
 uint64
-skx_rank_union(uint64 whole, uint64 sum, uint64 ndocs)
+skx_rank_union_df(uint64 whole, uint64 sum, uint64 ndocs)
 {
 	uint64		most;
 	double		rest;
@@ -139,8 +139,8 @@ skx_rank_union(uint64 whole, uint64 sum, uint64 ndocs)
 }
 
 void
-skx_rank_inverse(const SkxRankOptions *options, double average,
-				 float *inverse)
+skx_rank_norm_inverses(const SkxRankOptions *options, double average,
+					   float *inverse)
 {
 	int			norm;
 
@@ -167,7 +167,7 @@ skx_rank_inverse(const SkxRankOptions *options, double average,
  * have the same float4.
  */
 double
-skx_rank_unit(double total)
+skx_rank_score_units(double total)
 {
 	double		most = SKX_RANK_SUM_MAX - SKX_RANK_SUM_MAX / 128;
 	double		unit = 1 << 24;
@@ -198,7 +198,7 @@ skx_rank_ceiling(float weight, float pairs)
 
 	if (pairs <= 0)
 		return weight;
-	total = (double) weight + (double) pairs * (1 + SKX_RANK_NEAR_SHARE);
+	total = (double) weight + (double) pairs * (1 + SKX_RANK_NEAR_FRACTION);
 	return (float) (total * (1 + SKX_RANK_CEILING_SLACK));
 }
 
@@ -224,7 +224,7 @@ skx_rank_bound(SkxImpacts impacts, float weight, float most,
 
 		x = Max(x, product);
 	}
-	return skx_rank_part(weight, x, 1.0f);
+	return skx_rank_contribution(weight, x, 1.0f);
 }
 
 /*
@@ -232,14 +232,14 @@ skx_rank_bound(SkxImpacts impacts, float weight, float most,
  * norm is at least `floor`, or high if there is none.
  */
 static int
-skx_rank_least_code(int low, int high, float weight, float inverse,
-					int32 floor)
+skx_rank_min_tf_code(int low, int high, float weight, float inverse,
+					 int32 floor)
 {
 	while (low < high)
 	{
 		int			middle = (low + high) / 2;
 
-		if (skx_rank_part(weight, middle + 1.0f, inverse) < floor)
+		if (skx_rank_contribution(weight, middle + 1.0f, inverse) < floor)
 			low = middle + 1;
 		else
 			high = middle;
@@ -252,8 +252,8 @@ skx_rank_least_code(int low, int high, float weight, float inverse,
  * norm of the next pair.
  */
 uint64
-skx_rank_competing(SkxImpacts impacts, float weight, const float *inverse,
-				   int32 floor)
+skx_rank_competing_codes(SkxImpacts impacts, float weight,
+						 const float *inverse, int32 floor)
 {
 	uint64		none = 0;
 	int			first = 0;
@@ -261,15 +261,15 @@ skx_rank_competing(SkxImpacts impacts, float weight, const float *inverse,
 
 	if (impacts == SKX_IMPACTS_NONE)
 		return ~none;
-	for (i = 0; i < 4 && first < SKX_RANK_CODE_LAST; i++)
+	for (i = 0; i < 4 && first < SKX_RANK_TF_CODE_LAST; i++)
 	{
 		int			end = (uint8) (impacts >> (16 * i)) + 1;
 		uint8		norm = (uint8) (impacts >> (16 * i + 8));
 		int			least;
 
-		end = Min(end, SKX_RANK_CODE_LAST);
-		least = skx_rank_least_code(first, end, weight, inverse[norm], floor);
-		none |= skx_bitset_bit(least) - skx_bitset_bit(first);
+		end = Min(end, SKX_RANK_TF_CODE_LAST);
+		least = skx_rank_min_tf_code(first, end, weight, inverse[norm], floor);
+		none |= skx_bitset_mask_bit(least) - skx_bitset_mask_bit(first);
 		first = Max(first, end);
 	}
 	return ~none;

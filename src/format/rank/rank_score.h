@@ -35,20 +35,20 @@ typedef struct SkxRankOptions
 #define SKX_RANK_SUM_MAX	(1 << 24)
 
 /* Largest distance of two words' occurrences that are near each other. */
-#define SKX_RANK_NEAR		8
+#define SKX_RANK_NEAR_DISTANCE		8
 
 /* Weight of near occurrences relative to that of adjacent ones. */
-#define SKX_RANK_NEAR_SHARE	0.5f
+#define SKX_RANK_NEAR_FRACTION	0.5f
 
 /*
  * Returns the contribution of a word, in units: weight * tf / (tf + k1 (1 - b
  * + b length / average)), plus one unit.  Due to that unit a document with the
  * word is above one without it, even where the label weight is 0.  `inverse`
  * is the reciprocal of k1 (1 - b + b length / average), see
- * skx_rank_inverse().
+ * skx_rank_norm_inverses().
  */
 static inline int32
-skx_rank_part(float weight, float tf, float inverse)
+skx_rank_contribution(float weight, float tf, float inverse)
 {
 	return (int32) (weight - weight / (1.0f + tf * inverse)) + 1;
 }
@@ -59,9 +59,9 @@ skx_rank_part(float weight, float tf, float inverse)
  * occurrences are near in any order.
  */
 static inline int32
-skx_rank_pair_part(float weight, int ordered, int near, float inverse)
+skx_rank_pair_contribution(float weight, int ordered, int near, float inverse)
 {
-	float		share = weight * SKX_RANK_NEAR_SHARE;
+	float		share = weight * SKX_RANK_NEAR_FRACTION;
 
 	return (int32) (weight - weight / (1.0f + (float) ordered * inverse)) +
 		(int32) (share - share / (1.0f + (float) near * inverse));
@@ -70,11 +70,11 @@ skx_rank_pair_part(float weight, int ordered, int near, float inverse)
 /* rank_parts.c : contributions of many documents at once */
 
 /*
- * Computes skx_rank_part() for n documents that have a word: parts[i] from
- * tfs[i] and inverses[i].
+ * Computes skx_rank_contribution() for n documents that have a word: parts[i]
+ * from tfs[i] and inverses[i].
  */
-extern void skx_rank_parts(float weight, const float *tfs,
-						   const float *inverses, int n, int32 *parts);
+extern void skx_rank_contributions(float weight, const float *tfs,
+								   const float *inverses, int n, int32 *parts);
 
 /* rank_score.c : weights, saturation and bounds */
 
@@ -89,22 +89,22 @@ extern double skx_rank_idf(uint64 df, uint64 ndocs);
  * `sum` is the sum of the df of all of them.  `whole` is the df of one of
  * them, which is counted exactly, or 0.  See read/score/README.md.
  */
-extern uint64 skx_rank_union(uint64 whole, uint64 sum, uint64 ndocs);
+extern uint64 skx_rank_union_df(uint64 whole, uint64 sum, uint64 ndocs);
 
 /*
  * Fills inverse[norm] with 1 / (k1 (1 - b + b length / average)) for all 256
  * norms, where length is that of the norm.  An average of 0 or less counts as
  * 1.
  */
-extern void skx_rank_inverse(const SkxRankOptions *options, double average,
-							 float *inverse);
+extern void skx_rank_norm_inverses(const SkxRankOptions *options,
+								   double average, float *inverse);
 
 /*
  * Returns the largest power of two, at most 2^24, by which weights that add up
  * to `total` may be multiplied.  Sums then do not exceed SKX_RANK_SUM_MAX,
  * unless the query has more than 65,536 words.
  */
-extern double skx_rank_unit(double total);
+extern double skx_rank_score_units(double total);
 
 /*
  * Returns a weight with which the contribution of a word bounds its own
@@ -121,27 +121,30 @@ extern float skx_rank_ceiling(float weight, float pairs);
 extern int32 skx_rank_bound(SkxImpacts impacts, float weight, float most,
 							const float *inverse);
 
-/* First of the tf codes that share the last bit of skx_rank_competing(). */
-#define SKX_RANK_CODE_LAST	63
+/*
+ * First of the tf codes that share the last bit of skx_rank_competing_codes().
+ */
+#define SKX_RANK_TF_CODE_LAST	63
 
 /*
  * Tells which postings that the impacts dominate may have a contribution of at
  * least `floor`, where each occurrence counts one.  Bit c of the result is for
- * tf code c; bit SKX_RANK_CODE_LAST is for all codes from there on, and always
- * set.  Codes that no pair covers have their bits set.
+ * tf code c; bit SKX_RANK_TF_CODE_LAST is for all codes from there on, and
+ * always set.  Codes that no pair covers have their bits set.
  */
-extern uint64 skx_rank_competing(SkxImpacts impacts, float weight,
-								 const float *inverse, int32 floor);
+extern uint64 skx_rank_competing_codes(SkxImpacts impacts, float weight,
+									   const float *inverse, int32 floor);
 
 /*
- * Returns the bit of a tf, 256 at most, in a result of skx_rank_competing().
+ * Returns the bit of a tf, 256 at most, in a result of
+ * skx_rank_competing_codes().
  */
 static inline uint64
 skx_rank_competes(uint64 competing, uint32 tf)
 {
 	uint32		code = tf - (tf > 0);
 
-	return skx_bitset_has(competing, Min(code, SKX_RANK_CODE_LAST));
+	return skx_bitset_word_has(competing, Min(code, SKX_RANK_TF_CODE_LAST));
 }
 
 /* rank_proximity.c : neighbouring words */
@@ -150,10 +153,10 @@ skx_rank_competes(uint64 competing, uint32 tf)
  * Counts how often two words are neighbours in a document.  a and b are their
  * ascending positions without labels, na and nb how many these are.  Sets
  * *ordered to the number of pairs with b right after a, and *near to the
- * number of pairs at most SKX_RANK_NEAR apart.  Each position is used once per
- * count, so that neither exceeds the smaller of na and nb.
+ * number of pairs at most SKX_RANK_NEAR_DISTANCE apart.  Each position is used
+ * once per count, so that neither exceeds the smaller of na and nb.
  */
-extern void skx_rank_pairs(const uint16 *a, int na, const uint16 *b, int nb,
-						   int *ordered, int *near);
+extern void skx_rank_count_pairs(const uint16 *a, int na, const uint16 *b,
+								 int nb, int *ordered, int *near);
 
 #endif							/* SKX_RANK_SCORE_H */

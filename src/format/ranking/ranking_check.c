@@ -4,7 +4,7 @@
  *
  * Scores and bounds rely on these checks and on nothing else of where numbers
  * come from.  Weights are finite and not negative for all accepted numbers.
- * skx_rank_unit() then makes the sum of all ceilings fit.
+ * skx_rank_score_units() then makes the sum of all ceilings fit.
  */
 #ifndef FRONTEND
 #include "postgres.h"

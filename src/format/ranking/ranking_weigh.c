@@ -20,7 +20,7 @@ skx_ranking_df(const SkxRankingTerm *term, uint64 ndocs)
 	uint64		df = term->sum;
 
 	if (term->prefix && term->only == NULL)
-		df = skx_rank_union(term->whole, term->sum, ndocs);
+		df = skx_rank_union_df(term->whole, term->sum, ndocs);
 	return Min(df, ndocs);
 }
 
@@ -80,14 +80,14 @@ skx_ranking_total(SkxRanking *ranking)
 	}
 	for (i = 0; i < ranking->npairs; i++)
 		total += skx_ranking_pair_weight(ranking, &ranking->pairs[i]) *
-			(1 + SKX_RANK_NEAR_SHARE);
+			(1 + SKX_RANK_NEAR_FRACTION);
 	return total;
 }
 
 double
 skx_ranking_weigh(SkxRanking *ranking)
 {
-	double		unit = skx_rank_unit(skx_ranking_total(ranking));
+	double		unit = skx_rank_score_units(skx_ranking_total(ranking));
 	int			i;
 
 	for (i = 0; i < ranking->nterms; i++)

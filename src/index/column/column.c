@@ -115,13 +115,13 @@ skx_column_all(Relation index)
 SkxLexeme
 skx_column_lexeme(int column, SkxValueKind kind, const char *form, int len)
 {
-	char	   *bytes = palloc(SKX_VALUE_HEAD + len);
-	SkxLexeme	lexeme = {bytes, SKX_VALUE_HEAD + len};
+	char	   *bytes = palloc(SKX_VALUE_HEAD_BYTES + len);
+	SkxLexeme	lexeme = {bytes, SKX_VALUE_HEAD_BYTES + len};
 
 	bytes[0] = '\0';
 	bytes[1] = (char) (column + 1);
 	bytes[2] = (char) kind;
-	memcpy(bytes + SKX_VALUE_HEAD, form, len);
+	memcpy(bytes + SKX_VALUE_HEAD_BYTES, form, len);
 	return lexeme;
 }
 
@@ -140,7 +140,7 @@ skx_column_too_many(void)
  * too long for a document.
  */
 static void
-skx_column_unite(SkxValueList *list)
+skx_column_sort_unique(SkxValueList *list)
 {
 	int			i;
 
@@ -156,7 +156,7 @@ skx_column_unite(SkxValueList *list)
  * Frees all memory except for the bytes of the lexemes.
  */
 static void
-skx_column_compact(SkxValueList *list)
+skx_column_free_arrays(SkxValueList *list)
 {
 	MemoryContext context =
 		AllocSetContextCreate(MemoryContextGetParent(list->context),
@@ -196,11 +196,11 @@ skx_column_add_lexeme(SkxValueList *list, int column, SkxValueKind kind,
 	old = MemoryContextSwitchTo(list->context);
 	list->lexemes[list->n++] = skx_column_lexeme(column, kind, form, len);
 	MemoryContextSwitchTo(old);
-	list->nbytes += SKX_VALUE_HEAD + len;
+	list->nbytes += SKX_VALUE_HEAD_BYTES + len;
 	if (list->nbytes > 2 * MAXSTRPOS)
 	{
-		skx_column_unite(list);
-		skx_column_compact(list);
+		skx_column_sort_unique(list);
+		skx_column_free_arrays(list);
 	}
 }
 
@@ -257,7 +257,7 @@ skx_column_list_vector(SkxValueList *list)
 	Size		used = 0;
 	int			i;
 
-	skx_column_unite(list);
+	skx_column_sort_unique(list);
 	vector = palloc0(CALCDATASIZE(list->n, list->nbytes));
 	vector->size = list->n;
 	for (i = 0; i < list->n; i++)

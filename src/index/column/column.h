@@ -11,13 +11,13 @@
 
 /*
  * Support functions of an operator class.  SKX_SUPPORT_CANONICAL returns the
- * canonical form of a value, as bytea.  SKX_SUPPORT_PLACE is for a pair of
- * types whose values have no canonical forms in common: it tells which forms
- * of the first type a value of the second compares with (read/condition/
+ * canonical form of a value, as bytea.  SKX_SUPPORT_CROSS_TYPE is for a pair
+ * of types whose values have no canonical forms in common: it tells which
+ * forms of the first type a value of the second compares with (read/condition/
  * condition_place.h).
  */
 #define SKX_SUPPORT_CANONICAL	1
-#define SKX_SUPPORT_PLACE		2
+#define SKX_SUPPORT_CROSS_TYPE		2
 #define SKX_SUPPORT_FUNCTIONS	2
 
 /*

@@ -47,13 +47,13 @@ PG_FUNCTION_INFO_V1(skipidx_canonical_bit);
 
 /* Returns a number whose bytes, as stored, ascend as the values do. */
 static uint64
-skx_column_ordered(int64 value)
+skx_column_ordered_bits(int64 value)
 {
 	return pg_hton64((uint64) value ^ (UINT64CONST(1) << 63));
 }
 
 static Datum
-skx_column_form(const void *bytes, int len)
+skx_column_canonical_bytes(const void *bytes, int len)
 {
 	bytea	   *form = palloc(VARHDRSZ + len);
 
@@ -65,9 +65,9 @@ skx_column_form(const void *bytes, int len)
 static Datum
 skx_column_integer(int64 value)
 {
-	uint64		ordered = skx_column_ordered(value);
+	uint64		ordered = skx_column_ordered_bits(value);
 
-	return skx_column_form(&ordered, sizeof(ordered));
+	return skx_column_canonical_bytes(&ordered, sizeof(ordered));
 }
 
 Datum
@@ -75,7 +75,7 @@ skipidx_canonical_bool(PG_FUNCTION_ARGS)
 {
 	char		value = PG_GETARG_BOOL(0) ? 1 : 0;
 
-	return skx_column_form(&value, 1);
+	return skx_column_canonical_bytes(&value, 1);
 }
 
 Datum
@@ -103,7 +103,7 @@ skipidx_canonical_oid(PG_FUNCTION_ARGS)
 {
 	uint32		ordered = pg_hton32(PG_GETARG_OID(0));
 
-	return skx_column_form(&ordered, sizeof(ordered));
+	return skx_column_canonical_bytes(&ordered, sizeof(ordered));
 }
 
 /*
@@ -124,7 +124,7 @@ skx_column_float(float8 value)
 		bits = (bits >> 63) != 0 ? ~bits : bits | UINT64CONST(1) << 63;
 	}
 	bits = pg_hton64(bits);
-	return skx_column_form(&bits, sizeof(bits));
+	return skx_column_canonical_bytes(&bits, sizeof(bits));
 }
 
 Datum
@@ -140,23 +140,23 @@ skipidx_canonical_float8(PG_FUNCTION_ARGS)
 }
 
 /* Signs as numeric_send() gives them. */
-#define SKX_SENT_NEGATIVE		0x4000
-#define SKX_SENT_NAN			0xC000
-#define SKX_SENT_INFINITY		0xD000
-#define SKX_SENT_MINUS_INFINITY	0xF000
+#define SKX_NUMERIC_SEND_NEGATIVE		0x4000
+#define SKX_NUMERIC_SEND_NAN			0xC000
+#define SKX_NUMERIC_SEND_INFINITY		0xD000
+#define SKX_NUMERIC_SEND_MINUS_INFINITY	0xF000
 
 static int
 skx_column_numeric_class(uint16 sign, int ndigits)
 {
 	switch (sign)
 	{
-		case SKX_SENT_NAN:
+		case SKX_NUMERIC_SEND_NAN:
 			return SKX_NUMERIC_NAN;
-		case SKX_SENT_INFINITY:
+		case SKX_NUMERIC_SEND_INFINITY:
 			return SKX_NUMERIC_INFINITY;
-		case SKX_SENT_MINUS_INFINITY:
+		case SKX_NUMERIC_SEND_MINUS_INFINITY:
 			return SKX_NUMERIC_MINUS_INFINITY;
-		case SKX_SENT_NEGATIVE:
+		case SKX_NUMERIC_SEND_NEGATIVE:
 			return SKX_NUMERIC_NEGATIVE;
 		default:
 			return ndigits == 0 ? SKX_NUMERIC_ZERO : SKX_NUMERIC_POSITIVE;
@@ -206,7 +206,7 @@ skipidx_canonical_numeric(PG_FUNCTION_ARGS)
  * timestamps, since they are compared with each other.
  */
 static Datum
-skx_column_moment(int32 day, int64 rest)
+skx_column_timestamp(int32 day, int64 rest)
 {
 	struct
 	{
@@ -217,13 +217,13 @@ skx_column_moment(int32 day, int64 rest)
 
 	form.day = pg_hton32((uint32) day ^ ((uint32) 1 << 31));
 	memcpy(form.rest, &ordered, sizeof(ordered));
-	return skx_column_form(&form, sizeof(form));
+	return skx_column_canonical_bytes(&form, sizeof(form));
 }
 
 Datum
 skipidx_canonical_date(PG_FUNCTION_ARGS)
 {
-	return skx_column_moment(PG_GETARG_DATEADT(0), 0);
+	return skx_column_timestamp(PG_GETARG_DATEADT(0), 0);
 }
 
 Datum
@@ -233,12 +233,12 @@ skipidx_canonical_timestamp(PG_FUNCTION_ARGS)
 	int64		day = value / USECS_PER_DAY;
 
 	if (TIMESTAMP_IS_NOBEGIN(value))
-		return skx_column_moment(DATEVAL_NOBEGIN, 0);
+		return skx_column_timestamp(DATEVAL_NOBEGIN, 0);
 	if (TIMESTAMP_IS_NOEND(value))
-		return skx_column_moment(DATEVAL_NOEND, 0);
+		return skx_column_timestamp(DATEVAL_NOEND, 0);
 	if (value < day * USECS_PER_DAY)
 		day--;
-	return skx_column_moment((int32) day, value - day * USECS_PER_DAY);
+	return skx_column_timestamp((int32) day, value - day * USECS_PER_DAY);
 }
 
 /* Is for text and bytea. */
@@ -247,7 +247,8 @@ skipidx_canonical_bytes(PG_FUNCTION_ARGS)
 {
 	bytea	   *value = PG_GETARG_BYTEA_PP(0);
 
-	return skx_column_form(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
+	return skx_column_canonical_bytes(VARDATA_ANY(value),
+									  VARSIZE_ANY_EXHDR(value));
 }
 
 Datum
@@ -255,9 +256,9 @@ skipidx_canonical_bpchar(PG_FUNCTION_ARGS)
 {
 	BpChar	   *value = PG_GETARG_BPCHAR_PP(0);
 
-	return skx_column_form(VARDATA_ANY(value),
-						   bpchartruelen(VARDATA_ANY(value),
-										 VARSIZE_ANY_EXHDR(value)));
+	return skx_column_canonical_bytes(VARDATA_ANY(value),
+									  bpchartruelen(VARDATA_ANY(value),
+													VARSIZE_ANY_EXHDR(value)));
 }
 
 Datum
@@ -265,14 +266,14 @@ skipidx_canonical_name(PG_FUNCTION_ARGS)
 {
 	Name		value = PG_GETARG_NAME(0);
 
-	return skx_column_form(NameStr(*value), strnlen(NameStr(*value),
-													NAMEDATALEN));
+	return skx_column_canonical_bytes(NameStr(*value), strnlen(NameStr(*value),
+															   NAMEDATALEN));
 }
 
 Datum
 skipidx_canonical_uuid(PG_FUNCTION_ARGS)
 {
-	return skx_column_form(PG_GETARG_UUID_P(0)->data, UUID_LEN);
+	return skx_column_canonical_bytes(PG_GETARG_UUID_P(0)->data, UUID_LEN);
 }
 
 /* Is also for cidr, whose values may be equal to an inet. */
@@ -285,13 +286,13 @@ skipidx_canonical_inet(PG_FUNCTION_ARGS)
 	form[0] = ip_family(value);
 	form[1] = ip_bits(value);
 	memcpy(form + 2, ip_addr(value), ip_addrsize(value));
-	return skx_column_form(form, 2 + ip_addrsize(value));
+	return skx_column_canonical_bytes(form, 2 + ip_addrsize(value));
 }
 
 Datum
 skipidx_canonical_macaddr(PG_FUNCTION_ARGS)
 {
-	return skx_column_form(PG_GETARG_MACADDR_P(0), sizeof(macaddr));
+	return skx_column_canonical_bytes(PG_GETARG_MACADDR_P(0), sizeof(macaddr));
 }
 
 /*

@@ -34,7 +34,7 @@ extern Datum skipidx_canonical_uuid(PG_FUNCTION_ARGS);
 
 /* Returns the number in a form of eight bytes, most significant first. */
 static uint64
-skx_column_form_bits(const char *form)
+skx_column_form_integer(const char *form)
 {
 	uint64		bits;
 
@@ -49,7 +49,7 @@ skx_column_form_bits(const char *form)
 static bool
 skx_column_integer_value(Oid type, const char *form, Datum *value)
 {
-	int64		integer = (int64) (skx_column_form_bits(form) ^
+	int64		integer = (int64) (skx_column_form_integer(form) ^
 								   (UINT64CONST(1) << 63));
 
 	switch (type)
@@ -74,7 +74,7 @@ skx_column_integer_value(Oid type, const char *form, Datum *value)
 static float8
 skx_column_float_value(const char *form)
 {
-	uint64		bits = skx_column_form_bits(form);
+	uint64		bits = skx_column_form_integer(form);
 	float8		value;
 
 	if (bits == PG_UINT64_MAX)
@@ -86,7 +86,7 @@ skx_column_float_value(const char *form)
 
 /* Returns the date or timestamp of a form with day and microseconds. */
 static Datum
-skx_column_moment_value(Oid type, const char *form)
+skx_column_timestamp_value(Oid type, const char *form)
 {
 	uint32		bits;
 	int32		day;
@@ -100,7 +100,8 @@ skx_column_moment_value(Oid type, const char *form)
 	if (day == DATEVAL_NOEND)
 		return TimestampGetDatum(DT_NOEND);
 	return TimestampGetDatum(day * USECS_PER_DAY +
-							 (int64) skx_column_form_bits(form + sizeof(bits)));
+							 (int64) skx_column_form_integer(form +
+															 sizeof(bits)));
 }
 
 /*
@@ -182,7 +183,7 @@ skx_column_fixed_value(PGFunction canonical, Oid type, const char *form,
 	else if (((canonical == skipidx_canonical_date && type == DATEOID) ||
 			  (canonical == skipidx_canonical_timestamp &&
 			   type == TIMESTAMPOID)) && len == sizeof(oid) + sizeof(uint64))
-		*value = skx_column_moment_value(type, form);
+		*value = skx_column_timestamp_value(type, form);
 	else
 		return false;
 	return true;

@@ -18,15 +18,15 @@
 #include "utils/timestamp.h"
 
 /* Bytes of a form with a day and a time in it. */
-#define SKX_MOMENT_WIDTH	12
+#define SKX_TIMESTAMP_FORM_BYTES	12
 
 /* Days of timestamps come after this one, some 11,000 years before 2000. */
-#define SKX_MOMENT_BASE		(-((int64) 1 << 22))
-#define SKX_MOMENT_LAST		(((uint64) 1 << 27) - 1)	/* infinity */
-#define SKX_MOMENT_SHIFT	37
+#define SKX_TIMESTAMP_KEY_BASE_DAY		(-((int64) 1 << 22))
+#define SKX_TIMESTAMP_KEY_INFINITY		(((uint64) 1 << 27) - 1)	/* infinity */
+#define SKX_TIMESTAMP_KEY_SHIFT	37
 
 /* Keys of numerics with more digits are coarse. */
-#define SKX_DECIMAL_DIGITS	18
+#define SKX_DECIMAL_DIGITS_MAX	18
 
 /*
  * Sets kind and width for a numeric column with a scale.  Returns false if it
@@ -40,8 +40,8 @@ skx_column_decimal_column(int32 typmod, SkxKeyColumn *column)
 
 	column->kind = SKX_KEY_DECIMAL;
 	column->width = (uint8) scale;
-	return typmod >= (int32) VARHDRSZ && precision <= SKX_DECIMAL_DIGITS &&
-		scale >= 0 && scale <= SKX_DECIMAL_DIGITS;
+	return typmod >= (int32) VARHDRSZ && precision <= SKX_DECIMAL_DIGITS_MAX &&
+		scale >= 0 && scale <= SKX_DECIMAL_DIGITS_MAX;
 }
 
 /* Sets kind and width for a type.  Returns false if the type has no keys. */
@@ -72,20 +72,20 @@ skx_column_key_column(Oid type, int32 typmod, SkxKeyColumn *column)
 			return true;
 		case DATEOID:
 			column->kind = SKX_KEY_DAY;
-			column->width = SKX_MOMENT_WIDTH;
+			column->width = SKX_TIMESTAMP_FORM_BYTES;
 			return true;
 		case TIMESTAMPOID:
-			column->kind = SKX_KEY_MOMENT;
-			column->width = SKX_MOMENT_WIDTH;
+			column->kind = SKX_KEY_TIMESTAMP;
+			column->width = SKX_TIMESTAMP_FORM_BYTES;
 			return true;
 		case NUMERICOID:
 			if (skx_column_decimal_column(typmod, column))
 				return true;
-			column->kind = SKX_KEY_NUMBER;
+			column->kind = SKX_KEY_NUMERIC_COARSE;
 			column->width = SKX_KEY_COARSE_WIDTH;
 			return true;
 		case UUIDOID:
-			column->kind = SKX_KEY_LEADING;
+			column->kind = SKX_KEY_LEADING_BYTES;
 			column->width = SKX_KEY_COARSE_WIDTH;
 			return true;
 		default:
@@ -102,7 +102,7 @@ skx_column_has_key(Oid type, int32 typmod, Oid family, SkxKeyColumn *column)
 }
 
 void
-skx_column_keyed(Relation index, SkxKeyColumns *columns)
+skx_column_key_columns(Relation index, SkxKeyColumns *columns)
 {
 	int			i;
 
@@ -123,7 +123,7 @@ skx_column_keyed(Relation index, SkxKeyColumns *columns)
 
 /* Returns the day of a form, and sets *rest to the microseconds in it. */
 static int64
-skx_column_moment_parts(const char *form, uint64 *rest)
+skx_column_timestamp_split(const char *form, uint64 *rest)
 {
 	uint32		day;
 
@@ -138,36 +138,39 @@ skx_column_moment_parts(const char *form, uint64 *rest)
  * has the key above those of all finite timestamps.
  */
 static uint64
-skx_column_moment_key(int64 day, uint64 rest)
+skx_column_timestamp_key(int64 day, uint64 rest)
 {
-	uint64		most = ((uint64) 1 << SKX_MOMENT_SHIFT) - 1;
+	uint64		most = ((uint64) 1 << SKX_TIMESTAMP_KEY_SHIFT) - 1;
 
 	if (day == DATEVAL_NOBEGIN)
 		return 0;
 	if (day == DATEVAL_NOEND)
-		return SKX_MOMENT_LAST << SKX_MOMENT_SHIFT;
-	day -= SKX_MOMENT_BASE;
-	if (day >= (int64) SKX_MOMENT_LAST)
-		return (SKX_MOMENT_LAST - 1) << SKX_MOMENT_SHIFT | most;
-	return (uint64) day << SKX_MOMENT_SHIFT | rest;
+		return SKX_TIMESTAMP_KEY_INFINITY << SKX_TIMESTAMP_KEY_SHIFT;
+	day -= SKX_TIMESTAMP_KEY_BASE_DAY;
+	if (day >= (int64) SKX_TIMESTAMP_KEY_INFINITY)
+		return (SKX_TIMESTAMP_KEY_INFINITY - 1) << SKX_TIMESTAMP_KEY_SHIFT |
+			most;
+	return (uint64) day << SKX_TIMESTAMP_KEY_SHIFT | rest;
 }
 
 Timestamp
 skx_column_key_timestamp(uint64 key)
 {
-	uint64		shifted = key >> SKX_MOMENT_SHIFT;
-	int64		rest = (int64) (key & (((uint64) 1 << SKX_MOMENT_SHIFT) - 1));
+	uint64		shifted = key >> SKX_TIMESTAMP_KEY_SHIFT;
+	int64		rest =
+		(int64) (key & (((uint64) 1 << SKX_TIMESTAMP_KEY_SHIFT) - 1));
 
 	if (key == 0)
 		return DT_NOBEGIN;
-	if (shifted == SKX_MOMENT_LAST)
+	if (shifted == SKX_TIMESTAMP_KEY_INFINITY)
 		return DT_NOEND;
-	return ((int64) shifted + SKX_MOMENT_BASE) * USECS_PER_DAY + rest;
+	return ((int64) shifted + SKX_TIMESTAMP_KEY_BASE_DAY) * USECS_PER_DAY +
+		rest;
 }
 
 /* Bytes of a numeric's form before its digits. */
-#define SKX_DECIMAL_HEAD	3
-#define SKX_DECIMAL_MOST	UINT64CONST(1000000000000000000)
+#define SKX_DECIMAL_HEAD_BYTES	3
+#define SKX_DECIMAL_VALUE_MAX	UINT64CONST(1000000000000000000)
 
 static const uint32 skx_column_powers[] = {1, 10, 100, 1000, 10000};
 
@@ -179,7 +182,7 @@ skx_column_decimal_digit(const char *form, int ndigits, int i, bool negative)
 
 	if (i < 0 || i >= ndigits)
 		return 0;
-	memcpy(&digit, form + SKX_DECIMAL_HEAD + 2 * i, sizeof(digit));
+	memcpy(&digit, form + SKX_DECIMAL_HEAD_BYTES + 2 * i, sizeof(digit));
 	digit = pg_ntoh16(digit);
 	return (uint16) ((negative ? (uint16) ~digit : digit) - 1);
 }
@@ -187,7 +190,7 @@ skx_column_decimal_digit(const char *form, int ndigits, int i, bool negative)
 /*
  * Returns the magnitude of a number times ten to the scale, without the rest
  * after the point, and sets *exact to true if there is no rest.  Returns
- * PG_UINT64_MAX if it has more than SKX_DECIMAL_DIGITS digits.
+ * PG_UINT64_MAX if it has more than SKX_DECIMAL_DIGITS_MAX digits.
  */
 static uint64
 skx_column_decimal_magnitude(const char *form, int ndigits, int weight,
@@ -197,7 +200,7 @@ skx_column_decimal_magnitude(const char *form, int ndigits, int weight,
 	uint64		value = 0;
 	int			place;
 
-	if (weight > SKX_DECIMAL_DIGITS / 4)
+	if (weight > SKX_DECIMAL_DIGITS_MAX / 4)
 		return PG_UINT64_MAX;
 	*exact = ndigits <= weight + groups + 1;
 	for (place = weight; place >= -groups; place--)
@@ -208,7 +211,7 @@ skx_column_decimal_magnitude(const char *form, int ndigits, int weight,
 			skx_column_powers[scale - 4 * (groups - 1)] : 10000;
 		uint32		cut = 10000 / power;
 
-		if (value > SKX_DECIMAL_MOST / power)
+		if (value > SKX_DECIMAL_VALUE_MAX / power)
 			return PG_UINT64_MAX;
 		value = value * power + digit / cut;
 		*exact &= digit % cut == 0;
@@ -226,7 +229,8 @@ skx_column_decimal_key(const char *form, int len, int scale, bool *exact)
 {
 	const uint64 zero = UINT64CONST(1) << 63;
 	bool		negative = form[0] == SKX_NUMERIC_NEGATIVE;
-	int			ndigits = (len - SKX_DECIMAL_HEAD) / 2 - (negative ? 1 : 0);
+	int			ndigits = (len - SKX_DECIMAL_HEAD_BYTES) / 2 -
+		(negative ? 1 : 0);
 	uint16		weight;
 	uint64		value;
 
@@ -259,8 +263,8 @@ skx_column_decimal_key(const char *form, int len, int scale, bool *exact)
  * numeric or uuid has len bytes, others have at least the column's width.
  */
 static uint64
-skx_column_key_of(const SkxKeyColumn *column, const char *form, int len,
-				  bool *exact)
+skx_column_key_of_form(const SkxKeyColumn *column, const char *form, int len,
+					   bool *exact)
 {
 	uint64		value = 0;
 	uint64		rest;
@@ -278,9 +282,9 @@ skx_column_key_of(const SkxKeyColumn *column, const char *form, int len,
 			value = value << 8 | (uint8) form[i];
 		return value;
 	}
-	day = skx_column_moment_parts(form, &rest);
-	if (column->kind == SKX_KEY_MOMENT)
-		return skx_column_moment_key(day, rest);
+	day = skx_column_timestamp_split(form, &rest);
+	if (column->kind == SKX_KEY_TIMESTAMP)
+		return skx_column_timestamp_key(day, rest);
 	*exact = rest == 0;
 	return (uint32) day ^ ((uint32) 1 << 31);
 }
@@ -302,23 +306,23 @@ skx_column_key(const SkxKeyColumn *column, const char *lexeme, int len,
 	if (key->is_null)
 		return;
 	if (column->kind != SKX_KEY_DECIMAL && !skx_column_key_is_coarse(column) &&
-		len != SKX_VALUE_HEAD + column->width)
+		len != SKX_VALUE_HEAD_BYTES + column->width)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
 				 errmsg("unexpected length of a canonical form in index column %d: %d bytes instead of %d",
-						column->column + 1, len - SKX_VALUE_HEAD,
+						column->column + 1, len - SKX_VALUE_HEAD_BYTES,
 						column->width),
 				 errhint("An operator class with operators for ranges on a built-in type needs skx_canonical() as support function %d.",
 						 SKX_SUPPORT_CANONICAL)));
-	key->value = skx_column_key_of(column, lexeme + SKX_VALUE_HEAD,
-								   len - SKX_VALUE_HEAD, &exact);
+	key->value = skx_column_key_of_form(column, lexeme + SKX_VALUE_HEAD_BYTES,
+										len - SKX_VALUE_HEAD_BYTES, &exact);
 }
 
 void
 skx_column_keys(const SkxKeyColumns *columns, TSVector document, SkxKey *keys)
 {
 	const WordEntry *entries = ARRPTR(document);
-	int			at = skx_column_values_at(document);
+	int			at = skx_column_values_start(document);
 	int			i;
 
 	for (i = 0; i < columns->n; i++)
@@ -347,10 +351,10 @@ skx_column_keys(const SkxKeyColumns *columns, TSVector document, SkxKey *keys)
  * the lexeme's key if keys are coarse.  Returns false if there is none.
  */
 static bool
-skx_column_key_from(const SkxKeyColumn *column, const SkxLexeme *lexeme,
-					uint64 *key)
+skx_column_key_lower_bound(const SkxKeyColumn *column, const SkxLexeme *lexeme,
+						   uint64 *key)
 {
-	int			len = lexeme->len - SKX_VALUE_HEAD;
+	int			len = lexeme->len - SKX_VALUE_HEAD_BYTES;
 	bool		is_decimal = column->kind == SKX_KEY_DECIMAL;
 	bool		is_coarse = skx_column_key_is_coarse(column);
 	bool		exact;
@@ -360,8 +364,8 @@ skx_column_key_from(const SkxKeyColumn *column, const SkxLexeme *lexeme,
 		*key = 0;
 		return lexeme->bytes[2] == SKX_VALUE_PRESENT;
 	}
-	*key = skx_column_key_of(column, lexeme->bytes + SKX_VALUE_HEAD, len,
-							 &exact);
+	*key = skx_column_key_of_form(column, lexeme->bytes + SKX_VALUE_HEAD_BYTES,
+								  len, &exact);
 	if (is_coarse)
 		return true;
 	/* the bound after a form has one byte more; numerics have odd lengths */
@@ -377,15 +381,15 @@ skx_column_key_bounds(const SkxKeyColumn *column, const SkxLexeme *from,
 {
 	uint64		end;
 
-	if (!skx_column_key_from(column, from, least))
+	if (!skx_column_key_lower_bound(column, from, least))
 		return false;
 	*most = PG_UINT64_MAX;
-	if (!skx_column_key_from(column, to, &end))
+	if (!skx_column_key_lower_bound(column, to, &end))
 		return true;
 	if (skx_column_key_is_coarse(column))
 	{
 		*most = end;
-		return to->len > SKX_VALUE_HEAD && end >= *least;
+		return to->len > SKX_VALUE_HEAD_BYTES && end >= *least;
 	}
 	*most = end - 1;
 	return end > *least;
@@ -396,7 +400,7 @@ skx_column_key_bounds(const SkxKeyColumn *column, const SkxLexeme *from,
  */
 
 /* Most groups of four, counted from the point, to which 18 digits belong. */
-#define SKX_DECIMAL_GROUPS	6
+#define SKX_DECIMAL_GROUPS_MAX	6
 
 static int
 skx_column_put_digit(char *form, uint16 digit, bool negative)
@@ -414,7 +418,7 @@ static int
 skx_column_decimal_digits(int scale, uint64 value, bool negative, char *form)
 {
 	uint32		part = scale % 4 == 0 ? 10000 : skx_column_powers[scale % 4];
-	uint16		digits[SKX_DECIMAL_GROUPS];
+	uint16		digits[SKX_DECIMAL_GROUPS_MAX];
 	int			len = 1;
 	int			low = 0;
 	int			n;
@@ -459,7 +463,7 @@ skx_column_decimal_form(int scale, uint64 key, char *form)
 int
 skx_column_key_form(const SkxKeyColumn *column, uint64 key, char *form)
 {
-	uint64		shifted = key >> SKX_MOMENT_SHIFT;
+	uint64		shifted = key >> SKX_TIMESTAMP_KEY_SHIFT;
 	uint64		rest = 0;
 	uint32		day = (uint32) key;
 	int			i;
@@ -474,19 +478,20 @@ skx_column_key_form(const SkxKeyColumn *column, uint64 key, char *form)
 			form[i] = (char) key;
 		return column->width;
 	}
-	if (column->kind == SKX_KEY_MOMENT)
+	if (column->kind == SKX_KEY_TIMESTAMP)
 	{
-		int32		of = (int32) ((int64) shifted + SKX_MOMENT_BASE);
+		int32		of =
+			(int32) ((int64) shifted + SKX_TIMESTAMP_KEY_BASE_DAY);
 
 		if (shifted == 0)
 			of = DATEVAL_NOBEGIN;
-		else if (shifted == SKX_MOMENT_LAST)
+		else if (shifted == SKX_TIMESTAMP_KEY_INFINITY)
 			of = DATEVAL_NOEND;
 		day = (uint32) of ^ ((uint32) 1 << 31);
-		rest = pg_hton64(key - (shifted << SKX_MOMENT_SHIFT));
+		rest = pg_hton64(key - (shifted << SKX_TIMESTAMP_KEY_SHIFT));
 	}
 	day = pg_hton32(day);
 	memcpy(form, &day, sizeof(day));
 	memcpy(form + sizeof(day), &rest, sizeof(rest));
-	return SKX_MOMENT_WIDTH;
+	return SKX_TIMESTAMP_FORM_BYTES;
 }

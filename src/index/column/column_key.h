@@ -25,10 +25,10 @@ typedef enum SkxKeyKind
 	SKX_KEY_BYTES = 1,			/* the bytes of the form, most significant
 								 * first */
 	SKX_KEY_DAY,				/* the day, of a form with day and time */
-	SKX_KEY_MOMENT,				/* day in 27 bits, time in 37, of a timestamp */
+	SKX_KEY_TIMESTAMP,			/* day in 27 bits, time in 37, of a timestamp */
 	SKX_KEY_DECIMAL,			/* of a numeric: value times ten to the scale */
-	SKX_KEY_LEADING,			/* coarse: the first eight bytes of the form */
-	SKX_KEY_NUMBER				/* coarse, of a numeric: its first digits */
+	SKX_KEY_LEADING_BYTES,		/* coarse: the first eight bytes of the form */
+	SKX_KEY_NUMERIC_COARSE		/* coarse, of a numeric: its first digits */
 } SkxKeyKind;
 
 /* Number of bytes of a coarse key. */
@@ -61,21 +61,22 @@ typedef struct SkxKey
 static inline bool
 skx_column_key_is_coarse(const SkxKeyColumn *column)
 {
-	return column->kind == SKX_KEY_LEADING || column->kind == SKX_KEY_NUMBER;
+	return column->kind == SKX_KEY_LEADING_BYTES ||
+		column->kind == SKX_KEY_NUMERIC_COARSE;
 }
 
 /* Returns true if several values may have this key. */
 static inline bool
 skx_column_key_is_shared(const SkxKeyColumn *column, uint64 key)
 {
-	return column->kind == SKX_KEY_LEADING ||
-		(column->kind == SKX_KEY_NUMBER && (key & 0xFF) != 0);
+	return column->kind == SKX_KEY_LEADING_BYTES ||
+		(column->kind == SKX_KEY_NUMERIC_COARSE && (key & 0xFF) != 0);
 }
 
 /* column_key.c : keys of values */
 
 /* Most bytes of a form of a key: a numeric with six groups of digits. */
-#define SKX_KEY_FORM_MOST	17
+#define SKX_KEY_FORM_BYTES_MAX	17
 
 /*
  * Returns true if a column with this type, typmod and operator family has
@@ -85,7 +86,7 @@ extern bool skx_column_has_key(Oid type, int32 typmod, Oid family,
 							   SkxKeyColumn *column);
 
 /* Fills *columns with the columns of an index that have keys, ascending. */
-extern void skx_column_keyed(Relation index, SkxKeyColumns *columns);
+extern void skx_column_key_columns(Relation index, SkxKeyColumns *columns);
 
 /*
  * Sets keys[i] to the key of column columns->columns[i] in the document.
@@ -112,14 +113,14 @@ extern bool skx_column_key_bounds(const SkxKeyColumn *column,
 								  uint64 *least, uint64 *most);
 
 /*
- * Writes the canonical form of a key, at most SKX_KEY_FORM_MOST bytes, and
- * returns its length.  The form of a coarse key is the bound below which all
- * forms have lesser keys, and from which on no form has.
+ * Writes the canonical form of a key, at most SKX_KEY_FORM_BYTES_MAX bytes,
+ * and returns its length.  The form of a coarse key is the bound below which
+ * all forms have lesser keys, and from which on no form has.
  */
 extern int	skx_column_key_form(const SkxKeyColumn *column, uint64 key,
 								char *form);
 
-/* Returns the timestamp of a key of kind SKX_KEY_MOMENT. */
+/* Returns the timestamp of a key of kind SKX_KEY_TIMESTAMP. */
 extern Timestamp skx_column_key_timestamp(uint64 key);
 
 /* column_key_coarse.c : coarse keys, for the functions above */

@@ -13,16 +13,16 @@
 #include "index/column/column_key.h"
 
 /* Bytes of a numeric's form before its digits, and of digits in a key. */
-#define SKX_NUMBER_HEAD		3
-#define SKX_NUMBER_DIGITS	7
+#define SKX_NUMERIC_KEY_HEAD_BITS		3
+#define SKX_NUMERIC_KEY_DIGITS	7
 
 /*
  * Keys distinguish weights, in groups of four digits, that are less than so
  * far from the weight of 1.  All numbers of one sign with greater weights have
  * one key, and all with lesser weights have one.
  */
-#define SKX_NUMBER_FAR		20
-#define SKX_NUMBER_HEADS	(2 * SKX_NUMBER_FAR + 1)
+#define SKX_NUMERIC_WEIGHT_RANGE		20
+#define SKX_NUMERIC_KEY_HEADS	(2 * SKX_NUMERIC_WEIGHT_RANGE + 1)
 
 /*
  * The first byte of a key, by the first byte of the form.  If the form has a
@@ -31,10 +31,10 @@
 static const uint8 skx_column_heads[] = {
 	[SKX_NUMERIC_MINUS_INFINITY] = 0,
 	[SKX_NUMERIC_NEGATIVE] = 1,
-	[SKX_NUMERIC_ZERO] = 1 + SKX_NUMBER_HEADS,
-	[SKX_NUMERIC_POSITIVE] = 2 + SKX_NUMBER_HEADS,
-	[SKX_NUMERIC_INFINITY] = 2 + 2 * SKX_NUMBER_HEADS,
-	[SKX_NUMERIC_NAN] = 3 + 2 * SKX_NUMBER_HEADS
+	[SKX_NUMERIC_ZERO] = 1 + SKX_NUMERIC_KEY_HEADS,
+	[SKX_NUMERIC_POSITIVE] = 2 + SKX_NUMERIC_KEY_HEADS,
+	[SKX_NUMERIC_INFINITY] = 2 + 2 * SKX_NUMERIC_KEY_HEADS,
+	[SKX_NUMERIC_NAN] = 3 + 2 * SKX_NUMERIC_KEY_HEADS
 };
 
 /*
@@ -42,7 +42,7 @@ static const uint8 skx_column_heads[] = {
  * first.  Bytes after the end of the form are 0.
  */
 static uint64
-skx_column_bytes(const char *form, int len, int from, int n)
+skx_column_read_bytes(const char *form, int len, int from, int n)
 {
 	uint64		value = 0;
 	int			i;
@@ -60,15 +60,15 @@ skx_column_has_weight(int sign)
 
 /* Returns the weight of 1 or -1, as a form has it. */
 static int
-skx_column_middle_weight(int sign)
+skx_column_weight_of_one(int sign)
 {
 	return sign == SKX_NUMERIC_NEGATIVE ? 0x7FFF : 0x8000;
 }
 
 static uint64
-skx_column_number_key(const char *form, int len)
+skx_column_numeric_coarse_key(const char *form, int len)
 {
-	int			sign = (int) Min(skx_column_bytes(form, len, 0, 1),
+	int			sign = (int) Min(skx_column_read_bytes(form, len, 0, 1),
 								 SKX_NUMERIC_NAN);
 	uint64		head = skx_column_heads[sign];
 	uint64		digits;
@@ -76,16 +76,18 @@ skx_column_number_key(const char *form, int len)
 
 	if (!skx_column_has_weight(sign))
 		return head << 56;
-	away = (int) skx_column_bytes(form, len, 1, 2) -
-		skx_column_middle_weight(sign);
-	if (away <= -SKX_NUMBER_FAR)
+	away = (int) skx_column_read_bytes(form, len, 1, 2) -
+		skx_column_weight_of_one(sign);
+	if (away <= -SKX_NUMERIC_WEIGHT_RANGE)
 		return head << 56 | 1;
-	if (away >= SKX_NUMBER_FAR)
-		return (head + 2 * SKX_NUMBER_FAR) << 56 | 1;
-	digits = skx_column_bytes(form, len, SKX_NUMBER_HEAD, SKX_NUMBER_DIGITS);
-	if (len >= SKX_NUMBER_HEAD + SKX_NUMBER_DIGITS && (digits & 0xFF) == 0)
+	if (away >= SKX_NUMERIC_WEIGHT_RANGE)
+		return (head + 2 * SKX_NUMERIC_WEIGHT_RANGE) << 56 | 1;
+	digits = skx_column_read_bytes(form, len, SKX_NUMERIC_KEY_HEAD_BITS,
+								   SKX_NUMERIC_KEY_DIGITS);
+	if (len >= SKX_NUMERIC_KEY_HEAD_BITS + SKX_NUMERIC_KEY_DIGITS &&
+		(digits & 0xFF) == 0)
 		digits |= 1;
-	return (head + away + SKX_NUMBER_FAR) << 56 | digits;
+	return (head + away + SKX_NUMERIC_WEIGHT_RANGE) << 56 | digits;
 }
 
 /* Writes n bytes of a value, most significant first. */
@@ -101,7 +103,7 @@ skx_column_put_bytes(char *form, uint64 value, int n)
 
 /* Returns the length without zero bytes at the end, but at least `least`. */
 static int
-skx_column_trim(const char *form, int len, int least)
+skx_column_trim_zeros(const char *form, int len, int least)
 {
 	while (len > least && form[len - 1] == '\0')
 		len--;
@@ -110,13 +112,14 @@ skx_column_trim(const char *form, int len, int least)
 
 /* Writes the digits of a key after the weight; returns the form's length. */
 static int
-skx_column_number_digits(uint64 digits, char *form)
+skx_column_numeric_key_digits(uint64 digits, char *form)
 {
-	const int	len = SKX_NUMBER_HEAD + SKX_NUMBER_DIGITS;
+	const int	len = SKX_NUMERIC_KEY_HEAD_BITS + SKX_NUMERIC_KEY_DIGITS;
 
-	skx_column_put_bytes(form + SKX_NUMBER_HEAD, digits, SKX_NUMBER_DIGITS);
+	skx_column_put_bytes(form + SKX_NUMERIC_KEY_HEAD_BITS, digits,
+						 SKX_NUMERIC_KEY_DIGITS);
 	if ((digits & 0xFF) != 1)
-		return skx_column_trim(form, len, SKX_NUMBER_HEAD);
+		return skx_column_trim_zeros(form, len, SKX_NUMERIC_KEY_HEAD_BITS);
 	/* a form that ends before this byte has a key that ends with 0 */
 	form[len - 1] = '\0';
 	return len;
@@ -127,51 +130,52 @@ skx_column_number_digits(uint64 digits, char *form)
  * value of a class the next class begins.
  */
 static int
-skx_column_number_form(uint64 key, char *form)
+skx_column_numeric_key_form(uint64 key, char *form)
 {
 	const uint64 digits = key & ((UINT64CONST(1) << 56) - 1);
 	int			sign = SKX_NUMERIC_NAN;
-	int			len = SKX_NUMBER_HEAD;
+	int			len = SKX_NUMERIC_KEY_HEAD_BITS;
 	int			away;
 
 	while (skx_column_heads[sign] > key >> 56)
 		sign--;
 	form[0] = (char) sign;
-	away = (int) (key >> 56) - skx_column_heads[sign] - SKX_NUMBER_FAR;
+	away = (int) (key >> 56) - skx_column_heads[sign] -
+		SKX_NUMERIC_WEIGHT_RANGE;
 	if (!skx_column_has_weight(sign))
 	{
 		form[0] += key != (uint64) skx_column_heads[sign] << 56;
 		return 1;
 	}
-	if (away == -SKX_NUMBER_FAR && digits <= 1)
+	if (away == -SKX_NUMERIC_WEIGHT_RANGE && digits <= 1)
 		return 1;
-	if (away == SKX_NUMBER_FAR && digits > 1)
+	if (away == SKX_NUMERIC_WEIGHT_RANGE && digits > 1)
 	{
 		form[0]++;
 		return 1;
 	}
 	/* after all numbers whose weights are too far below */
-	if (away == -SKX_NUMBER_FAR)
+	if (away == -SKX_NUMERIC_WEIGHT_RANGE)
 		away++;
-	else if (away < SKX_NUMBER_FAR)
-		len = skx_column_number_digits(digits, form);
-	skx_column_put_bytes(form + 1, skx_column_middle_weight(sign) + away, 2);
+	else if (away < SKX_NUMERIC_WEIGHT_RANGE)
+		len = skx_column_numeric_key_digits(digits, form);
+	skx_column_put_bytes(form + 1, skx_column_weight_of_one(sign) + away, 2);
 	return len;
 }
 
 uint64
 skx_column_coarse_key(const SkxKeyColumn *column, const char *form, int len)
 {
-	if (column->kind == SKX_KEY_NUMBER)
-		return skx_column_number_key(form, len);
-	return skx_column_bytes(form, len, 0, SKX_KEY_COARSE_WIDTH);
+	if (column->kind == SKX_KEY_NUMERIC_COARSE)
+		return skx_column_numeric_coarse_key(form, len);
+	return skx_column_read_bytes(form, len, 0, SKX_KEY_COARSE_WIDTH);
 }
 
 int
 skx_column_coarse_form(const SkxKeyColumn *column, uint64 key, char *form)
 {
-	if (column->kind == SKX_KEY_NUMBER)
-		return skx_column_number_form(key, form);
+	if (column->kind == SKX_KEY_NUMERIC_COARSE)
+		return skx_column_numeric_key_form(key, form);
 	skx_column_put_bytes(form, key, SKX_KEY_COARSE_WIDTH);
-	return skx_column_trim(form, SKX_KEY_COARSE_WIDTH, 0);
+	return skx_column_trim_zeros(form, SKX_KEY_COARSE_WIDTH, 0);
 }

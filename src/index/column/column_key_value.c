@@ -33,7 +33,7 @@ skx_column_key_value(Relation index, const SkxKeyColumn *column, uint64 key,
 {
 	FmgrInfo	canonical;
 	int32		typmod = -1;
-	char		form[SKX_KEY_FORM_MOST];
+	char		form[SKX_KEY_FORM_BYTES_MAX];
 	int			len;
 	macaddr    *address;
 

@@ -19,8 +19,8 @@
 /*
  * Bytes of a value's lexeme before the canonical form, and most bytes of that.
  */
-#define SKX_VALUE_HEAD		3
-#define SKX_VALUE_MAX		(MAXSTRLEN - SKX_VALUE_HEAD)
+#define SKX_VALUE_HEAD_BYTES		3
+#define SKX_VALUE_MAX		(MAXSTRLEN - SKX_VALUE_HEAD_BYTES)
 
 /* The third byte of a value's lexeme. */
 typedef enum SkxValueKind
@@ -64,7 +64,7 @@ skx_column_is_value(const char *lexeme, int len)
  * lexeme.
  */
 static inline int
-skx_column_values_at(TSVector document)
+skx_column_values_start(TSVector document)
 {
 	return document->size > 0 && ARRPTR(document)[0].len == 0 ? 1 : 0;
 }
@@ -74,7 +74,7 @@ static inline int
 skx_column_count_values(TSVector document)
 {
 	const WordEntry *entries = ARRPTR(document);
-	int			from = skx_column_values_at(document);
+	int			from = skx_column_values_start(document);
 	int			i;
 
 	for (i = from; i < document->size; i++)
@@ -90,9 +90,9 @@ skx_column_is_null(TSVector document)
 {
 	const WordEntry *first = ARRPTR(document);
 
-	return document->size > 0 && first->len == SKX_VALUE_HEAD &&
+	return document->size > 0 && first->len == SKX_VALUE_HEAD_BYTES &&
 		memcmp(STRPTR(document) + first->pos, SKX_VALUE_NULL_TEXT,
-			   SKX_VALUE_HEAD) == 0;
+			   SKX_VALUE_HEAD_BYTES) == 0;
 }
 
 #endif							/* SKX_COLUMN_VALUE_H */

@@ -16,11 +16,11 @@
 typedef enum SkxCursorRole
 {
 	SKX_CURSOR_PROBE,			/* sought for single documents */
-	SKX_CURSOR_SWEEP,			/* sought for batches of documents, from end
+	SKX_CURSOR_PROBE_ALL,		/* sought for batches of documents, from end
 								 * to end */
-	SKX_CURSOR_PICK,			/* sought for batches of documents anywhere */
+	SKX_CURSOR_PROBE_ANY,		/* sought for batches of documents anywhere */
 	SKX_CURSOR_LEAD,			/* traversed to its end */
-	SKX_CURSOR_WHOLE,			/* likewise; its share of nodes is prefetched
+	SKX_CURSOR_LEAD_ALL,		/* likewise; its share of nodes is prefetched
 								 * at once */
 	SKX_CURSOR_LEAD_FIRST,		/* traversed, perhaps only in part */
 	SKX_CURSOR_RESCAN,			/* sought where another cursor has just read */
@@ -48,7 +48,7 @@ typedef struct SkxCursor
 	uint32		df;				/* postings of the list */
 	uint8		labels;			/* set of labels (bit 1 << label): a posting
 								 * must have one of them; 0: any */
-	bool		done;			/* past the end */
+	bool		at_end;			/* past the end */
 } SkxCursor;
 
 /*
@@ -56,10 +56,10 @@ typedef struct SkxCursor
  * arrays.
  *
  * If the list is too large for them, they hold a part of it: documents before
- * `to`.  A move beyond these calls `more`, which replaces the part by one
- * that begins at or after the target, or returns false if there is none.
+ * `refill_to`.  A move beyond these calls `more`, which replaces the part by
+ * one that begins at or after the target, or returns false if there is none.
  * Such a list has one cursor, which moves forward only, and a limit
- * (skx_cursor_limit).  `more` is NULL if the arrays hold the whole list.
+ * (skx_cursor_set_bound).  `more` is NULL if the arrays hold the whole list.
  */
 typedef struct SkxCursorMemory
 {
@@ -68,8 +68,8 @@ typedef struct SkxCursorMemory
 	float	   *counts;			/* NULL: neither these nor bounds are known */
 	int32	   *bounds;			/* upper bound of the contributions of each
 								 * sub-block */
-	bool		(*more) (struct SkxCursorMemory *m, uint32 target);
-	uint32		to;				/* unused if `more` is NULL */
+	bool		(*refill) (struct SkxCursorMemory *m, uint32 target);
+	uint32		refill_to;		/* unused if `refill` is NULL */
 } SkxCursorMemory;
 
 /* cursor_move.c : opens and moves cursors */
@@ -83,7 +83,7 @@ extern SkxCursor *skx_cursor_open(SkxSegment *seg, const SkxTerm *term,
 
 /*
  * Creates a cursor that reads several lists in turn.  It is on no list until
- * skx_cursor_begin() is called.
+ * skx_cursor_begin_term() is called.
  */
 extern SkxCursor *skx_cursor_create(SkxSegment *seg, SkxCursorRole role);
 
@@ -92,7 +92,7 @@ extern SkxCursor *skx_cursor_create(SkxSegment *seg, SkxCursorRole role);
  * labels and range.  Reuses memory and pinned pages of the list that the
  * cursor was on before.  Raises an error if the term's address is damaged.
  */
-extern void skx_cursor_begin(SkxCursor *c, const SkxTerm *term);
+extern void skx_cursor_begin_term(SkxCursor *c, const SkxTerm *term);
 
 /*
  * Opens a cursor on a list in memory, which must stay valid until the cursor
@@ -119,10 +119,10 @@ extern const SkxTerm *skx_cursor_term(const SkxCursor *c);
 extern SkxCursorMemory *skx_cursor_memory(const SkxCursor *c);
 
 /* Limits the list to documents in [from, to).  Call before the first move. */
-extern void skx_cursor_range(SkxCursor *c, uint32 from, uint32 to);
+extern void skx_cursor_set_range(SkxCursor *c, uint32 from, uint32 to);
 
 /*
- * Does the same as skx_cursor_reach() if the target is not below c->end.  If
+ * Does the same as skx_cursor_advance() if the target is not below c->end.  If
  * the sub-block is decoded, also makes the first posting >= target current.
  */
 extern bool skx_cursor_move(SkxCursor *c, uint32 target);
@@ -193,7 +193,7 @@ skx_cursor_first_from(const uint32 *docs, int i, int n, uint32 target)
  * before its end.  Returns false if there is none.
  */
 static inline bool
-skx_cursor_reach(SkxCursor *c, uint32 target)
+skx_cursor_advance(SkxCursor *c, uint32 target)
 {
 	return target < c->end || skx_cursor_move(c, target);
 }
@@ -219,7 +219,7 @@ skx_cursor_find(SkxCursor *c, uint32 target)
 static inline uint32
 skx_cursor_seek(SkxCursor *c, uint32 target)
 {
-	if (!skx_cursor_reach(c, target))
+	if (!skx_cursor_advance(c, target))
 		return SKX_NO_DOC;
 	(void) skx_cursor_find(c, target);
 	return c->docs[c->i];
@@ -239,7 +239,7 @@ skx_cursor_next(SkxCursor *c)
  * Moves to the last posting <= target, forward or backward from any position
  * of the cursor, and returns its document; SKX_NO_DOC if there is none.  A
  * later skx_cursor_seek() goes on from there.  A list in memory must have no
- * `more`.
+ * `refill`.
  */
 extern uint32 skx_cursor_seek_back(SkxCursor *c, uint32 target);
 
@@ -293,21 +293,21 @@ extern uint32 skx_cursor_lower_bound(SkxCursor *c, uint32 target);
  * Has the processor fetch the memory of the sub-block that a seek to `target`
  * will decode, if that is on the current page of a long list.
  */
-extern void skx_cursor_touch(const SkxCursor *c, uint32 target);
+extern void skx_cursor_prefetch_memory(const SkxCursor *c, uint32 target);
 
 /*
  * Unpins the current page of a long list if the backend holds many pins.
  * Call it between two uses; the cursor pins the page again when it needs it.
  */
-extern void skx_cursor_relax(SkxCursor *c);
+extern void skx_cursor_unpin_if_crowded(SkxCursor *c);
 
 /* cursor_filter.c : looks up many documents in the list */
 
-/* Entries of a map (skx_cursor_map). */
-#define SKX_CURSOR_SLOTS	2048
+/* Entries of a map (skx_cursor_subblock_map). */
+#define SKX_CURSOR_MAP_SLOTS	2048
 
 /* Documents looked up in a sub-block that are worth the cost of a map. */
-#define SKX_CURSOR_MANY		12
+#define SKX_CURSOR_MAP_DOCS_MIN		12
 
 /*
  * Keeps those of n ascending documents that are in the list and whose labels
@@ -319,11 +319,11 @@ extern int	skx_cursor_filter(SkxCursor *c, uint32 *docs, int n);
 /*
  * Returns a map of the postings of the sub-block, valid until the next move.
  * It is made at the first call, and has the posting current then and those
- * after.  Entry document % SKX_CURSOR_SLOTS is the number of the document's
- * posting plus 1, or 0 if there is none.  If several postings share an entry,
- * it has the last one.
+ * after.  Entry document % SKX_CURSOR_MAP_SLOTS is the number of the
+ * document's posting plus 1, or 0 if there is none.  If several postings share
+ * an entry, it has the last one.
  */
-extern const uint8 *skx_cursor_map(SkxCursor *c);
+extern const uint8 *skx_cursor_subblock_map(SkxCursor *c);
 
 /*
  * Returns the number of a document's posting, by the map of the sub-block; -1
@@ -331,9 +331,9 @@ extern const uint8 *skx_cursor_map(SkxCursor *c);
  * posting, which may change.
  */
 static inline int
-skx_cursor_mapped(SkxCursor *c, const uint8 *map, uint32 doc)
+skx_cursor_map_lookup(SkxCursor *c, const uint8 *map, uint32 doc)
 {
-	int			at = map[doc % SKX_CURSOR_SLOTS] - 1;
+	int			at = map[doc % SKX_CURSOR_MAP_SLOTS] - 1;
 
 	if (at >= 0 && c->docs[at] != doc)
 		at = skx_cursor_find(c, doc);
@@ -341,14 +341,14 @@ skx_cursor_mapped(SkxCursor *c, const uint8 *map, uint32 doc)
 }
 
 /*
- * Returns true if at least SKX_CURSOR_MANY of the ascending documents docs[i]
- * to docs[n - 1] are before the end of the current sub-block.
+ * Returns true if at least SKX_CURSOR_MAP_DOCS_MIN of the ascending documents
+ * docs[i] to docs[n - 1] are before the end of the current sub-block.
  */
 static inline bool
 skx_cursor_has_many(const SkxCursor *c, const uint32 *docs, int i, int n)
 {
-	return i + SKX_CURSOR_MANY <= n &&
-		docs[i + SKX_CURSOR_MANY - 1] < c->end;
+	return i + SKX_CURSOR_MAP_DOCS_MIN <= n &&
+		docs[i + SKX_CURSOR_MAP_DOCS_MIN - 1] < c->end;
 }
 
 /* cursor_window.c : reads the documents in [window, window + 64 * nwords) */
@@ -357,15 +357,15 @@ skx_cursor_has_many(const SkxCursor *c, const uint32 *docs, int i, int n)
  * Sets bit i of `bits` if document window + i is in the list and its labels
  * match.  Leaves other bits alone.  Later calls have later windows.
  */
-extern void skx_cursor_fill(SkxCursor *c, uint32 window, uint64 *bits,
-							int nwords);
+extern void skx_cursor_fill_window(SkxCursor *c, uint32 window, uint64 *bits,
+								   int nwords);
 
 /*
  * Returns the number of documents window + i of the list for which bit i of
  * `bits` is set.  c->labels must be 0.  Later calls have later windows.
  */
-extern uint64 skx_cursor_count(SkxCursor *c, uint32 window,
-							   const uint64 *bits, int nwords);
+extern uint64 skx_cursor_count_window(SkxCursor *c, uint32 window,
+									  const uint64 *bits, int nwords);
 
 /*
  * cursor_bound.c : computes upper bounds of contributions to scores
@@ -376,20 +376,20 @@ extern uint64 skx_cursor_count(SkxCursor *c, uint32 window,
  * Sets the arguments of skx_rank_bound(): the weight of the term, the most
  * that one occurrence counts, and `inverse` by norm.  The latter must stay
  * valid.  Call it before bounds are computed.  Returns the bound of the whole
- * list if it is a long one, and -1 otherwise: then skx_cursor_limit() must
+ * list if it is a long one, and -1 otherwise: then skx_cursor_set_bound() must
  * set it.
  */
-extern int32 skx_cursor_weigh(SkxCursor *c, float weight, float most,
-							  const float *inverse);
+extern int32 skx_cursor_set_weight(SkxCursor *c, float weight, float most,
+								   const float *inverse);
 
 /* Sets the bound of all contributions of a list that is not long. */
-extern void skx_cursor_limit(SkxCursor *c, int32 limit);
+extern void skx_cursor_set_bound(SkxCursor *c, int32 limit);
 
 /*
  * Returns a bound of the contributions of the current sub-block.  Pins its
  * page if the list is long.
  */
-extern int32 skx_cursor_bound_sub(SkxCursor *c);
+extern int32 skx_cursor_bound_subblock(SkxCursor *c);
 
 /*
  * Returns a lower bound of the norm of posting i of the decoded sub-block: 0
@@ -405,7 +405,7 @@ extern bool skx_cursor_impacts(SkxCursor *c, SkxImpacts *impacts);
 
 /*
  * Returns a bound of the contributions of the list's documents in [from, to);
- * 0 if it is known to have none there.  Call it after skx_cursor_reach() of
+ * 0 if it is known to have none there.  Call it after skx_cursor_advance() of
  * `from`.
  */
 extern int32 skx_cursor_bound(SkxCursor *c, uint32 from, uint32 to);
@@ -422,15 +422,15 @@ extern int32 skx_cursor_bound(SkxCursor *c, uint32 from, uint32 to);
  * The address of the positions of one posting in the positions plane.  If the
  * list stores its own positions, or tf is 0, page and offset are not set.
  */
-typedef struct SkxPositionPlace
+typedef struct SkxPositionsRef
 {
 	uint32		page;			/* of a position block */
 	uint16		offset;			/* of the block on the page */
 	uint16		tf;				/* number of positions */
-	uint32		first;			/* number of the first position, counted from
+	uint32		first_position; /* number of the first position, counted from
 								 * the start of that block; of a list with its
 								 * own positions, number of the posting */
-} SkxPositionPlace;
+} SkxPositionsRef;
 
 /*
  * Reads the positions of posting i of the decoded sub-block, as WordEntryPos
@@ -443,7 +443,8 @@ extern int	skx_cursor_positions(SkxCursor *c, int i, uint16 *positions);
  * Sets *place to the address of the positions of posting i of the decoded
  * sub-block.  Reads no page of positions.
  */
-extern void skx_cursor_place(SkxCursor *c, int i, SkxPositionPlace *place);
+extern void skx_cursor_positions_ref(SkxCursor *c, int i,
+									 SkxPositionsRef *place);
 
 /*
  * Seeks a document and sets *place to the address of its positions.  Returns
@@ -452,7 +453,7 @@ extern void skx_cursor_place(SkxCursor *c, int i, SkxPositionPlace *place);
  * can be read, while c->docs stays NULL.
  */
 extern bool skx_cursor_locate(SkxCursor *c, uint32 doc,
-							  SkxPositionPlace *place);
+							  SkxPositionsRef *place);
 
 /*
  * Reads the positions at an address that the same list returned, as
@@ -460,7 +461,7 @@ extern bool skx_cursor_locate(SkxCursor *c, uint32 doc,
  * capacity for SKX_POSITIONS_MAX.
  */
 extern int	skx_cursor_positions_at(SkxCursor *c,
-									const SkxPositionPlace *place,
+									const SkxPositionsRef *place,
 									uint16 *positions);
 
 /*
@@ -471,86 +472,89 @@ extern int	skx_cursor_positions_at(SkxCursor *c,
  * Budget that the cursors of one search share if they traverse their lists:
  * each has an equal part of the nodes that may be in flight.
  */
-typedef struct SkxCursorShare
+typedef struct SkxCursorBudget
 {
-	int			leads;			/* cursors on long lists that share it,
-								 * counted by skx_cursor_lead */
-	bool		positions;		/* the search reads positions, too, which take
-								 * three quarters of the budget */
-} SkxCursorShare;
+	int			nleads;			/* cursors on long lists that share it,
+								 * counted by skx_cursor_set_lead */
+	bool		reads_positions;	/* the search reads positions, too, which
+									 * take three quarters of the budget */
+} SkxCursorBudget;
 
 /*
  * Gives an open cursor a role in which it traverses its list.  share is NULL
  * if the cursor has the whole budget; otherwise it must stay valid while the
  * cursor is on the list.
  */
-extern void skx_cursor_lead(SkxCursor *c, SkxCursorRole role,
-							SkxCursorShare *share);
+extern void skx_cursor_set_lead(SkxCursor *c, SkxCursorRole role,
+								SkxCursorBudget *share);
 
 /*
- * Gives an open cursor the role SKX_CURSOR_SWEEP, to look up `candidates`
- * documents in batches from end to end.  Gives it SKX_CURSOR_WHOLE instead,
+ * Gives an open cursor the role SKX_CURSOR_PROBE_ALL, to look up `candidates`
+ * documents in batches from end to end.  Gives it SKX_CURSOR_LEAD_ALL instead,
  * if a long list has few nodes and most of them are likely to be wanted.
  */
-extern void skx_cursor_sweep(SkxCursor *c, uint32 candidates);
+extern void skx_cursor_set_probe_all(SkxCursor *c, uint32 candidates);
 
-/* Gives an open cursor the role SKX_CURSOR_PICK. */
-extern void skx_cursor_pick(SkxCursor *c);
+/* Gives an open cursor the role SKX_CURSOR_PROBE_ANY. */
+extern void skx_cursor_set_probe_any(SkxCursor *c);
 
 /*
  * Gives an open cursor the role SKX_CURSOR_PROBE, to look up `candidates`
  * documents.  Prefetches the table pages of the list, if it has any and more
  * nodes than candidates, so that nodes will be skipped.
  */
-extern void skx_cursor_probe(SkxCursor *c, uint32 candidates);
+extern void skx_cursor_set_probe(SkxCursor *c, uint32 candidates);
 
 /*
  * Returns the estimated number of nodes of a long list that are not in the
  * cache, from at most 32 of them.  Returns 0 for other lists.
  */
-extern uint32 skx_cursor_missing(const SkxCursor *c);
+extern uint32 skx_cursor_uncached_nodes(const SkxCursor *c);
 
 /*
  * Sets the n ascending documents that will be sought next, so that only nodes
  * which can have these are prefetched.  They must stay valid until the next
- * call; n = 0 removes them.  SKX_CURSOR_WHOLE ignores them, and
- * SKX_CURSOR_SWEEP may prefetch nodes after them.
+ * call; n = 0 removes them.  SKX_CURSOR_LEAD_ALL ignores them, and
+ * SKX_CURSOR_PROBE_ALL may prefetch nodes after them.
  */
-extern void skx_cursor_targets(SkxCursor *c, const uint32 *docs, int n);
+extern void skx_cursor_set_targets(SkxCursor *c, const uint32 *docs, int n);
 
 /*
  * A set of first pages of lists, which are prefetched together before the
  * lists are opened.
  */
-typedef struct SkxCursorStarts
+typedef struct SkxCursorFirstPages
 {
 	SkxSegment *seg;
 	int			n;				/* number of pages */
 	uint32		pages[257];		/* in the postings plane */
-} SkxCursorStarts;
+} SkxCursorFirstPages;
 
 /*
  * Makes the set empty.  Returns false if the method cannot prefetch, so that
  * there is no use in the set.
  */
-extern bool skx_cursor_begin_starts(SkxCursorStarts *starts, SkxSegment *seg);
+extern bool skx_cursor_first_pages_begin(SkxCursorFirstPages *starts,
+										 SkxSegment *seg);
 
 /*
  * Adds the first page of a term's list to the set.  Adds the second node,
  * too, if the list has two and many candidates will be looked up in it.  Adds
  * nothing if the dictionary entry has the list, df is 0, or the set is full.
  */
-extern void skx_cursor_start(SkxCursorStarts *starts, const SkxTerm *term,
-							 uint32 candidates);
+extern void skx_cursor_first_pages_add(SkxCursorFirstPages *starts,
+									   const SkxTerm *term, uint32 candidates);
 
 /* Prefetches the pages of the set if they lie in `least` or more units. */
-extern void skx_cursor_ask_starts(SkxCursorStarts *starts, int least);
+extern void skx_cursor_first_pages_prefetch(SkxCursorFirstPages *starts,
+											int least);
 
 /*
  * Prefetches the first pages of the lists of n terms, and of the tables of
  * their nodes, if they lie in two or more units.
  */
-extern void skx_cursor_ask_terms(SkxSegment *seg, const SkxTerm *terms, int n);
+extern void skx_cursor_prefetch_terms(SkxSegment *seg, const SkxTerm *terms,
+									  int n);
 
 /*
  * Prefetches the positions at places[k][i] to places[k][n - 1] of each cursor
@@ -558,19 +562,20 @@ extern void skx_cursor_ask_terms(SkxSegment *seg, const SkxTerm *terms, int n);
  * Returns i + 1 and prefetches nothing if `cold` is false (nothing was read
  * lately) or the method cannot prefetch.
  */
-extern int	skx_cursor_ask_places(SkxCursor **cursors,
-								  SkxPositionPlace **places, int ncursors,
-								  int i, int n, bool cold);
+extern int	skx_cursor_prefetch_positions(SkxCursor **cursors,
+										  SkxPositionsRef **places,
+										  int ncursors,
+										  int i, int n, bool cold);
 
 /* Counters of work, per backend and never reset; tests check them. */
 typedef struct SkxCursorWork
 {
-	uint64		shorts;			/* pages of short lists read */
+	uint64		short_lists;	/* pages of short lists read */
 	uint64		subblocks;		/* sub-blocks whose documents were decoded */
-	uint64		fills;			/* sub-blocks put into a window, or read as
+	uint64		window_fills;	/* sub-blocks put into a window, or read as
 								 * bitsets, undecoded */
 	uint64		positions;		/* position blocks decoded */
-	uint64		candidates;		/* documents offered to a filter */
+	uint64		filtered_docs;	/* documents offered to a filter */
 } SkxCursorWork;
 
 extern PGDLLIMPORT SkxCursorWork skx_cursor_work;

@@ -14,56 +14,57 @@
 #include "index/cursor/cursor_internal.h"
 
 /* A page has fewer sub-blocks: each has 19 bytes of columns, and a body. */
-#define SKX_SUBS_MAX		400
+#define SKX_PAGE_SUBBLOCKS_MAX		400
 
 /*
  * A sub-block that spans so many times more documents than the range is
  * decoded, to see whether it has a document in the range.
  */
-#define SKX_SPARSE			16
+#define SKX_BOUND_DECODE_SPAN			16
 
 /*
  * If the range extends past the current page, and more sub-blocks than this
  * are left on the page, bounds of whole pages are used.
  */
-#define SKX_SUBS_FEW		6
+#define SKX_BOUND_SUBBLOCKS_MAX		6
 
 static inline int32
-skx_cursor_bound_of(const SkxCursorBounds *b, SkxImpacts impacts)
+skx_cursor_bound_impacts(const SkxCursorBounds *b, SkxImpacts impacts)
 {
-	return skx_rank_bound(impacts, b->weight, b->most, b->inverse);
+	return skx_rank_bound(impacts, b->weight, b->max_label_weight, b->inverse);
 }
 
 int32
-skx_cursor_weigh(SkxCursor *c, float weight, float most, const float *inverse)
+skx_cursor_set_weight(SkxCursor *c, float weight, float most,
+					  const float *inverse)
 {
 	SkxCursorList *l = skx_cursor_list(c);
 	SkxCursorBounds *b = &l->bounds;
 
 	b->weight = weight;
-	b->most = most;
+	b->max_label_weight = most;
 	b->inverse = inverse;
-	b->limit = -1;
+	b->list_bound = -1;
 	if (l->form == SKX_CURSOR_LONG)
-		b->limit = skx_cursor_bound_of(b, l->term.list.impacts);
-	return b->limit;
+		b->list_bound = skx_cursor_bound_impacts(b, l->term.long_list.impacts);
+	return b->list_bound;
 }
 
 void
-skx_cursor_limit(SkxCursor *c, int32 limit)
+skx_cursor_set_bound(SkxCursor *c, int32 limit)
 {
-	skx_cursor_list(c)->bounds.limit = limit;
+	skx_cursor_list(c)->bounds.list_bound = limit;
 }
 
 void
-skx_cursor_bounds_begin(SkxCursorBounds *b)
+skx_cursor_bounds_reset(SkxCursorBounds *b)
 {
-	if (b->subs != NULL)
-		pfree(b->subs);
-	if (b->pages != NULL)
-		pfree(b->pages);
-	if (b->nodes != NULL)
-		pfree(b->nodes);
+	if (b->subblock_bounds != NULL)
+		pfree(b->subblock_bounds);
+	if (b->page_bounds != NULL)
+		pfree(b->page_bounds);
+	if (b->node_bounds != NULL)
+		pfree(b->node_bounds);
 	memset(b, 0, sizeof(*b));
 	b->page = b->node = PG_UINT32_MAX;
 }
@@ -73,7 +74,7 @@ skx_cursor_bounds_begin(SkxCursorBounds *b)
  * be pinned.
  */
 static int32
-skx_cursor_bound_subs(SkxCursorList *l, int sub)
+skx_cursor_bound_subblocks(SkxCursorList *l, int sub)
 {
 	const SkxSkiplistCursor *s = &l->nodes;
 	SkxCursorBounds *b = &l->bounds;
@@ -81,20 +82,21 @@ skx_cursor_bound_subs(SkxCursorList *l, int sub)
 
 	if (b->page != page)
 	{
-		if (b->subs == NULL)
-			b->subs = palloc(sizeof(int32) * SKX_SUBS_MAX);
-		if (s->nsub > SKX_SUBS_MAX)
-			return b->limit;
-		memset(b->subs, 0xFF, sizeof(int32) * s->nsub);
+		if (b->subblock_bounds == NULL)
+			b->subblock_bounds =
+				palloc(sizeof(int32) * SKX_PAGE_SUBBLOCKS_MAX);
+		if (s->nsub > SKX_PAGE_SUBBLOCKS_MAX)
+			return b->list_bound;
+		memset(b->subblock_bounds, 0xFF, sizeof(int32) * s->nsub);
 		b->page = page;
 	}
-	if (b->subs[sub] < 0)
-		b->subs[sub] = skx_cursor_bound_of(b, s->impacts[sub]);
-	return b->subs[sub];
+	if (b->subblock_bounds[sub] < 0)
+		b->subblock_bounds[sub] = skx_cursor_bound_impacts(b, s->impacts[sub]);
+	return b->subblock_bounds[sub];
 }
 
 int32
-skx_cursor_bound_sub(SkxCursor *c)
+skx_cursor_bound_subblock(SkxCursor *c)
 {
 	SkxCursorList *l = skx_cursor_list(c);
 
@@ -102,11 +104,11 @@ skx_cursor_bound_sub(SkxCursor *c)
 	{
 		case SKX_CURSOR_LONG:
 			skx_skiplist_pin(&l->nodes);
-			return skx_cursor_bound_subs(l, l->nodes.sub);
+			return skx_cursor_bound_subblocks(l, l->nodes.subblock);
 		case SKX_CURSOR_MEMORY:
 			return l->memory->bounds[l->block];
 		default:
-			return l->bounds.limit;
+			return l->bounds.list_bound;
 	}
 }
 
@@ -118,7 +120,7 @@ skx_cursor_impacts(SkxCursor *c, SkxImpacts *impacts)
 	if (l->form != SKX_CURSOR_LONG)
 		return false;
 	skx_skiplist_pin(&l->nodes);
-	*impacts = l->nodes.impacts[l->nodes.sub];
+	*impacts = l->nodes.impacts[l->nodes.subblock];
 	return true;
 }
 
@@ -130,7 +132,7 @@ skx_cursor_bound_norm(SkxCursor *c, int i)
 	if (l->form != SKX_CURSOR_LONG)
 		return 0;
 	skx_skiplist_pin(&l->nodes);
-	return skx_rank_impacts_norm(l->nodes.impacts[l->nodes.sub],
+	return skx_rank_impacts_norm(l->nodes.impacts[l->nodes.subblock],
 								 skx_cursor_tfs(c)[i]);
 }
 
@@ -144,17 +146,18 @@ skx_cursor_bound_page(SkxCursorList *l, int page)
 	{
 		if (b->page_slots < s->node_npages)
 		{
-			if (b->pages != NULL)
-				pfree(b->pages);
+			if (b->page_bounds != NULL)
+				pfree(b->page_bounds);
 			b->page_slots = Max(s->node_npages, 4);
-			b->pages = palloc(sizeof(int32) * b->page_slots);
+			b->page_bounds = palloc(sizeof(int32) * b->page_slots);
 		}
-		memset(b->pages, 0xFF, sizeof(int32) * s->node_npages);
+		memset(b->page_bounds, 0xFF, sizeof(int32) * s->node_npages);
 		b->node = s->node;
 	}
-	if (b->pages[page] < 0)
-		b->pages[page] = skx_cursor_bound_of(b, s->page_impacts[page]);
-	return b->pages[page];
+	if (b->page_bounds[page] < 0)
+		b->page_bounds[page] = skx_cursor_bound_impacts(b,
+														s->page_impacts[page]);
+	return b->page_bounds[page];
 }
 
 static int32
@@ -163,16 +166,17 @@ skx_cursor_bound_node(SkxCursorList *l, uint32 node)
 	const SkxSkiplistCursor *s = &l->nodes;
 	SkxCursorBounds *b = &l->bounds;
 
-	if (b->nodes == NULL)
+	if (b->node_bounds == NULL)
 	{
 		Size		size = sizeof(int32) * (Size) s->list.nnodes;
 
-		b->nodes = palloc_extended(size, MCXT_ALLOC_HUGE);
-		memset(b->nodes, 0xFF, size);
+		b->node_bounds = palloc_extended(size, MCXT_ALLOC_HUGE);
+		memset(b->node_bounds, 0xFF, size);
 	}
-	if (b->nodes[node] < 0)
-		b->nodes[node] = skx_cursor_bound_of(b, s->table_impacts[node]);
-	return b->nodes[node];
+	if (b->node_bounds[node] < 0)
+		b->node_bounds[node] =
+			skx_cursor_bound_impacts(b, s->table_impacts[node]);
+	return b->node_bounds[node];
 }
 
 /*
@@ -201,7 +205,7 @@ skx_cursor_bound_pages(SkxCursorList *l, uint32 to, bool whole)
 	}
 	if (node >= s->list.nnodes)
 		return bound;
-	skx_skiplist_know_nodes(s);
+	skx_skiplist_fill_tables_from(s);
 	for (; node < s->list.nnodes; node++)
 	{
 		int32		there = skx_cursor_bound_node(l, node);
@@ -226,8 +230,8 @@ skx_cursor_bound_memory(const SkxCursorList *l, uint32 to)
 		if (m->docs[Min((block + 1) * SKX_SUBBLOCK, m->n) - 1] >= to - 1)
 			return bound;
 	}
-	if (m->more != NULL && m->to < to)
-		return l->bounds.limit;
+	if (m->refill != NULL && m->refill_to < to)
+		return l->bounds.list_bound;
 	return bound;
 }
 
@@ -240,23 +244,25 @@ skx_cursor_bound_long(SkxCursorList *l, uint32 from, uint32 to)
 	int32		rest;
 	int			sub;
 
-	if (s->base + 1 >= to)
+	if (s->base_doc + 1 >= to)
 		return 0;				/* base + 1 wraps to 0 in the first one */
-	if (s->last >= to &&
+	if (s->last_doc >= to &&
 		(c->docs != NULL ||
-		 s->last - s->base > SKX_SPARSE * (uint64) (to - from)) &&
+		 s->last_doc - s->base_doc > SKX_BOUND_DECODE_SPAN *
+		 (uint64) (to - from)) &&
 		skx_cursor_seek(c, from) >= to)
 		return 0;
 	skx_skiplist_pin(s);
-	sub = s->sub;
-	if (s->lasts[s->nsub - 1] < to - 1 && s->nsub - sub > SKX_SUBS_FEW)
+	sub = s->subblock;
+	if (s->last_docs[s->nsub - 1] < to - 1 &&
+		s->nsub - sub > SKX_BOUND_SUBBLOCKS_MAX)
 		return skx_cursor_bound_pages(l, to, true);
 	for (; sub < s->nsub; sub++)
 	{
-		int32		there = skx_cursor_bound_subs(l, sub);
+		int32		there = skx_cursor_bound_subblocks(l, sub);
 
 		bound = Max(bound, there);
-		if (s->lasts[sub] >= to - 1)
+		if (s->last_docs[sub] >= to - 1)
 			return bound;
 	}
 	rest = skx_cursor_bound_pages(l, to, false);
@@ -268,7 +274,7 @@ skx_cursor_bound(SkxCursor *c, uint32 from, uint32 to)
 {
 	SkxCursorList *l = skx_cursor_list(c);
 
-	if (c->done)
+	if (c->at_end)
 		return 0;
 	switch (l->form)
 	{
@@ -277,6 +283,6 @@ skx_cursor_bound(SkxCursor *c, uint32 from, uint32 to)
 		case SKX_CURSOR_MEMORY:
 			return skx_cursor_bound_memory(l, to);
 		default:
-			return skx_cursor_seek(c, from) < to ? l->bounds.limit : 0;
+			return skx_cursor_seek(c, from) < to ? l->bounds.list_bound : 0;
 	}
 }

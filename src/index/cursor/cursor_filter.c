@@ -11,7 +11,7 @@
  * not need them, or they are not in the range of the cursor.
  */
 const uint8 *
-skx_cursor_map(SkxCursor *c)
+skx_cursor_subblock_map(SkxCursor *c)
 {
 	SkxCursorList *l = skx_cursor_list(c);
 	int			i;
@@ -19,13 +19,13 @@ skx_cursor_map(SkxCursor *c)
 	if (c->docs == NULL)
 		skx_cursor_decode(c);
 	if (l->map == NULL)
-		l->map = palloc(SKX_CURSOR_SLOTS);
-	if (l->mapped)
+		l->map = palloc(SKX_CURSOR_MAP_SLOTS);
+	if (l->map_is_current)
 		return l->map;
-	memset(l->map, 0, SKX_CURSOR_SLOTS);
+	memset(l->map, 0, SKX_CURSOR_MAP_SLOTS);
 	for (i = c->i; i < c->n; i++)
-		l->map[c->docs[i] % SKX_CURSOR_SLOTS] = i + 1;
-	l->mapped = true;
+		l->map[c->docs[i] % SKX_CURSOR_MAP_SLOTS] = i + 1;
+	l->map_is_current = true;
 	return l->map;
 }
 
@@ -46,11 +46,11 @@ skx_cursor_filter_bits(SkxCursor *c, const uint32 *docs, int *i, int n,
 	if (c->docs != NULL || c->labels != 0)
 		return -1;
 	skx_skiplist_pin(s);
-	passed = skx_codec_subblock_keep(s->body, s->end, s->n, s->base, docs + *i,
-									 n - *i, c->end, dst, &kept);
+	passed = skx_codec_subblock_filter(s->body, s->end, s->n, s->base_doc,
+									   docs + *i, n - *i, c->end, dst, &kept);
 	if (passed < 0)
 		return -1;
-	skx_cursor_work.fills++;
+	skx_cursor_work.window_fills++;
 	*i += passed;
 	return kept;
 }
@@ -63,7 +63,7 @@ static int
 skx_cursor_filter_map(SkxCursor *c, const uint32 *docs, int *i, int n,
 					  uint32 *dst)
 {
-	const uint8 *map = skx_cursor_map(c);
+	const uint8 *map = skx_cursor_subblock_map(c);
 	int			some = 0;
 	int			kept = 0;
 	int			k;
@@ -71,12 +71,12 @@ skx_cursor_filter_map(SkxCursor *c, const uint32 *docs, int *i, int n,
 	for (k = *i; k < n && docs[k] < c->end; k++)
 	{
 		dst[some] = docs[k];
-		some += map[docs[k] % SKX_CURSOR_SLOTS] != 0;
+		some += map[docs[k] % SKX_CURSOR_MAP_SLOTS] != 0;
 	}
 	*i = k;
 	for (k = 0; k < some; k++)
 	{
-		int			at = skx_cursor_mapped(c, map, dst[k]);
+		int			at = skx_cursor_map_lookup(c, map, dst[k]);
 
 		dst[kept] = dst[k];
 		kept += at >= 0 && skx_cursor_label_matches(c, at);
@@ -121,8 +121,8 @@ skx_cursor_filter(SkxCursor *c, uint32 *docs, int n)
 	int			kept = 0;
 	int			i = 0;
 
-	skx_cursor_targets(c, docs, n);
-	while (i < n && skx_cursor_reach(c, docs[i]))
+	skx_cursor_set_targets(c, docs, n);
+	while (i < n && skx_cursor_advance(c, docs[i]))
 	{
 		int			found = skx_cursor_filter_bits(c, docs, &i, n, docs + kept);
 
@@ -132,7 +132,7 @@ skx_cursor_filter(SkxCursor *c, uint32 *docs, int n)
 			found = skx_cursor_filter_docs(c, docs, &i, n, docs + kept);
 		kept += found;
 	}
-	skx_cursor_targets(c, NULL, 0);
-	skx_cursor_relax(c);
+	skx_cursor_set_targets(c, NULL, 0);
+	skx_cursor_unpin_if_crowded(c);
 	return kept;
 }

@@ -20,73 +20,73 @@ typedef enum SkxCursorForm
 } SkxCursorForm;
 
 /* State of a cursor that reads positions (cursor_positions.c). */
-typedef struct SkxCursorPlaces
+typedef struct SkxCursorPositions
 {
 	/* of short lists with positions of their own */
-	uint8	   *own;			/* copy of these positions, encoded */
+	uint8	   *own_bytes;		/* copy of these positions, encoded */
 	uint32		own_size;		/* allocated bytes of own */
 	const uint8 *own_end;		/* end of the copy */
-	const uint8 *own_src;		/* positions of posting own_i */
-	int			own_i;
+	const uint8 *own_next;		/* positions of posting own_i */
+	int			own_posting;
 
 	/* of all other lists: where positions start */
-	SkxPositionAddress start;	/* of the current sub-block */
-	bool		ready;			/* start is set */
+	SkxPositionAddress subblock_start;	/* of the current sub-block */
+	bool		start_is_set;	/* start is set */
 
 	/* of all other lists: the decoded block of positions */
-	SkxBlkRef	ref;			/* page that was read last */
+	SkxBlkRef	page_ref;		/* page that was read last */
 	uint32		from_page;		/* page of the block where reading began */
 	uint16		from_offset;	/* offset of that block */
 	uint32		page;			/* page of the block after the decoded one */
 	uint16		offset;			/* offset of the block after the decoded one */
-	uint32		before;			/* positions from the block where reading
-								 * began to the decoded one */
+	uint32		positions_before;	/* positions from the block where reading
+									 * began to the decoded one */
 	int			n;				/* positions in the decoded block; 0: none */
 	uint32	   *deltas;			/* decoded block, or NULL */
 
-	int			nsums;			/* sums that are computed */
-	uint16		sums[SKX_SUBBLOCK]; /* by posting: positions of the sub-block
-									 * before it */
-} SkxCursorPlaces;
+	int			ntf_sums;		/* sums that are computed */
+	uint16		tf_sums[SKX_SUBBLOCK];	/* by posting: positions of the
+										 * sub-block before it */
+} SkxCursorPositions;
 
 /* State of the prefetches of a list (cursor_ahead.c). */
-typedef struct SkxCursorAhead
+typedef struct SkxCursorPrefetch
 {
 	SkxCursorRole role;
-	const SkxCursorShare *share;	/* NULL: the whole budget */
+	const SkxCursorBudget *budget;	/* NULL: the whole budget */
 	int			window;			/* nodes to have in flight, 0: skipping */
-	uint32		asked;			/* nodes after the current one, in the
+	uint32		planned_nodes;	/* nodes after the current one, in the
 								 * direction of moves, that were planned */
 	int			in_flight;		/* nodes of targets that were prefetched and
 								 * are not entered yet */
-	int			row;			/* number of moves to the next node, without
-								 * skips in between */
-	uint64		reads;			/* for skx_segment_cold */
-	const uint32 *targets;		/* skx_cursor_targets; NULL: none */
+	int			sequential_moves;	/* number of moves to the next node,
+									 * without skips in between */
+	uint64		page_reads;		/* for skx_segment_has_read */
+	const uint32 *targets;		/* skx_cursor_set_targets; NULL: none */
 	int			ntargets;		/* targets not planned yet */
-	uint32		lists_asked;	/* MERGE: *asked of skx_segment_ask_next for
-								 * postings */
-	uint32		places_asked;	/* MERGE: likewise, for positions */
-	uint32		pos_asked;		/* other roles: page of positions after those
+	uint32		lists_prefetched;	/* MERGE: *asked of
+									 * skx_segment_prefetch_next for postings */
+	uint32		positions_prefetched;	/* MERGE: likewise, for positions */
+	uint32		pos_planned;	/* other roles: page of positions after those
 								 * that were prefetched or passed over */
 	uint32		pos_last;		/* page of the positions prefetched last */
 	int			pos_window;		/* pages to prefetch after pos_last; 0:
 								 * skipping */
-} SkxCursorAhead;
+} SkxCursorPrefetch;
 
 /* Arguments and computed bounds of a list; -1: not computed. */
 typedef struct SkxCursorBounds
 {
-	float		weight;			/* these are set by skx_cursor_weigh */
-	float		most;
+	float		weight;			/* these are set by skx_cursor_set_weight */
+	float		max_label_weight;
 	const float *inverse;
-	int32		limit;			/* bound of the whole list */
+	int32		list_bound;		/* bound of the whole list */
 	uint32		page;			/* page that subs is of */
-	int32	   *subs;			/* bounds of its sub-blocks */
+	int32	   *subblock_bounds;	/* bounds of its sub-blocks */
 	uint32		node;			/* node that pages is of */
-	int32	   *pages;			/* bounds of its pages */
+	int32	   *page_bounds;	/* bounds of its pages */
 	int			page_slots;		/* allocated length of pages */
-	int32	   *nodes;			/* bounds of all nodes */
+	int32	   *node_bounds;	/* bounds of all nodes */
 } SkxCursorBounds;
 
 /*
@@ -101,24 +101,24 @@ typedef struct SkxCursorList
 	SkxTerm		term;
 	uint32		from;			/* range of documents: [from, to) */
 	uint32		to;
-	uint32		base;			/* last document before the sub-block */
-	bool		reused;			/* reads several lists in turn */
-	bool		back;			/* the last move was backward */
+	uint32		last_before;	/* last document before the sub-block */
+	bool		is_reused;		/* reads several lists in turn */
+	bool		moved_back;		/* the last move was backward */
 	SkxSkiplistCursor nodes;	/* LONG */
 	SkxBlkRef	short_ref;		/* SHORT, on a page of the postings plane */
 	SkxCursorMemory *memory;	/* MEMORY */
 	uint32		block;			/* MEMORY: number of the sub-block */
-	uint8	   *map;			/* skx_cursor_map; NULL: never made */
-	bool		mapped;			/* map is that of the sub-block */
+	uint8	   *map;			/* skx_cursor_subblock_map; NULL: never made */
+	bool		map_is_current; /* map is that of the sub-block */
 	bool		has_bits;		/* bits are those of the sub-block */
-	bool		no_bits;		/* the sub-block is no bitset, or decoded */
+	bool		bits_unavailable;	/* the sub-block is no bitset, or decoded */
 	bool		has_labels;		/* p has the labels of the sub-block */
-	uint16		tf_part;		/* offset of frequencies in its body */
-	SkxCursorAhead ahead;
+	uint16		tf_offset;		/* offset of frequencies in its body */
+	SkxCursorPrefetch prefetch;
 	SkxCursorBounds bounds;
-	SkxCursorPlaces places;
+	SkxCursorPositions positions;
 	SkxSubblockBits bits;		/* LONG: documents of the sub-block */
-	SkxPostings p;				/* the decoded sub-block; not of MEMORY */
+	SkxPostings postings;		/* the decoded sub-block; not of MEMORY */
 } SkxCursorList;
 
 /* Returns the whole state of a cursor. */
@@ -135,10 +135,10 @@ skx_cursor_list(const SkxCursor *c)
 static inline void
 skx_cursor_read_docs(SkxCursorList *l, const uint8 *part)
 {
-	l->tf_part = part - l->nodes.body;
-	l->p.n = l->nodes.n;
+	l->tf_offset = part - l->nodes.body;
+	l->postings.n = l->nodes.n;
 	l->has_labels = false;
-	l->places.ready = false;
+	l->positions.start_is_set = false;
 }
 
 /* cursor_move.c : opens and moves cursors */
@@ -154,29 +154,29 @@ SKX_NORETURN extern void skx_cursor_damaged(const SkxCursorList *l,
 /* cursor_positions.c : reads positions */
 
 /* Prepares to read positions of another list. */
-extern void skx_cursor_places_begin(SkxCursorList *l);
+extern void skx_cursor_positions_begin(SkxCursorList *l);
 
 /* Copies the n bytes of encoded positions that a short list carries. */
-extern void skx_cursor_places_own(SkxCursorList *l, const uint8 *bytes,
-								  uint32 n);
+extern void skx_cursor_positions_copy_own(SkxCursorList *l, const uint8 *bytes,
+										  uint32 n);
 
-/* Unpins the page of positions and frees the memory of l->places. */
-extern void skx_cursor_places_end(SkxCursorList *l);
+/* Unpins the page of positions and frees the memory of l->positions. */
+extern void skx_cursor_positions_end(SkxCursorList *l);
 
 /* cursor_bound.c : computes bounds of contributions */
 
 /* Forgets all bounds and frees their memory. */
-extern void skx_cursor_bounds_begin(SkxCursorBounds *bounds);
+extern void skx_cursor_bounds_reset(SkxCursorBounds *bounds);
 
 /* cursor_ahead.c : prefetches */
 
 /* Resets the prefetches of a cursor at the beginning of a list. */
-extern void skx_cursor_ahead_begin(SkxCursorList *l);
+extern void skx_cursor_prefetch_reset(SkxCursorList *l);
 
 /*
  * Prefetches the pages after page `page` of positions, which is being read,
  * in the role SKX_CURSOR_MERGE.
  */
-extern void skx_cursor_ahead_places(SkxCursorList *l, uint32 page);
+extern void skx_cursor_prefetch_positions_after(SkxCursorList *l, uint32 page);
 
 #endif							/* SKX_CURSOR_INTERNAL_H */

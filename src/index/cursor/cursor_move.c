@@ -17,7 +17,7 @@
 SkxCursorWork skx_cursor_work;
 
 /* A lower bound that may be farther below the result than this is useless. */
-#define SKX_BOUND_FAR		4096
+#define SKX_LOWER_BOUND_SLACK		4096
 
 void
 skx_cursor_damaged(const SkxCursorList *l, const char *what)
@@ -27,7 +27,7 @@ skx_cursor_damaged(const SkxCursorList *l, const char *what)
 
 	if (l->form == SKX_CURSOR_LONG)
 		page = l->nodes.node_page + l->nodes.portion;
-	else if ((l->term.flags & SKX_TERM_PLACE) == SKX_TERM_INLINE)
+	else if ((l->term.flags & SKX_TERM_FORM_MASK) == SKX_TERM_INLINE)
 		plane = SKX_SEGMENT_DICT;
 	skx_segment_damaged(l->seg, plane, page, what);
 }
@@ -37,12 +37,12 @@ skx_cursor_create(SkxSegment *seg, SkxCursorRole role)
 {
 	SkxCursorList *l = palloc(sizeof(SkxCursorList));
 
-	memset(l, 0, offsetof(SkxCursorList, places.sums));
-	l->p.n = 0;
+	memset(l, 0, offsetof(SkxCursorList, positions.tf_sums));
+	l->postings.n = 0;
 	l->seg = seg;
 	l->form = SKX_CURSOR_SHORT;
-	l->reused = true;
-	l->ahead.role = role;
+	l->is_reused = true;
+	l->prefetch.role = role;
 	return &l->head;
 }
 
@@ -51,22 +51,22 @@ skx_cursor_create(SkxSegment *seg, SkxCursorRole role)
  * the other direction do not count.
  */
 static inline void
-skx_cursor_turn(SkxCursorList *l, bool back)
+skx_cursor_set_direction(SkxCursorList *l, bool back)
 {
-	if (l->back == back)
+	if (l->moved_back == back)
 		return;
-	l->back = back;
-	l->ahead.asked = 0;
-	l->ahead.window = 0;
+	l->moved_back = back;
+	l->prefetch.planned_nodes = 0;
+	l->prefetch.window = 0;
 }
 
 /* Forgets the map and the bitset of the current sub-block. */
 static inline void
 skx_cursor_unmap(SkxCursorList *l)
 {
-	l->mapped = false;
+	l->map_is_current = false;
 	l->has_bits = false;
-	l->no_bits = false;
+	l->bits_unavailable = false;
 }
 
 /* Puts a cursor before the first sub-block of a list, without a range. */
@@ -77,12 +77,12 @@ skx_cursor_rewind(SkxCursorList *l, uint32 df)
 	l->head.df = df;
 	l->from = 0;
 	l->to = SKX_NO_DOC;
-	l->back = false;
+	l->moved_back = false;
 	skx_cursor_unmap(l);
 }
 
 void
-skx_cursor_begin(SkxCursor *c, const SkxTerm *term)
+skx_cursor_begin_term(SkxCursor *c, const SkxTerm *term)
 {
 	SkxCursorList *l = skx_cursor_list(c);
 	SkxSegment *seg = l->seg;
@@ -92,20 +92,20 @@ skx_cursor_begin(SkxCursor *c, const SkxTerm *term)
 		skx_skiplist_close(&l->nodes);
 	skx_cursor_rewind(l, term->df);
 	l->term = *term;
-	l->p.n = 0;
-	skx_cursor_places_begin(l);
-	skx_cursor_bounds_begin(&l->bounds);
+	l->postings.n = 0;
+	skx_cursor_positions_begin(l);
+	skx_cursor_bounds_reset(&l->bounds);
 	l->form = SKX_CURSOR_SHORT;
-	if ((term->flags & SKX_TERM_PLACE) == SKX_TERM_LONG)
+	if ((term->flags & SKX_TERM_FORM_MASK) == SKX_TERM_LONG)
 	{
 		l->form = SKX_CURSOR_LONG;
-		if (term->list.page >= plane->npages)
+		if (term->long_list.page >= plane->npages)
 			skx_segment_damaged(seg, SKX_SEGMENT_DICT, seg->header.dict_root,
 								"posting list past the end of its plane");
-		skx_skiplist_open(&l->nodes, seg->file, seg->rel, plane, term->check,
-						  &term->list);
+		skx_skiplist_open(&l->nodes, seg->file, seg->rel, plane,
+						  term->list_check, &term->long_list);
 	}
-	skx_cursor_ahead_begin(l);
+	skx_cursor_prefetch_reset(l);
 }
 
 SkxCursor *
@@ -113,8 +113,8 @@ skx_cursor_open(SkxSegment *seg, const SkxTerm *term, SkxCursorRole role)
 {
 	SkxCursor  *c = skx_cursor_create(seg, role);
 
-	skx_cursor_list(c)->reused = false;
-	skx_cursor_begin(c, term);
+	skx_cursor_list(c)->is_reused = false;
+	skx_cursor_begin_term(c, term);
 	return c;
 }
 
@@ -138,8 +138,8 @@ skx_cursor_close(SkxCursor *c)
 	if (l->form == SKX_CURSOR_LONG)
 		skx_skiplist_close(&l->nodes);
 	skx_blkio_unpin(l->seg->file, &l->short_ref);
-	skx_cursor_places_end(l);
-	skx_cursor_bounds_begin(&l->bounds);
+	skx_cursor_positions_end(l);
+	skx_cursor_bounds_reset(&l->bounds);
 	if (l->map != NULL)
 		pfree(l->map);
 	pfree(l);
@@ -155,7 +155,7 @@ skx_cursor_want_labels(SkxCursor *c, uint8 labels)
 }
 
 void
-skx_cursor_range(SkxCursor *c, uint32 from, uint32 to)
+skx_cursor_set_range(SkxCursor *c, uint32 from, uint32 to)
 {
 	skx_cursor_list(c)->from = from;
 	skx_cursor_list(c)->to = to;
@@ -184,21 +184,21 @@ skx_cursor_decode_short(SkxCursorList *l)
 	uint32		size = term->inline_size;
 	const uint8 *rest;
 
-	if ((term->flags & SKX_TERM_PLACE) == SKX_TERM_SHORT)
+	if ((term->flags & SKX_TERM_FORM_MASK) == SKX_TERM_SHORT)
 	{
 		const char *page = skx_segment_pin(l->seg, SKX_SEGMENT_POSTINGS,
 										   term->short_page, &l->short_ref);
 
 		src = (const uint8 *) page + term->short_offset;
 		size = term->short_size;
-		skx_cursor_work.shorts++;
+		skx_cursor_work.short_lists++;
 	}
-	rest = skx_codec_short_get(src, src + size, term->df, &l->p);
-	if (rest == NULL || l->p.docs[term->df - 1] >= l->seg->header.ndocs)
+	rest = skx_codec_short_get(src, src + size, term->df, &l->postings);
+	if (rest == NULL || l->postings.docs[term->df - 1] >= l->seg->header.ndocs)
 		skx_cursor_damaged(l, "short posting list does not decode");
 	if (term->flags & SKX_TERM_OWN_POSITIONS)
-		skx_cursor_places_own(l, rest, src + size - rest);
-	if (!l->reused || skx_blkio_crowded(l->seg->file))
+		skx_cursor_positions_copy_own(l, rest, src + size - rest);
+	if (!l->is_reused || skx_blkio_has_many_pins(l->seg->file))
 		skx_blkio_unpin(l->seg->file, &l->short_ref);
 	skx_cursor_work.subblocks++;
 }
@@ -211,13 +211,14 @@ skx_cursor_decode_nodes(SkxCursorList *l)
 	const uint8 *part;
 
 	skx_skiplist_pin(s);
-	part = skx_codec_subblock_docs(s->body, s->end, s->n, s->base, l->p.docs);
-	if (part == NULL || l->p.docs[s->n - 1] != s->last ||
-		s->last >= l->seg->header.ndocs)
+	part = skx_codec_subblock_docs(s->body, s->end, s->n, s->base_doc,
+								   l->postings.docs);
+	if (part == NULL || l->postings.docs[s->n - 1] != s->last_doc ||
+		s->last_doc >= l->seg->header.ndocs)
 		skx_cursor_damaged(l, "sub-block does not decode");
 	skx_cursor_read_docs(l, part);
 	skx_cursor_work.subblocks++;
-	skx_skiplist_relax(s);
+	skx_skiplist_unpin_if_crowded(s);
 }
 
 void
@@ -229,15 +230,15 @@ skx_cursor_decode(SkxCursor *c)
 	{
 		case SKX_CURSOR_LONG:
 			skx_cursor_decode_nodes(l);
-			c->docs = l->p.docs;
-			c->n = l->p.n;
+			c->docs = l->postings.docs;
+			c->n = l->postings.n;
 			break;
 		case SKX_CURSOR_SHORT:
-			if (l->p.n == 0)
+			if (l->postings.n == 0)
 				skx_cursor_decode_short(l);
-			c->docs = l->p.docs;
-			c->tfs = l->p.tf;
-			c->n = l->p.n;
+			c->docs = l->postings.docs;
+			c->tfs = l->postings.tf;
+			c->n = l->postings.n;
 			l->has_labels = true;
 			break;
 		case SKX_CURSOR_MEMORY:
@@ -273,37 +274,37 @@ skx_cursor_find_memory(SkxCursorList *l, uint32 target, uint32 *last)
 		l->block++;
 	if (l->block * SKX_SUBBLOCK >= m->n)
 	{
-		if (m->more == NULL || !m->more(m, target))
+		if (m->refill == NULL || !m->refill(m, target))
 			return false;
 		l->block = 0;
 	}
 	if (l->block > 0)
-		l->base = m->docs[l->block * SKX_SUBBLOCK - 1];
+		l->last_before = m->docs[l->block * SKX_SUBBLOCK - 1];
 	*last = skx_cursor_memory_last(m, l->block);
 	return true;
 }
 
 /*
  * Finds the first sub-block, at or after the current one, whose last document
- * is >= target.  Sets l->base and *last to the last documents before and in
- * it.  Returns false if there is none.
+ * is >= target.  Sets l->last_before and *last to the last documents before
+ * and in it.  Returns false if there is none.
  */
 static pg_attribute_always_inline bool
 skx_cursor_find_subblock(SkxCursorList *l, uint32 target, uint32 *last)
 {
-	l->base = SKX_NO_DOC;
+	l->last_before = SKX_NO_DOC;
 	switch (l->form)
 	{
 		case SKX_CURSOR_LONG:
 			if (!skx_skiplist_seek(&l->nodes, target))
 				return false;
-			l->base = l->nodes.base;
-			*last = l->nodes.last;
+			l->last_before = l->nodes.base_doc;
+			*last = l->nodes.last_doc;
 			return true;
 		case SKX_CURSOR_SHORT:
-			if (l->p.n == 0)
+			if (l->postings.n == 0)
 				skx_cursor_decode_short(l);
-			*last = l->p.docs[l->p.n - 1];
+			*last = l->postings.docs[l->postings.n - 1];
 			return *last >= target;
 		default:
 			return skx_cursor_find_memory(l, target, last);
@@ -312,7 +313,7 @@ skx_cursor_find_subblock(SkxCursorList *l, uint32 target, uint32 *last)
 
 /* Puts the cursor on no sub-block. */
 static inline void
-skx_cursor_leave(SkxCursor *c)
+skx_cursor_leave_subblock(SkxCursor *c)
 {
 	c->docs = NULL;
 	c->end = 0;
@@ -321,10 +322,10 @@ skx_cursor_leave(SkxCursor *c)
 /*
  * Makes the sub-block that was found the current one.  Decodes it if the list
  * is not long, or if it is not entirely in the range.  In the first sub-block
- * l->base + 1 wraps around to 0.
+ * l->last_before + 1 wraps around to 0.
  */
 static pg_attribute_always_inline void
-skx_cursor_enter(SkxCursorList *l, uint32 last)
+skx_cursor_enter_subblock(SkxCursorList *l, uint32 last)
 {
 	SkxCursor  *c = &l->head;
 
@@ -333,7 +334,8 @@ skx_cursor_enter(SkxCursorList *l, uint32 last)
 	c->end = Min(last + 1, l->to);
 	c->i = 0;
 	skx_cursor_unmap(l);
-	if (l->form != SKX_CURSOR_LONG || last >= l->to || l->base + 1 < l->from)
+	if (l->form != SKX_CURSOR_LONG || last >= l->to ||
+		l->last_before + 1 < l->from)
 		skx_cursor_decode(c);
 }
 
@@ -343,13 +345,13 @@ skx_cursor_move(SkxCursor *c, uint32 target)
 	SkxCursorList *l = skx_cursor_list(c);
 	uint32		last;
 
-	if (c->done)
+	if (c->at_end)
 		return false;
-	skx_cursor_turn(l, false);
+	skx_cursor_set_direction(l, false);
 	target = Max(target, l->from);
 	if (target < l->to && skx_cursor_find_subblock(l, target, &last))
 	{
-		skx_cursor_enter(l, last);
+		skx_cursor_enter_subblock(l, last);
 		if (c->docs == NULL)
 			return true;
 		if (target < c->end)
@@ -358,8 +360,8 @@ skx_cursor_move(SkxCursor *c, uint32 target)
 			return true;
 		}
 	}
-	skx_cursor_leave(c);
-	c->done = true;
+	skx_cursor_leave_subblock(c);
+	c->at_end = true;
 	return false;
 }
 
@@ -377,8 +379,8 @@ skx_cursor_move_back(SkxCursorList *l, uint32 target)
 	if (l->form == SKX_CURSOR_LONG)
 	{
 		skx_skiplist_seek_back(&l->nodes, target);
-		l->base = l->nodes.base;
-		last = l->nodes.last;
+		l->last_before = l->nodes.base_doc;
+		last = l->nodes.last_doc;
 	}
 	else
 	{
@@ -392,14 +394,14 @@ skx_cursor_move_back(SkxCursorList *l, uint32 target)
 		}
 		else
 		{
-			if (l->p.n == 0)
+			if (l->postings.n == 0)
 				skx_cursor_decode_short(l);
-			target = Min(target, l->p.docs[l->p.n - 1]);
+			target = Min(target, l->postings.docs[l->postings.n - 1]);
 		}
 		(void) skx_cursor_find_subblock(l, target, &last);
 	}
-	l->head.done = false;
-	skx_cursor_enter(l, last);
+	l->head.at_end = false;
+	skx_cursor_enter_subblock(l, last);
 	if (l->head.docs == NULL)
 		skx_cursor_decode(&l->head);
 }
@@ -411,20 +413,20 @@ skx_cursor_seek_back(SkxCursor *c, uint32 target)
 
 	if (l->to <= l->from || (l->form == SKX_CURSOR_MEMORY && c->df == 0))
 		return SKX_NO_DOC;
-	Assert(l->form != SKX_CURSOR_MEMORY || l->memory->more == NULL);
-	skx_cursor_turn(l, true);
+	Assert(l->form != SKX_CURSOR_MEMORY || l->memory->refill == NULL);
+	skx_cursor_set_direction(l, true);
 	skx_cursor_unmap(l);
 	target = Min(target, l->to - 1);
-	if (c->docs == NULL || target >= c->end || target < l->base + 1)
+	if (c->docs == NULL || target >= c->end || target < l->last_before + 1)
 		skx_cursor_move_back(l, target);
 	if (c->n == 0 || c->docs[0] > target)
 	{
-		if (l->base == SKX_NO_DOC)
+		if (l->last_before == SKX_NO_DOC)
 		{
-			skx_cursor_leave(c);
+			skx_cursor_leave_subblock(c);
 			return SKX_NO_DOC;
 		}
-		target = l->base;
+		target = l->last_before;
 		skx_cursor_move_back(l, target);
 	}
 	c->i = c->n - 1;
@@ -435,7 +437,7 @@ skx_cursor_seek_back(SkxCursor *c, uint32 target)
 	}
 	if (c->docs[c->i] >= l->from)
 		return c->docs[c->i];
-	skx_cursor_leave(c);
+	skx_cursor_leave_subblock(c);
 	return SKX_NO_DOC;
 }
 
@@ -450,11 +452,11 @@ skx_cursor_decode_tf_part(SkxCursorList *l)
 	const uint8 *part;
 
 	skx_skiplist_pin(s);
-	part = skx_codec_subblock_tfs(s->body, s->body + l->tf_part, s->end,
-								  s->n, l->p.tf);
+	part = skx_codec_subblock_tfs(s->body, s->body + l->tf_offset, s->end,
+								  s->n, l->postings.tf);
 	if (part == NULL)
 		skx_cursor_damaged(l, "sub-block does not decode");
-	l->head.tfs = l->p.tf;
+	l->head.tfs = l->postings.tf;
 	return part;
 }
 
@@ -465,7 +467,7 @@ skx_cursor_decode_tfs(SkxCursor *c)
 
 	Assert(l->form == SKX_CURSOR_LONG && (c->docs != NULL || l->has_bits));
 	(void) skx_cursor_decode_tf_part(l);
-	skx_skiplist_relax(&l->nodes);
+	skx_skiplist_unpin_if_crowded(&l->nodes);
 }
 
 const SkxPostings *
@@ -475,14 +477,14 @@ skx_cursor_labels(SkxCursor *c)
 	const uint8 *part;
 
 	if (l->has_labels)
-		return &l->p;
+		return &l->postings;
 	part = skx_cursor_decode_tf_part(l);
 	if (skx_codec_subblock_labels(l->nodes.body, part, l->nodes.end,
-								  &l->p) == NULL)
+								  &l->postings) == NULL)
 		skx_cursor_damaged(l, "sub-block does not decode");
 	l->has_labels = true;
-	skx_skiplist_relax(&l->nodes);
-	return &l->p;
+	skx_skiplist_unpin_if_crowded(&l->nodes);
+	return &l->postings;
 }
 
 bool
@@ -526,15 +528,15 @@ skx_cursor_lower_bound(SkxCursor *c, uint32 target)
 {
 	SkxCursorList *l = skx_cursor_list(c);
 
-	if (!skx_cursor_reach(c, target))
+	if (!skx_cursor_advance(c, target))
 		return SKX_NO_DOC;
 	if (c->docs == NULL)
 	{
 		/* a bound is good enough if the sub-block ends close to it */
-		target = Max(target, l->base + 1);
-		if (c->end - 1 - target < SKX_BOUND_FAR)
+		target = Max(target, l->last_before + 1);
+		if (c->end - 1 - target < SKX_LOWER_BOUND_SLACK)
 		{
-			skx_skiplist_relax(&l->nodes);
+			skx_skiplist_unpin_if_crowded(&l->nodes);
 			return target;
 		}
 	}
@@ -542,19 +544,19 @@ skx_cursor_lower_bound(SkxCursor *c, uint32 target)
 }
 
 void
-skx_cursor_touch(const SkxCursor *c, uint32 target)
+skx_cursor_prefetch_memory(const SkxCursor *c, uint32 target)
 {
 	const SkxCursorList *l = skx_cursor_list(c);
 
 	if (l->form == SKX_CURSOR_LONG)
-		skx_skiplist_touch(&l->nodes, target);
+		skx_skiplist_prefetch_target(&l->nodes, target);
 }
 
 void
-skx_cursor_relax(SkxCursor *c)
+skx_cursor_unpin_if_crowded(SkxCursor *c)
 {
 	SkxCursorList *l = skx_cursor_list(c);
 
-	if (l->form == SKX_CURSOR_LONG && !c->done)
-		skx_skiplist_relax(&l->nodes);
+	if (l->form == SKX_CURSOR_LONG && !c->at_end)
+		skx_skiplist_unpin_if_crowded(&l->nodes);
 }

@@ -9,7 +9,7 @@
  * short list is a single sub-block, whose positions begin at the address in
  * the dictionary entry.
  *
- * The address of a posting's positions (SkxPositionPlace) is found without
+ * The address of a posting's positions (SkxPositionsRef) is found without
  * reading a page of positions.  So the pages of many documents can be
  * prefetched together.
  */
@@ -26,67 +26,69 @@
 #define SKX_POSITION_MASK	0x3FFF
 
 static void
-skx_cursor_places_damaged(SkxCursorList *l)
+skx_cursor_positions_damaged(SkxCursorList *l)
 {
-	skx_segment_damaged(l->seg, SKX_SEGMENT_POSITIONS, l->places.page,
+	skx_segment_damaged(l->seg, SKX_SEGMENT_POSITIONS, l->positions.page,
 						"position block does not decode");
 }
 
 void
-skx_cursor_places_begin(SkxCursorList *l)
+skx_cursor_positions_begin(SkxCursorList *l)
 {
-	l->places.own_i = 0;
-	l->places.ready = false;
-	l->places.from_page = PG_UINT32_MAX;
+	l->positions.own_posting = 0;
+	l->positions.start_is_set = false;
+	l->positions.from_page = PG_UINT32_MAX;
 }
 
 void
-skx_cursor_places_own(SkxCursorList *l, const uint8 *bytes, uint32 n)
+skx_cursor_positions_copy_own(SkxCursorList *l, const uint8 *bytes, uint32 n)
 {
-	SkxCursorPlaces *r = &l->places;
+	SkxCursorPositions *r = &l->positions;
 
-	if (r->own == NULL || n > r->own_size)
+	if (r->own_bytes == NULL || n > r->own_size)
 	{
-		if (r->own != NULL)
-			pfree(r->own);
-		r->own_size = l->reused ? Max(n, SKX_OWN_POSITIONS_BYTES) : n;
-		r->own = palloc(r->own_size + 1);
+		if (r->own_bytes != NULL)
+			pfree(r->own_bytes);
+		r->own_size = l->is_reused ? Max(n, SKX_OWN_POSITIONS_BYTES) : n;
+		r->own_bytes = palloc(r->own_size + 1);
 	}
-	memcpy(r->own, bytes, n);
-	r->own_end = r->own + n;
-	r->own_src = r->own;
+	memcpy(r->own_bytes, bytes, n);
+	r->own_end = r->own_bytes + n;
+	r->own_next = r->own_bytes;
 }
 
 void
-skx_cursor_places_end(SkxCursorList *l)
+skx_cursor_positions_end(SkxCursorList *l)
 {
-	skx_blkio_unpin(l->seg->file, &l->places.ref);
-	if (l->places.own != NULL)
-		pfree(l->places.own);
-	if (l->places.deltas != NULL)
-		pfree(l->places.deltas);
+	skx_blkio_unpin(l->seg->file, &l->positions.page_ref);
+	if (l->positions.own_bytes != NULL)
+		pfree(l->positions.own_bytes);
+	if (l->positions.deltas != NULL)
+		pfree(l->positions.deltas);
 }
 
-/* Sets r->start to the address of the current sub-block's positions. */
+/*
+ * Sets r->subblock_start to the address of the current sub-block's positions.
+ */
 static void
-skx_cursor_places_start(SkxCursorList *l)
+skx_cursor_positions_start(SkxCursorList *l)
 {
-	SkxCursorPlaces *r = &l->places;
+	SkxCursorPositions *r = &l->positions;
 
 	if (l->form == SKX_CURSOR_LONG)
 	{
-		skx_skiplist_positions(&l->nodes, &r->start);
-		r->start.page += l->term.pos_page;
-		skx_skiplist_relax(&l->nodes);
+		skx_skiplist_positions(&l->nodes, &r->subblock_start);
+		r->subblock_start.page += l->term.pos_page;
+		skx_skiplist_unpin_if_crowded(&l->nodes);
 	}
 	else
 	{
-		r->start.page = l->term.pos_page;
-		r->start.offset = l->term.pos_offset;
-		r->start.index = 0;
+		r->subblock_start.page = l->term.pos_page;
+		r->subblock_start.offset = l->term.pos_offset;
+		r->subblock_start.index = 0;
 	}
-	r->nsums = 0;
-	r->ready = true;
+	r->ntf_sums = 0;
+	r->start_is_set = true;
 }
 
 /*
@@ -94,25 +96,25 @@ skx_cursor_places_start(SkxCursorList *l)
  * the first one of the next page.  Sets *end to the end of the page's content.
  */
 static const uint8 *
-skx_cursor_places_next(SkxCursorList *l, const uint8 **end)
+skx_cursor_positions_next_block(SkxCursorList *l, const uint8 **end)
 {
-	SkxCursorPlaces *r = &l->places;
+	SkxCursorPositions *r = &l->positions;
 	const char *page = skx_segment_pin(l->seg, SKX_SEGMENT_POSITIONS,
-									   r->page, &r->ref);
+									   r->page, &r->page_ref);
 	uint16		lower = ((const PageHeaderData *) page)->pd_lower;
 
-	skx_cursor_ahead_places(l, r->page);
+	skx_cursor_prefetch_positions_after(l, r->page);
 	if (r->offset >= lower)
 	{
 		r->page++;
 		r->offset = SKX_PAGE_START;
 		page = skx_segment_pin(l->seg, SKX_SEGMENT_POSITIONS, r->page,
-							   &r->ref);
+							   &r->page_ref);
 		lower = ((const PageHeaderData *) page)->pd_lower;
 	}
 	if (lower > SKX_PAGE_END || r->offset < SKX_PAGE_START ||
 		r->offset >= lower)
-		skx_cursor_places_damaged(l);
+		skx_cursor_positions_damaged(l);
 	*end = (const uint8 *) page + lower;
 	return (const uint8 *) page + r->offset;
 }
@@ -123,46 +125,46 @@ skx_cursor_places_next(SkxCursorList *l, const uint8 **end)
  * decoded.
  */
 static pg_noinline void
-skx_cursor_places_block(SkxCursorList *l, uint32 want)
+skx_cursor_positions_decode_block(SkxCursorList *l, uint32 want)
 {
-	SkxCursorPlaces *r = &l->places;
+	SkxCursorPositions *r = &l->positions;
 
 	do
 	{
 		const uint8 *end;
-		const uint8 *src = skx_cursor_places_next(l, &end);
+		const uint8 *src = skx_cursor_positions_next_block(l, &end);
 		const uint8 *after;
 		uint32		left;
 
-		r->before += r->n;
+		r->positions_before += r->n;
 		r->n = 0;
-		left = want - r->before;
+		left = want - r->positions_before;
 		after = skx_codec_positions_skip(src, end, &left);
-		r->before = want - left;
+		r->positions_before = want - left;
 		if (after != NULL && after < end)
 		{
 			after = skx_codec_positions_get(after, end, r->deltas, &r->n);
 			skx_cursor_work.positions++;
 		}
 		if (after == NULL)
-			skx_cursor_places_damaged(l);
+			skx_cursor_positions_damaged(l);
 		r->offset += after - src;
-	} while (want >= r->before + r->n);
-	if (skx_blkio_crowded(l->seg->file))
-		skx_blkio_unpin(l->seg->file, &r->ref);
+	} while (want >= r->positions_before + r->n);
+	if (skx_blkio_has_many_pins(l->seg->file))
+		skx_blkio_unpin(l->seg->file, &r->page_ref);
 }
 
 /* Positions that are computed from their deltas at once. */
-#define SKX_PLACES_LANES	8
+#define SKX_POSITION_LANES	8
 
 /*
- * Computes SKX_PLACES_LANES positions from their deltas, of which the first
+ * Computes SKX_POSITION_LANES positions from their deltas, of which the first
  * is the first of a document.  Most documents have fewer positions, and the
  * results after these are meaningless.  A loop to the last position would end
  * after an unpredictable number of steps.
  */
 static inline void
-skx_cursor_places_sum(const uint32 *deltas, uint16 *positions)
+skx_cursor_positions_from_deltas(const uint32 *deltas, uint16 *positions)
 {
 #ifdef __SSE2__
 	const __m128i mask = _mm_set1_epi32(SKX_POSITION_MASK);
@@ -183,7 +185,7 @@ skx_cursor_places_sum(const uint32 *deltas, uint16 *positions)
 	uint32		position = 0;
 	int			k;
 
-	for (k = 0; k < SKX_PLACES_LANES; k++)
+	for (k = 0; k < SKX_POSITION_LANES; k++)
 	{
 		position = (position + deltas[k]) & SKX_POSITION_MASK;
 		positions[k] = (uint16) ((deltas[k] >> 30) << 14 | position);
@@ -193,28 +195,30 @@ skx_cursor_places_sum(const uint32 *deltas, uint16 *positions)
 
 /* Reads positions that are in the positions plane, and returns how many. */
 static int
-skx_cursor_positions_far(SkxCursorList *l, const SkxPositionPlace *place,
-						 uint16 *positions)
+skx_cursor_positions_in_plane(SkxCursorList *l, const SkxPositionsRef *place,
+							  uint16 *positions)
 {
-	SkxCursorPlaces *r = &l->places;
-	uint32		want = place->first;
-	uint32		end = place->first + place->tf;
+	SkxCursorPositions *r = &l->positions;
+	uint32		want = place->first_position;
+	uint32		end = place->first_position + place->tf;
 	uint32		position = 0;
 
 	if (place->page != r->from_page || place->offset != r->from_offset ||
-		want < r->before)
+		want < r->positions_before)
 	{
 		r->page = r->from_page = place->page;
 		r->offset = r->from_offset = place->offset;
-		r->before = 0;
+		r->positions_before = 0;
 		r->n = 0;
 		if (r->deltas == NULL)
 			r->deltas = palloc0(sizeof(uint32) *
-								(SKX_SUBBLOCK + SKX_PLACES_LANES));
+								(SKX_SUBBLOCK + SKX_POSITION_LANES));
 	}
-	if (end <= r->before + r->n && place->tf <= SKX_PLACES_LANES)
+	if (end <= r->positions_before + r->n && place->tf <= SKX_POSITION_LANES)
 	{
-		skx_cursor_places_sum(r->deltas + (want - r->before), positions);
+		skx_cursor_positions_from_deltas(r->deltas + (want -
+													  r->positions_before),
+										 positions);
 		return place->tf;
 	}
 	while (want < end)
@@ -223,12 +227,12 @@ skx_cursor_positions_far(SkxCursorList *l, const SkxPositionPlace *place,
 		uint32		in_block;
 		uint32		k;
 
-		if (want >= r->before + r->n)
-			skx_cursor_places_block(l, want);
-		if (want == r->before)
+		if (want >= r->positions_before + r->n)
+			skx_cursor_positions_decode_block(l, want);
+		if (want == r->positions_before)
 			position = 0;		/* the first delta of a block begins at 0 */
-		deltas = r->deltas + (want - r->before);
-		in_block = Min(end, r->before + r->n) - want;
+		deltas = r->deltas + (want - r->positions_before);
+		in_block = Min(end, r->positions_before + r->n) - want;
 		for (k = 0; k < in_block; k++)
 		{
 			position = (position + deltas[k]) & SKX_POSITION_MASK;
@@ -246,48 +250,48 @@ skx_cursor_positions_far(SkxCursorList *l, const SkxPositionPlace *place,
  * the cursor moves backward.
  */
 static int
-skx_cursor_positions_own(SkxCursorList *l, int which, uint16 *positions)
+skx_cursor_positions_in_list(SkxCursorList *l, int which, uint16 *positions)
 {
-	SkxCursorPlaces *r = &l->places;
+	SkxCursorPositions *r = &l->positions;
 	int			skip = 0;
 
-	if (which < r->own_i)
+	if (which < r->own_posting)
 	{
-		r->own_i = 0;
-		r->own_src = r->own;
+		r->own_posting = 0;
+		r->own_next = r->own_bytes;
 	}
-	for (; r->own_i < which; r->own_i++)
-		skip += l->p.tf[r->own_i];
+	for (; r->own_posting < which; r->own_posting++)
+		skip += l->postings.tf[r->own_posting];
 	if (skip > 0)
-		r->own_src = skx_codec_short_positions_skip(r->own_src, r->own_end,
-													skip);
-	if (r->own_src == NULL ||
-		skx_codec_short_positions_get(r->own_src, r->own_end, &l->p, which,
-									  positions, NULL) == NULL)
+		r->own_next = skx_codec_short_positions_skip(r->own_next, r->own_end,
+													 skip);
+	if (r->own_next == NULL ||
+		skx_codec_short_positions_get(r->own_next, r->own_end, &l->postings,
+									  which, positions, NULL) == NULL)
 		skx_segment_damaged(l->seg, SKX_SEGMENT_DICT,
 							l->seg->header.dict_root,
 							"positions of a short list do not decode");
-	return l->p.tf[which];
+	return l->postings.tf[which];
 }
 
 /* Frequencies that are summed at once. */
-#define SKX_SUMS_LANES		8
+#define SKX_TF_SUM_LANES		8
 
 /*
- * Computes r->sums up to posting i: for each posting, the sum of the
- * frequencies before it.  Computes SKX_SUMS_LANES sums at a time, so that some
- * after the last posting are meaningless.
+ * Computes r->tf_sums up to posting i: for each posting, the sum of the
+ * frequencies before it.  Computes SKX_TF_SUM_LANES sums at a time, so that
+ * some after the last posting are meaningless.
  */
 static void
-skx_cursor_places_sum_up(SkxCursorPlaces *r, const uint16 *tfs, int i)
+skx_cursor_positions_sum_tfs(SkxCursorPositions *r, const uint16 *tfs, int i)
 {
-	int			at = r->nsums;
-	uint32		sum = at > 0 ? r->sums[at - 1] + tfs[at - 1] : 0;
+	int			at = r->ntf_sums;
+	uint32		sum = at > 0 ? r->tf_sums[at - 1] + tfs[at - 1] : 0;
 
 #ifdef __SSE2__
 	__m128i		before = _mm_set1_epi16((int16) sum);
 
-	for (; at <= i; at += SKX_SUMS_LANES)
+	for (; at <= i; at += SKX_TF_SUM_LANES)
 	{
 		__m128i		own = _mm_loadu_si128((const __m128i *) (tfs + at));
 		__m128i		sums = _mm_add_epi16(own, _mm_slli_si128(own, 2));
@@ -295,22 +299,23 @@ skx_cursor_places_sum_up(SkxCursorPlaces *r, const uint16 *tfs, int i)
 		sums = _mm_add_epi16(sums, _mm_slli_si128(sums, 4));
 		sums = _mm_add_epi16(sums, _mm_slli_si128(sums, 8));
 		sums = _mm_add_epi16(sums, before);
-		_mm_storeu_si128((__m128i *) (r->sums + at), _mm_sub_epi16(sums, own));
+		_mm_storeu_si128((__m128i *) (r->tf_sums + at),
+						 _mm_sub_epi16(sums, own));
 		before = _mm_shuffle_epi32(_mm_shufflehi_epi16(sums, 0xFF), 0xFF);
 	}
 #else
-	for (; at <= i || at % SKX_SUMS_LANES != 0; at++)
+	for (; at <= i || at % SKX_TF_SUM_LANES != 0; at++)
 	{
-		r->sums[at] = sum;
+		r->tf_sums[at] = sum;
 		sum += tfs[at];
 	}
 #endif
-	r->nsums = at;
+	r->ntf_sums = at;
 }
 
 /* Returns true if the list stores its own positions. */
 static inline bool
-skx_cursor_places_are_own(const SkxCursorList *l)
+skx_cursor_positions_are_own(const SkxCursorList *l)
 {
 	return (l->term.flags & SKX_TERM_OWN_POSITIONS) != 0;
 }
@@ -320,36 +325,36 @@ skx_cursor_places_are_own(const SkxCursorList *l)
  * the positions plane.
  */
 static pg_attribute_always_inline void
-skx_cursor_place_far(SkxCursorList *l, int i, const uint16 *tfs,
-					 SkxPositionPlace *place)
+skx_cursor_positions_plane_ref(SkxCursorList *l, int i, const uint16 *tfs,
+							   SkxPositionsRef *place)
 {
-	SkxCursorPlaces *r = &l->places;
+	SkxCursorPositions *r = &l->positions;
 
-	if (!r->ready)
-		skx_cursor_places_start(l);
-	if (r->nsums <= i)
-		skx_cursor_places_sum_up(r, tfs, i);
-	place->page = r->start.page;
-	place->offset = r->start.offset;
-	place->first = r->start.index + r->sums[i];
+	if (!r->start_is_set)
+		skx_cursor_positions_start(l);
+	if (r->ntf_sums <= i)
+		skx_cursor_positions_sum_tfs(r, tfs, i);
+	place->page = r->subblock_start.page;
+	place->offset = r->subblock_start.offset;
+	place->first_position = r->subblock_start.index + r->tf_sums[i];
 }
 
 static pg_attribute_always_inline void
-skx_cursor_place_posting(SkxCursor *c, int i, SkxPositionPlace *place)
+skx_cursor_positions_posting(SkxCursor *c, int i, SkxPositionsRef *place)
 {
 	SkxCursorList *l = skx_cursor_list(c);
 	const uint16 *tfs = skx_cursor_tfs(c);
 
 	place->tf = tfs[i];
-	place->first = i;
-	if (place->tf > 0 && !skx_cursor_places_are_own(l))
-		skx_cursor_place_far(l, i, tfs, place);
+	place->first_position = i;
+	if (place->tf > 0 && !skx_cursor_positions_are_own(l))
+		skx_cursor_positions_plane_ref(l, i, tfs, place);
 }
 
 void
-skx_cursor_place(SkxCursor *c, int i, SkxPositionPlace *place)
+skx_cursor_positions_ref(SkxCursor *c, int i, SkxPositionsRef *place)
 {
-	skx_cursor_place_posting(c, i, place);
+	skx_cursor_positions_posting(c, i, place);
 }
 
 /*
@@ -358,25 +363,26 @@ skx_cursor_place(SkxCursor *c, int i, SkxPositionPlace *place)
  * false.  If the result is true, frequencies can be decoded.
  */
 static bool
-skx_cursor_has_bits(SkxCursorList *l)
+skx_cursor_copy_bits(SkxCursorList *l)
 {
 	SkxSkiplistCursor *s = &l->nodes;
 	const uint8 *part;
 
-	if (l->has_bits || l->no_bits)
+	if (l->has_bits || l->bits_unavailable)
 		return l->has_bits;
-	l->no_bits = true;
+	l->bits_unavailable = true;
 	if (l->head.docs != NULL || l->form != SKX_CURSOR_LONG)
 		return false;
 	skx_skiplist_pin(s);
-	part = skx_codec_subblock_bits(s->body, s->end, s->n, s->base, &l->bits);
+	part = skx_codec_subblock_bits(s->body, s->end, s->n, s->base_doc,
+								   &l->bits);
 	if (part == NULL)
 		return false;
-	l->no_bits = false;
+	l->bits_unavailable = false;
 	l->has_bits = true;
 	skx_cursor_read_docs(l, part);
-	skx_cursor_work.fills++;
-	skx_skiplist_relax(s);
+	skx_cursor_work.window_fills++;
+	skx_skiplist_unpin_if_crowded(s);
 	return true;
 }
 
@@ -385,48 +391,49 @@ skx_cursor_has_bits(SkxCursorList *l)
  * Returns false if there is none.
  */
 static inline bool
-skx_cursor_at(SkxCursor *c, uint32 doc)
+skx_cursor_move_to_document(SkxCursor *c, uint32 doc)
 {
 	SkxCursorList *l = skx_cursor_list(c);
 	int			i;
 
-	if (c->docs != NULL || !skx_cursor_has_bits(l))
+	if (c->docs != NULL || !skx_cursor_copy_bits(l))
 	{
 		i = skx_cursor_find(c, doc);
 		return c->docs[i] == doc;
 	}
-	i = skx_codec_subblock_rank(&l->bits, doc - (l->base + 1));
+	i = skx_codec_subblock_rank(&l->bits, doc - (l->last_before + 1));
 	c->i = Max(i, 0);
 	return i >= 0;
 }
 
 bool
-skx_cursor_locate(SkxCursor *c, uint32 doc, SkxPositionPlace *place)
+skx_cursor_locate(SkxCursor *c, uint32 doc, SkxPositionsRef *place)
 {
-	if (!skx_cursor_reach(c, doc) || !skx_cursor_at(c, doc))
+	if (!skx_cursor_advance(c, doc) || !skx_cursor_move_to_document(c, doc))
 		return false;
-	skx_cursor_place_posting(c, c->i, place);
+	skx_cursor_positions_posting(c, c->i, place);
 	return true;
 }
 
 int
-skx_cursor_positions_at(SkxCursor *c, const SkxPositionPlace *place,
+skx_cursor_positions_at(SkxCursor *c, const SkxPositionsRef *place,
 						uint16 *positions)
 {
 	SkxCursorList *l = skx_cursor_list(c);
 
 	if (place->tf == 0)
 		return 0;
-	if (skx_cursor_places_are_own(l))
-		return skx_cursor_positions_own(l, place->first, positions);
-	return skx_cursor_positions_far(l, place, positions);
+	if (skx_cursor_positions_are_own(l))
+		return skx_cursor_positions_in_list(l, place->first_position,
+											positions);
+	return skx_cursor_positions_in_plane(l, place, positions);
 }
 
 int
 skx_cursor_positions(SkxCursor *c, int i, uint16 *positions)
 {
-	SkxPositionPlace place;
+	SkxPositionsRef place;
 
-	skx_cursor_place(c, i, &place);
+	skx_cursor_positions_ref(c, i, &place);
 	return skx_cursor_positions_at(c, &place, positions);
 }

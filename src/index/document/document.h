@@ -43,18 +43,18 @@ extern void skx_document_free(TSVector vector, Datum value);
  * one, else words that follow "tsvector " in a message.  Sets *as_taken to
  * true if skx_document_vector() would return the value as it is.
  */
-extern const char *skx_document_vector_wrong(const char *bytes, Size nbytes,
+extern const char *skx_document_check_vector(const char *bytes, Size nbytes,
 											 bool *as_taken);
 
 /* document_owner.c : evaluation of an index's expressions and predicate */
 
 /* User and settings before skx_document_owner_begin(). */
-typedef struct SkxOwnerState
+typedef struct SkxDocumentOwnerState
 {
 	Oid			user;
 	int			context;
-	int			nest;
-} SkxOwnerState;
+	int			guc_nest_level;
+} SkxDocumentOwnerState;
 
 /*
  * Switches to the owner of the table, in a security-restricted operation with
@@ -62,13 +62,14 @@ typedef struct SkxOwnerState
  * until skx_document_owner_end() cannot keep settings, nor leave anything to
  * run later.  An error ends that state, too.
  */
-extern void skx_document_owner_begin(SkxOwnerState *state, Relation heap);
+extern void skx_document_owner_begin(SkxDocumentOwnerState *state,
+									 Relation heap);
 
 /*
  * Switches back to the user and the settings before
  * skx_document_owner_begin().
  */
-extern void skx_document_owner_end(const SkxOwnerState *state);
+extern void skx_document_owner_end(const SkxDocumentOwnerState *state);
 
 /*
  * Raises an error (42501) if a caller with fewer rights than the table's owner

@@ -53,7 +53,7 @@ skx_document_is_interpreted(Oid function, void *arg)
  * whose constraints may call some.
  */
 static bool
-skx_document_is_foreign(Node *node, void *arg)
+skx_document_is_untrusted(Node *node, void *arg)
 {
 	if (node == NULL)
 		return false;
@@ -70,14 +70,14 @@ skx_document_is_foreign(Node *node, void *arg)
 			skx_document_is_interpreted(type->cmp_proc, NULL))
 			return true;
 	}
-	return expression_tree_walker(node, skx_document_is_foreign, NULL);
+	return expression_tree_walker(node, skx_document_is_untrusted, NULL);
 }
 
 void
 skx_document_check_caller(Relation heap, Relation index, List *expressions)
 {
 	if (has_privs_of_role(GetUserId(), heap->rd_rel->relowner) ||
-		!skx_document_is_foreign((Node *) expressions, NULL))
+		!skx_document_is_untrusted((Node *) expressions, NULL))
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
@@ -93,21 +93,21 @@ skx_document_check_caller(Relation heap, Relation index, List *expressions)
  * owner cannot choose what the owner's code calls.
  */
 void
-skx_document_owner_begin(SkxOwnerState *state, Relation heap)
+skx_document_owner_begin(SkxDocumentOwnerState *state, Relation heap)
 {
 	Oid			owner = heap->rd_rel->relowner;
 
 	GetUserIdAndSecContext(&state->user, &state->context);
 	SetUserIdAndSecContext(owner,
 						   state->context | SECURITY_RESTRICTED_OPERATION);
-	state->nest = NewGUCNestLevel();
+	state->guc_nest_level = NewGUCNestLevel();
 	skx_compat_restrict_search_path(has_privs_of_role(state->user, owner));
 }
 
 void
-skx_document_owner_end(const SkxOwnerState *state)
+skx_document_owner_end(const SkxDocumentOwnerState *state)
 {
-	AtEOXact_GUC(false, state->nest);
+	AtEOXact_GUC(false, state->guc_nest_level);
 	SetUserIdAndSecContext(state->user, state->context);
 }
 
@@ -115,7 +115,7 @@ TSVector
 skx_document_read(Relation heap, Relation index, TupleTableSlot *slot)
 {
 	EState	   *estate = CreateExecutorState();
-	SkxOwnerState owner;
+	SkxDocumentOwnerState owner;
 	Datum		values[INDEX_MAX_KEYS];
 	bool		isnull[INDEX_MAX_KEYS];
 	TSVector	vector = NULL;

@@ -12,12 +12,12 @@
 static TSVector
 skx_document_null_text(void)
 {
-	TSVector	vector = palloc0(CALCDATASIZE(1, SKX_VALUE_HEAD));
+	TSVector	vector = palloc0(CALCDATASIZE(1, SKX_VALUE_HEAD_BYTES));
 
-	SET_VARSIZE(vector, CALCDATASIZE(1, SKX_VALUE_HEAD));
+	SET_VARSIZE(vector, CALCDATASIZE(1, SKX_VALUE_HEAD_BYTES));
 	vector->size = 1;
-	ARRPTR(vector)->len = SKX_VALUE_HEAD;
-	memcpy(STRPTR(vector), SKX_VALUE_NULL_TEXT, SKX_VALUE_HEAD);
+	ARRPTR(vector)->len = SKX_VALUE_HEAD_BYTES;
+	memcpy(STRPTR(vector), SKX_VALUE_NULL_TEXT, SKX_VALUE_HEAD_BYTES);
 	return vector;
 }
 
@@ -69,7 +69,7 @@ skx_document_join(TSVector values, TSVector text)
 				 errmsg("a row is too long for a skipidx index"),
 				 errdetail("The lexemes of its text and the values of its other columns take %zu bytes; %d are possible.",
 						   nbytes, MAXSTRPOS)));
-	empty = skx_column_values_at(text);
+	empty = skx_column_values_start(text);
 	size = values->size + text->size;
 	document = palloc0(CALCDATASIZE(size, nbytes));
 	SET_VARSIZE(document, CALCDATASIZE(size, nbytes));
@@ -113,7 +113,7 @@ skx_document_release(TSVector document, const Datum *values,
 TSVector
 skx_document_without_values(TSVector document)
 {
-	int			at = skx_column_values_at(document);
+	int			at = skx_column_values_start(document);
 	int			n = skx_column_count_values(document);
 	Size		nbytes = skx_document_text_bytes(document);
 	TSVector	text;

@@ -20,7 +20,7 @@
  * its first MAXSTRPOS + 1 bytes of lexemes, so they take more than this only
  * if they share bytes, which foreign code can cause.
  */
-#define SKX_INTAKE_MAX		((Size) 2 * MAXSTRPOS)
+#define SKX_TSVECTOR_BYTES_MAX		((Size) 2 * MAXSTRPOS)
 
 /*
  * Returns the first eight bytes of a lexeme as a number, with zeros after a
@@ -28,7 +28,7 @@
  * at or after `limit` is read.
  */
 static inline uint64
-skx_document_prefix(const char *text, int len, const char *limit)
+skx_document_lexeme_prefix(const char *text, int len, const char *limit)
 {
 	uint64		word = 0;
 
@@ -56,7 +56,7 @@ skx_document_compare(const char *texts, const WordEntry *x, const WordEntry *y)
  * the value.  Clears *ordered unless they ascend and are not too many.
  */
 static inline const char *
-skx_document_positions_wrong(const char *bytes, Size end, Size nbytes,
+skx_document_check_positions(const char *bytes, Size end, Size nbytes,
 							 bool *ordered)
 {
 	const WordEntryPosVector *list;
@@ -78,7 +78,7 @@ skx_document_positions_wrong(const char *bytes, Size end, Size nbytes,
 }
 
 const char *
-skx_document_vector_wrong(const char *bytes, Size nbytes, bool *as_taken)
+skx_document_check_vector(const char *bytes, Size nbytes, bool *as_taken)
 {
 	TSVector	value = (TSVector) bytes;
 	const char *limit = bytes + nbytes;
@@ -102,14 +102,14 @@ skx_document_vector_wrong(const char *bytes, Size nbytes, bool *as_taken)
 
 		if (end > nbytes)
 			return "has a lexeme outside it";
-		prefix = skx_document_prefix(bytes + start + entry->pos, entry->len,
-									 limit);
+		prefix = skx_document_lexeme_prefix(bytes + start + entry->pos,
+											entry->len, limit);
 		if (unlikely(prefix <= before) && i > 0)
 			ordered &= skx_document_compare(bytes + start, entry - 1,
 											entry) < 0;
 		before = prefix;
 		if (entry->haspos)
-			wrong = skx_document_positions_wrong(bytes, end, nbytes, &ordered);
+			wrong = skx_document_check_positions(bytes, end, nbytes, &ordered);
 	}
 	*as_taken = ordered;
 	return wrong;
@@ -142,8 +142,8 @@ skx_document_compare_positions(const void *a, const void *b)
  * capacity for all of them.  Returns the number of positions in the union.
  */
 static int
-skx_document_unite(TSVector value, const WordEntry *entries, int n,
-				   WordEntryPos *to)
+skx_document_merge_positions(TSVector value, const WordEntry *entries, int n,
+							 WordEntryPos *to)
 {
 	int64		all = 0;
 	int64		i;
@@ -183,9 +183,9 @@ skx_document_too_long(Size nbytes)
  * where its lexeme and positions end.
  */
 static Size
-skx_document_put(TSVector to, int at, Size used, TSVector from,
-				 const WordEntry *entry, const WordEntryPos *positions,
-				 int npos)
+skx_document_put_entry(TSVector to, int at, Size used, TSVector from,
+					   const WordEntry *entry, const WordEntryPos *positions,
+					   int npos)
 {
 	WordEntry  *put = &ARRPTR(to)[at];
 	uint16		n = (uint16) npos;
@@ -208,7 +208,7 @@ skx_document_put(TSVector to, int at, Size used, TSVector from,
 
 /* Returns the end of the entries from `first` on that are equal to it. */
 static int
-skx_document_equal(TSVector value, const WordEntry *entries, int first)
+skx_document_equal_end(TSVector value, const WordEntry *entries, int first)
 {
 	int			end = first + 1;
 
@@ -224,8 +224,8 @@ skx_document_equal(TSVector value, const WordEntry *entries, int first)
  * Sets *positions to an array with capacity for all their positions.
  */
 static TSVector
-skx_document_room(TSVector value, const WordEntry *entries,
-				  WordEntryPos **positions)
+skx_document_alloc_vector(TSVector value, const WordEntry *entries,
+						  WordEntryPos **positions)
 {
 	Size		room = 0;
 	Size		npositions = 0;
@@ -242,9 +242,9 @@ skx_document_room(TSVector value, const WordEntry *entries,
 		npositions += POSDATALEN(value, &entries[i]);
 	}
 	room += npositions * sizeof(WordEntryPos);
-	if (room > SKX_INTAKE_MAX)
+	if (room > SKX_TSVECTOR_BYTES_MAX)
 		skx_document_too_long(room);
-	for (i = 0; i < value->size; i = skx_document_equal(value, entries, i))
+	for (i = 0; i < value->size; i = skx_document_equal_end(value, entries, i))
 		size++;
 	*positions = palloc((npositions + 1) * sizeof(WordEntryPos));
 	vector = palloc0(CALCDATASIZE(size, room));
@@ -254,7 +254,7 @@ skx_document_room(TSVector value, const WordEntry *entries,
 
 /* Returns a copy with sorted entries, in which equal ones are united. */
 static TSVector
-skx_document_merged(TSVector value)
+skx_document_merge_entries(TSVector value)
 {
 	Size		nbytes = value->size * sizeof(WordEntry);
 	WordEntry  *entries = palloc(nbytes);
@@ -267,17 +267,17 @@ skx_document_merged(TSVector value)
 	memcpy(entries, ARRPTR(value), nbytes);
 	qsort_arg(entries, value->size, sizeof(WordEntry),
 			  skx_document_compare_entries, STRPTR(value));
-	vector = skx_document_room(value, entries, &positions);
+	vector = skx_document_alloc_vector(value, entries, &positions);
 	for (i = 0; i < vector->size; i++)
 	{
-		int			end = skx_document_equal(value, entries, first);
+		int			end = skx_document_equal_end(value, entries, first);
 		int			npos;
 
 		CHECK_FOR_INTERRUPTS();
-		npos = skx_document_unite(value, entries + first, end - first,
-								  positions);
-		used = skx_document_put(vector, i, used, value, &entries[first],
-								positions, npos);
+		npos = skx_document_merge_positions(value, entries + first,
+											end - first, positions);
+		used = skx_document_put_entry(vector, i, used, value, &entries[first],
+									  positions, npos);
 		first = end;
 	}
 	SET_VARSIZE(vector, CALCDATASIZE(vector->size, used));
@@ -290,12 +290,12 @@ TSVector
 skx_document_vector(TSVector value, const ItemPointerData *tid)
 {
 	bool		as_taken;
-	const char *wrong = skx_document_vector_wrong((const char *) value,
+	const char *wrong = skx_document_check_vector((const char *) value,
 												  VARSIZE(value), &as_taken);
 	TSVector	taken = value;
 
 	if (wrong == NULL && !as_taken)
-		taken = skx_document_merged(value);
+		taken = skx_document_merge_entries(value);
 	/* lexemes with a zero byte come first, since they are sorted */
 	if (wrong == NULL && skx_column_count_values(taken) > 0)
 		wrong = "has a lexeme that begins with a zero byte";

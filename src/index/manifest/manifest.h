@@ -41,13 +41,13 @@ extern void skx_manifest_open_init(void);
  * Number of pending stripes of a new index.  Backends insert into different
  * stripes, so that they do not contend for one page.
  */
-#define SKX_STRIPES			4
+#define SKX_STRIPES_DEFAULT			4
 
 /*
  * The entry of an open view in shared memory.  While a view is open, its
  * pages stay as they are.
  */
-typedef struct SkxHold SkxHold;
+typedef struct SkxViewEntry SkxViewEntry;
 
 /*
  * One consistent reading of the metapage and the root under it.  A scan takes
@@ -66,26 +66,28 @@ typedef struct SkxView
 	SkxDiskExtent *extents;
 	SkxDiskOperation *operations;
 	BlockNumber *root;			/* the nroot pages of the root, in order */
-	SkxHold    *hold;			/* entry of the open view; NULL if it is not
+	SkxViewEntry *entry;		/* entry of the open view; NULL if it is not
 								 * entered */
-	bool		bound;			/* true if `ends` is set */
-	uint64		ends[SKX_STRIPES];	/* if bound: the view has the documents of
-									 * stripe i with numbers below ends[i] */
+	bool		is_bound;		/* true if `pending_ends` is set */
+	uint64		pending_ends[SKX_STRIPES_DEFAULT];	/* if bound: the view has
+													 * the documents of stripe
+													 * i with numbers below
+													 * ends[i] */
 } SkxView;
 
 /*
  * Pages that a flip gives up: views of older roots may have them, views of
  * later roots do not.
  */
-typedef struct SkxFreed
+typedef struct SkxFreedExtent
 {
 	BlockNumber block;
 	uint32		npages;
 	uint32		segment;		/* segment that had them; 0: it was a stripe */
 	int			stripe;			/* if segment is 0: that stripe */
-	uint64		first;			/* if segment is 0: documents with smaller
+	uint64		first_sequence; /* if segment is 0: documents with smaller
 								 * numbers have none of these pages */
-} SkxFreed;
+} SkxFreedExtent;
 
 /* manifest_view.c : reads the metapage and the root */
 
@@ -104,7 +106,7 @@ extern void skx_manifest_view_free(SkxView *view);
 /*
  * Binds the view: of stripe i it has pending documents with numbers below
  * ends[i] only.  Later documents are not kept for it, so it can stay open for
- * long.  Does nothing if the index has more than SKX_STRIPES stripes.
+ * long.  Does nothing if the index has more than SKX_STRIPES_DEFAULT stripes.
  */
 extern void skx_manifest_view_bind(SkxView *view, const uint64 *ends);
 
@@ -117,23 +119,23 @@ extern SkxView *skx_manifest_view_bound(Relation rel);
  * are read only under that lock, or that of an operation which keeps them.
  * Stripe pages may be read at any time.
  */
-extern SkxView *skx_manifest_view_brief(Relation rel);
+extern SkxView *skx_manifest_view_unlisted(Relation rel);
 
 /*
  * Reads the view that another process of a parallel scan has open, and enters
  * it for this process.  Only meta, bound and ends of `own` are used.
  */
-extern SkxView *skx_manifest_view_of(Relation rel, const SkxView *own);
+extern SkxView *skx_manifest_view_shared(Relation rel, const SkxView *own);
 
 /*
  * Opens again a view that an earlier transaction has read.  Returns false,
  * and leaves it closed, if the index has another root by then.
  */
-extern bool skx_manifest_view_kept(Relation rel, SkxView *view);
+extern bool skx_manifest_view_reopen(Relation rel, SkxView *view);
 
 /*
- * Values of skx_manifest_waits() that are not transaction ids: the extent may
- * be overwritten; or it waits for open views.
+ * Values of skx_manifest_extent_waits() that are not transaction ids: the
+ * extent may be overwritten; or it waits for open views.
  */
 #define SKX_WAIT_NONE		0
 #define SKX_WAIT_VIEWS		PG_UINT64_MAX
@@ -144,7 +146,7 @@ extern bool skx_manifest_view_kept(Relation rel, SkxView *view);
  * SKX_WAIT_VIEWS, or the transaction id from which on the extent is not
  * needed.  Reserved extents have SKX_WAIT_NONE.
  */
-extern uint64 *skx_manifest_waits(Relation rel, const SkxView *view);
+extern uint64 *skx_manifest_extent_waits(Relation rel, const SkxView *view);
 
 /*
  * Copies the metapage into *meta, under its share lock.  Raises
@@ -167,12 +169,12 @@ extern BlockNumber skx_manifest_stripe(Relation rel, uint32 choice,
  * ordinal of pending and chain pages are not compared: see
  * skx_manifest_take_extent().
  */
-extern Buffer skx_manifest_buffer(Relation rel, uint64 incarnation,
-								  BlockNumber block, SkxPlane plane,
-								  uint32 ordinal, int mode);
+extern Buffer skx_manifest_lock_page(Relation rel, uint64 incarnation,
+									 BlockNumber block, SkxPlane plane,
+									 uint32 ordinal, int mode);
 
 /* The content of a page behind its header, for reading. */
-#define skx_manifest_content(buffer) \
+#define skx_manifest_page_content(buffer) \
 	((char *) BufferGetPage(buffer) + SKX_PAGE_START)
 
 /*
@@ -193,7 +195,7 @@ typedef struct SkxManifestNew
 								 * blocks */
 	int			nsegments;
 	int			nextents;
-	int			npool;			/* at most SKX_META_POOL */
+	int			npool;			/* at most SKX_META_POOL_EXTENTS */
 	const SkxDiskSegmentRef *segments;	/* largest first */
 	const SkxDiskExtent *extents;	/* free ones, by block */
 	const SkxDiskPoolExtent *pool;	/* free extents for the pool */

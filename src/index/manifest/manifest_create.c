@@ -24,20 +24,20 @@ StaticAssertDecl(RELSEG_SIZE % (SKX_BLOCK_SIZE_MAX / BLCKSZ) == 0,
 				 "files of a relation hold whole blocks");
 
 /* A head that is being made. */
-typedef struct SkxHead
+typedef struct SkxManifestHead
 {
-	const SkxManifestNew *m;
+	const SkxManifestNew *content;
 	char	  **pages;
 	uint32		npages;			/* pages in use: metapage, root, stripes */
 	uint32		size;			/* npages, rounded up to whole blocks */
-} SkxHead;
+} SkxManifestHead;
 
 static Size
 skx_manifest_stream_size(const SkxManifestNew *m)
 {
 	return sizeof(SkxDiskRoot) +
 		(Size) m->nsegments * sizeof(SkxDiskSegmentRef) +
-		SKX_STRIPES * sizeof(SkxDiskStripeRef) +
+		SKX_STRIPES_DEFAULT * sizeof(SkxDiskStripeRef) +
 		(Size) m->nextents * sizeof(SkxDiskExtent);
 }
 
@@ -51,14 +51,14 @@ skx_manifest_root_pages(const SkxManifestNew *m)
 uint32
 skx_manifest_new_pages(const SkxManifestNew *m)
 {
-	return 1 + skx_manifest_root_pages(m) + SKX_STRIPES;
+	return 1 + skx_manifest_root_pages(m) + SKX_STRIPES_DEFAULT;
 }
 
 static char *
-skx_manifest_head_page(SkxHead *head, uint32 block, SkxPlane plane,
+skx_manifest_head_page(SkxManifestHead *head, uint32 block, SkxPlane plane,
 					   uint32 ordinal, uint32 nbytes)
 {
-	SkxPageIdentity id = {head->m->incarnation, 0, ordinal, plane};
+	SkxPageIdentity id = {head->content->incarnation, 0, ordinal, plane};
 	char	   *page = head->pages[block];
 
 	Assert(block < head->size);
@@ -68,9 +68,9 @@ skx_manifest_head_page(SkxHead *head, uint32 block, SkxPlane plane,
 }
 
 static void
-skx_manifest_head_meta(SkxHead *head)
+skx_manifest_head_meta(SkxManifestHead *head)
 {
-	const SkxManifestNew *m = head->m;
+	const SkxManifestNew *m = head->content;
 	SkxDiskMeta *meta;
 
 	meta = (SkxDiskMeta *) skx_manifest_head_page(head, SKX_META_BLOCK,
@@ -91,10 +91,10 @@ skx_manifest_head_meta(SkxHead *head)
 }
 
 static void
-skx_manifest_head_root(SkxHead *head)
+skx_manifest_head_root(SkxManifestHead *head)
 {
-	const SkxManifestNew *m = head->m;
-	SkxDiskRoot root = {m->nsegments, SKX_STRIPES, m->nextents, 0};
+	const SkxManifestNew *m = head->content;
+	SkxDiskRoot root = {m->nsegments, SKX_STRIPES_DEFAULT, m->nextents, 0};
 	Size		size = skx_manifest_stream_size(m);
 	char	   *stream = palloc(size);
 	char	   *p = stream;
@@ -106,11 +106,11 @@ skx_manifest_head_root(SkxHead *head)
 	if (m->nsegments > 0)
 		memcpy(p, m->segments, m->nsegments * sizeof(SkxDiskSegmentRef));
 	p += m->nsegments * sizeof(SkxDiskSegmentRef);
-	for (i = 0; i < SKX_STRIPES; i++)
+	for (i = 0; i < SKX_STRIPES_DEFAULT; i++)
 	{
 		SkxDiskStripeRef stripe = {0};
 
-		stripe.stripe = head->npages - SKX_STRIPES + i;
+		stripe.stripe = head->npages - SKX_STRIPES_DEFAULT + i;
 		stripe.first = InvalidBlockNumber;
 		stripe.extent = InvalidBlockNumber;
 		memcpy(p, &stripe, sizeof(stripe));
@@ -140,16 +140,16 @@ skx_manifest_head_root(SkxHead *head)
 }
 
 static void
-skx_manifest_head_stripes(SkxHead *head)
+skx_manifest_head_stripes(SkxManifestHead *head)
 {
 	uint32		block;
 	uint32		i;
 
-	for (i = 0; i < SKX_STRIPES; i++)
+	for (i = 0; i < SKX_STRIPES_DEFAULT; i++)
 	{
 		SkxDiskStripe *stripe;
 
-		block = head->npages - SKX_STRIPES + i;
+		block = head->npages - SKX_STRIPES_DEFAULT + i;
 		stripe = (SkxDiskStripe *)
 			skx_manifest_head_page(head, block, SKX_PLANE_STRIPE, 0,
 								   sizeof(SkxDiskStripe));
@@ -164,7 +164,7 @@ skx_manifest_head_stripes(SkxHead *head)
 			stripe->extent_last = head->npages;
 		}
 		Assert(skx_disk_check_stripe(head->pages[block],
-									 head->m->nblocks) == NULL);
+									 head->content->nblocks) == NULL);
 	}
 
 	/*
@@ -180,14 +180,14 @@ skx_manifest_head_stripes(SkxHead *head)
 			head->size - head->npages;
 }
 
-static SkxHead *
+static SkxManifestHead *
 skx_manifest_head(const SkxManifestNew *m)
 {
-	SkxHead    *head = palloc(sizeof(SkxHead));
+	SkxManifestHead *head = palloc(sizeof(SkxManifestHead));
 	uint32		block_pages = m->block_size / BLCKSZ;
 	uint32		i;
 
-	head->m = m;
+	head->content = m;
 	head->npages = skx_manifest_new_pages(m);
 	head->size = TYPEALIGN(block_pages, head->npages);
 	if (m->nblocks < head->size || m->nblocks % block_pages != 0)
@@ -203,7 +203,7 @@ skx_manifest_head(const SkxManifestNew *m)
 }
 
 static void
-skx_manifest_head_free(SkxHead *head)
+skx_manifest_head_free(SkxManifestHead *head)
 {
 	uint32		i;
 
@@ -244,8 +244,8 @@ skx_manifest_is_free(const SkxManifestNew *m, BlockNumber block)
  * out where it logs the file (wal_level minimal).
  */
 static void
-skx_manifest_log_length(SkxBlkWriter *w, Relation rel,
-						const SkxManifestNew *m)
+skx_manifest_log_last_page(SkxBlkWriter *w, Relation rel,
+						   const SkxManifestNew *m)
 {
 	SkxPageIdentity id = {m->incarnation, 0, InvalidBlockNumber,
 	SKX_PLANE_PENDING};
@@ -264,14 +264,14 @@ skx_manifest_log_length(SkxBlkWriter *w, Relation rel,
 void
 skx_manifest_create(Relation rel, const SkxManifestNew *m)
 {
-	SkxHead    *head = skx_manifest_head(m);
+	SkxManifestHead *head = skx_manifest_head(m);
 	SkxBlkWriter *w = skx_blkio_writer_begin_new(rel);
 	uint32		i;
 
 	if (smgrnblocks(RelationGetSmgr(rel), MAIN_FORKNUM) < m->nblocks)
 		skx_blkio_extend_new(rel, m->nblocks);
 	if (m->nblocks > head->size && !RelationUsesLocalBuffers(rel))
-		skx_manifest_log_length(w, rel, m);
+		skx_manifest_log_last_page(w, rel, m);
 	for (i = 0; i < head->size; i++)
 		skx_blkio_writer_put(w, SKX_META_BLOCK + i, head->pages[i]);
 	skx_blkio_writer_end(w);
@@ -283,7 +283,7 @@ skx_manifest_create_init(Relation rel, uint64 incarnation, uint32 block_size)
 {
 	SkxManifestNew m = {0};
 	SkxAlignedBlock page;
-	SkxHead    *head;
+	SkxManifestHead *head;
 	BlockNumber block;
 
 	m.incarnation = incarnation;

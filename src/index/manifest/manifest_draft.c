@@ -15,10 +15,10 @@
 uint32
 skx_manifest_pool_pages(const SkxView *view, BlockNumber nblocks)
 {
-	uint32		wanted = Max(nblocks / SKX_POOL_PART,
-							 SKX_POOL_LEAST * (uint32) view->nstripes);
+	uint32		wanted = Max(nblocks / SKX_POOL_FILE_FRACTION,
+							 SKX_POOL_EXTENT_MIN * (uint32) view->nstripes);
 
-	return Min(wanted, SKX_POOL_PAGES);
+	return Min(wanted, SKX_POOL_PAGES_MAX);
 }
 
 /*
@@ -33,36 +33,38 @@ skx_manifest_draft_extent(SkxDraft *draft, int which)
 	const SkxView *view = draft->view;
 	const SkxDiskExtent *from = &view->extents[which];
 	SkxDraftExtent *extent = &draft->extents[which];
-	uint64		wait = skx_manifest_wait(draft->heap, view, from, draft->open);
+	uint64		wait = skx_manifest_extent_wait(draft->heap, view, from,
+												draft->open_views);
 
-	extent->e = *from;
-	extent->reusable = from->operation == 0 && wait == SKX_WAIT_NONE;
+	extent->extent = *from;
+	extent->is_reusable = from->operation == 0 && wait == SKX_WAIT_NONE;
 	if (from->operation != 0 || wait == SKX_WAIT_VIEWS)
 		return;
-	extent->e.safexid = skx_manifest_safexid(view, from);
-	extent->e.waits = skx_manifest_no_view(from, draft->open) ?
+	extent->extent.safexid = skx_manifest_safexid(view, from);
+	extent->extent.waits = skx_manifest_has_no_view(from, draft->open_views) ?
 		SKX_WAITS_STANDBYS : SKX_WAITS_SNAPSHOTS;
-	if (draft->open->known && extent->reusable)
+	if (draft->open_views->is_complete && extent->is_reusable)
 	{
-		draft->reuse = Max(draft->reuse, extent->e.safexid);
-		extent->e.safexid = 0;
+		draft->reuse_safexid = Max(draft->reuse_safexid,
+								   extent->extent.safexid);
+		extent->extent.safexid = 0;
 	}
-	if (extent->e.safexid == 0)
-		extent->e.waits = 0;
+	if (extent->extent.safexid == 0)
+		extent->extent.waits = 0;
 }
 
 SkxDraft *
 skx_manifest_draft(Relation rel)
 {
 	SkxDraft   *draft = palloc0(sizeof(SkxDraft));
-	SkxView    *view = skx_manifest_view_brief(rel);
+	SkxView    *view = skx_manifest_view_unlisted(rel);
 	int			i;
 
-	Assert(skx_manifest_locked(rel, ExclusiveLock));
+	Assert(skx_manifest_holds_lock(rel, ExclusiveLock));
 	draft->rel = rel;
-	draft->heap = skx_compat_heap(rel);
+	draft->heap = skx_compat_index_heap(rel);
 	draft->view = view;
-	draft->open = skx_manifest_early(rel, draft->heap, view);
+	draft->open_views = skx_manifest_reuse_limits(rel, draft->heap, view);
 	draft->block_pages = view->meta.block_size / BLCKSZ;
 	draft->next_segment = view->meta.next_segment;
 	draft->nsegments = view->nsegments;
@@ -76,7 +78,7 @@ skx_manifest_draft(Relation rel)
 		   view->noperations * sizeof(SkxDiskOperation));
 	draft->pool_target = skx_manifest_pool_pages(view,
 												 view->meta.nblocks);
-	draft->pool_least = SKX_POOL_LEAST;
+	draft->pool_least = SKX_POOL_EXTENT_MIN;
 	draft->nextents = view->nextents;
 	draft->extents_size = view->nextents + 64;
 	draft->extents = palloc(draft->extents_size * sizeof(SkxDraftExtent));
@@ -97,12 +99,12 @@ skx_manifest_draft_drop(SkxDraft *draft, uint32 operation)
 	Assert(operation != 0);
 	for (i = 0; i < draft->nextents; i++)
 	{
-		if (draft->extents[i].e.operation != operation)
+		if (draft->extents[i].extent.operation != operation)
 			continue;
-		Assert(draft->extents[i].e.safexid == 0);
-		draft->extents[i].e.operation = 0;
-		draft->extents[i].e.safexid = 0;
-		draft->extents[i].reusable = true;
+		Assert(draft->extents[i].extent.safexid == 0);
+		draft->extents[i].extent.operation = 0;
+		draft->extents[i].extent.safexid = 0;
+		draft->extents[i].is_reusable = true;
 	}
 	for (i = 0; i < draft->noperations; i++)
 	{
@@ -118,7 +120,7 @@ skx_manifest_draft_free(SkxDraft *draft)
 	RelationClose(draft->heap);
 	pfree(draft->extents);
 	pfree(draft->segments);
-	pfree(draft->open);
+	pfree(draft->open_views);
 	pfree(draft->view);
 	pfree(draft);
 }

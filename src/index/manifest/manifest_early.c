@@ -36,7 +36,7 @@ int			skx_manifest_reuse_early = SKX_REUSE_AUTO;
 
 /* Returns true if a WAL sender is at work, or a physical slot exists. */
 static bool
-skx_manifest_early_followed(void)
+skx_manifest_has_replication(void)
 {
 	bool		followed = false;
 	int			i;
@@ -60,16 +60,16 @@ bool
 skx_manifest_has_standby(void)
 {
 	return XLogStandbyInfoActive() &&
-		(XLogArchivingActive() || skx_manifest_early_followed());
+		(XLogArchivingActive() || skx_manifest_has_replication());
 }
 
 /*
  * Returns the transaction id from which on a standby may need pages that no
- * view has (SkxOpenViews.horizon).  Returns 0 also if pages must wait for
- * snapshots, whatever views are open.
+ * view has (SkxOpenViews.standby_horizon).  Returns 0 also if pages must wait
+ * for snapshots, whatever views are open.
  */
 static uint64
-skx_manifest_early_horizon(Relation rel, Relation heap)
+skx_manifest_standby_horizon(Relation rel, Relation heap)
 {
 	if (skx_manifest_reuse_early == SKX_REUSE_OFF ||
 		RelationIsAccessibleInLogicalDecoding(heap))
@@ -81,13 +81,13 @@ skx_manifest_early_horizon(Relation rel, Relation heap)
 }
 
 SkxOpenViews *
-skx_manifest_early(Relation rel, Relation heap, const SkxView *view)
+skx_manifest_reuse_limits(Relation rel, Relation heap, const SkxView *view)
 {
 	SkxOpenViews *open = skx_manifest_open_views(rel, heap,
 												 view->meta.incarnation);
 
-	open->horizon = skx_manifest_early_horizon(rel, heap);
-	open->known = open->known && open->horizon > 0;
+	open->standby_horizon = skx_manifest_standby_horizon(rel, heap);
+	open->is_complete = open->is_complete && open->standby_horizon > 0;
 	return open;
 }
 
@@ -96,7 +96,7 @@ skx_manifest_early(Relation rel, Relation heap, const SkxView *view)
  * `born` to generation `freed`, without the latter.
  */
 static bool
-skx_manifest_early_needed(const SkxOpenViews *open, uint64 born, uint64 freed)
+skx_manifest_view_needs(const SkxOpenViews *open, uint64 born, uint64 freed)
 {
 	int			i;
 
@@ -121,52 +121,53 @@ skx_manifest_safexid(const SkxView *view, const SkxDiskExtent *extent)
 }
 
 bool
-skx_manifest_no_view(const SkxDiskExtent *extent, const SkxOpenViews *open)
+skx_manifest_has_no_view(const SkxDiskExtent *extent, const SkxOpenViews *open)
 {
 	return extent->waits == SKX_WAITS_STANDBYS ||
-		(open->known && (extent->waits == SKX_WAITS_VIEWS || open->n == 0));
+		(open->is_complete &&
+		 (extent->waits == SKX_WAITS_VIEWS || open->n == 0));
 }
 
 uint64
-skx_manifest_wait(Relation heap, const SkxView *view,
-				  const SkxDiskExtent *extent, const SkxOpenViews *open)
+skx_manifest_extent_wait(Relation heap, const SkxView *view,
+						 const SkxDiskExtent *extent, const SkxOpenViews *open)
 {
 	uint64		now = view->meta.generation;
 	uint64		xid;
 
 	if (extent->safexid == 0)
 		return SKX_WAIT_NONE;
-	if (open->known && extent->waits == SKX_WAITS_VIEWS &&
-		skx_manifest_early_needed(open, SKX_LIFE_BORN(extent->safexid, now),
-								  SKX_LIFE_FREED(extent->safexid, now)))
+	if (open->is_complete && extent->waits == SKX_WAITS_VIEWS &&
+		skx_manifest_view_needs(open, SKX_VIEW_SPAN_BORN(extent->safexid, now),
+								SKX_VIEW_SPAN_FREED(extent->safexid, now)))
 		return SKX_WAIT_VIEWS;
 	xid = skx_manifest_safexid(view, extent);
-	if (skx_manifest_no_view(extent, open) && xid < open->horizon)
+	if (skx_manifest_has_no_view(extent, open) && xid < open->standby_horizon)
 		return SKX_WAIT_NONE;
-	return skx_compat_removable(heap, xid) ? SKX_WAIT_NONE : xid;
+	return skx_compat_is_removable(heap, xid) ? SKX_WAIT_NONE : xid;
 }
 
 uint64 *
-skx_manifest_waits(Relation rel, const SkxView *view)
+skx_manifest_extent_waits(Relation rel, const SkxView *view)
 {
 	uint64	   *waits = palloc_extended((view->nextents + 1) * sizeof(uint64),
 										MCXT_ALLOC_HUGE);
-	Relation	heap = skx_compat_heap(rel);
-	SkxOpenViews *open = skx_manifest_early(rel, heap, view);
+	Relation	heap = skx_compat_index_heap(rel);
+	SkxOpenViews *open = skx_manifest_reuse_limits(rel, heap, view);
 	int			i;
 
 	for (i = 0; i < view->nextents; i++)
 		waits[i] = view->extents[i].operation != 0 ? SKX_WAIT_NONE :
-			skx_manifest_wait(heap, view, &view->extents[i], open);
+			skx_manifest_extent_wait(heap, view, &view->extents[i], open);
 	pfree(open);
 	RelationClose(heap);
 	return waits;
 }
 
 uint64
-skx_manifest_waiting(Relation rel, const SkxView *view)
+skx_manifest_waiting_pages(Relation rel, const SkxView *view)
 {
-	uint64	   *waits = skx_manifest_waits(rel, view);
+	uint64	   *waits = skx_manifest_extent_waits(rel, view);
 	uint64		npages = 0;
 	int			i;
 
@@ -185,8 +186,8 @@ skx_manifest_waiting(Relation rel, const SkxView *view)
  * have the pages.
  */
 static uint64
-skx_manifest_early_born(const SkxOpenViews *open, uint64 now,
-						const SkxFreed *freed)
+skx_manifest_oldest_view_of(const SkxOpenViews *open, uint64 now,
+							const SkxFreedExtent *freed)
 {
 	uint64		born = now;
 	int			i;
@@ -199,8 +200,8 @@ skx_manifest_early_born(const SkxOpenViews *open, uint64 now,
 		if (freed->segment != 0)
 			has = v->next_segment > freed->segment;
 		else
-			has = v->unbound > 0 || freed->stripe >= SKX_STRIPES ||
-				v->ends[freed->stripe] > freed->first;
+			has = v->nunbound > 0 || freed->stripe >= SKX_STRIPES_DEFAULT ||
+				v->pending_ends[freed->stripe] > freed->first_sequence;
 		if (has)
 			born = Min(born, v->generation);
 	}
@@ -208,19 +209,19 @@ skx_manifest_early_born(const SkxOpenViews *open, uint64 now,
 }
 
 void
-skx_manifest_early_free(SkxDraft *draft, const SkxFreed *freed)
+skx_manifest_free_from_flip(SkxDraft *draft, const SkxFreedExtent *freed)
 {
 	uint64		now = draft->view->meta.generation;
 	uint64		born;
 
-	if (!draft->open->known)
+	if (!draft->open_views->is_complete)
 	{
 		skx_manifest_free_add(draft, freed->block, freed->npages,
 							  SKX_SAFEXID_FLIP);
 		return;
 	}
-	born = skx_manifest_early_born(draft->open, now, freed);
+	born = skx_manifest_oldest_view_of(draft->open_views, now, freed);
 	skx_manifest_free_add(draft, freed->block, freed->npages,
-						  SKX_LIFE(born, now + 1));
-	draft->extents[draft->nextents - 1].e.waits = SKX_WAITS_VIEWS;
+						  SKX_VIEW_SPAN(born, now + 1));
+	draft->extents[draft->nextents - 1].extent.waits = SKX_WAITS_VIEWS;
 }

@@ -22,7 +22,7 @@
 #include "utils/rel.h"
 
 /* A cut of an extent leaves no remainder with fewer pages. */
-#define SKX_EXTENT_LEAST	16
+#define SKX_EXTENT_REMAINDER_MIN	16
 
 /*
  * Returns a page past the allocated part of the file, pinned and locked
@@ -37,7 +37,7 @@ skx_manifest_new_page(Relation rel, const SkxDiskMeta *meta, BlockNumber block)
 	const SkxDiskTrailer *trailer;
 
 	if (block < meta->old_end)
-		return skx_manifest_fresh(rel, block);
+		return skx_manifest_unused_page(rel, block);
 	buffer = ReadBuffer(rel, block);
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	trailer = skx_disk_trailer(BufferGetPage(buffer));
@@ -71,7 +71,7 @@ skx_manifest_take_pooled(SkxDiskMeta *meta, BlockNumber *block,
 	}
 	if (extent == NULL)
 		return false;
-	if (extent->npages < *npages + SKX_EXTENT_LEAST)
+	if (extent->npages < *npages + SKX_EXTENT_REMAINDER_MIN)
 		*npages = extent->npages;
 	*block = extent->block;
 	extent->block += *npages;
@@ -98,19 +98,19 @@ skx_manifest_find_extent(Relation rel, uint64 incarnation, SkxDiskMeta *meta,
 
 	for (refills = 0;; refills++)
 	{
-		Buffer		metabuf = skx_manifest_buffer(rel, incarnation,
-												  SKX_META_BLOCK,
-												  SKX_PLANE_META, 0,
-												  BUFFER_LOCK_EXCLUSIVE);
+		Buffer		metabuf = skx_manifest_lock_page(rel, incarnation,
+													 SKX_META_BLOCK,
+													 SKX_PLANE_META, 0,
+													 BUFFER_LOCK_EXCLUSIVE);
 
-		memcpy(meta, skx_manifest_content(metabuf), sizeof(SkxDiskMeta));
+		memcpy(meta, skx_manifest_page_content(metabuf), sizeof(SkxDiskMeta));
 		if (skx_manifest_take_pooled(meta, block, npages))
 			return metabuf;
 		if (refills > 0)
 		{
 			skx_manifest_check_growth(rel, meta->nblocks, *npages);
 			if (skx_blkio_extend(rel, meta->nblocks + *npages,
-									  refills == 1) == 0)
+								 refills == 1) == 0)
 			{
 				*block = meta->nblocks;
 				meta->nblocks += *npages;
@@ -118,7 +118,8 @@ skx_manifest_find_extent(Relation rel, uint64 incarnation, SkxDiskMeta *meta,
 			}
 		}
 		UnlockReleaseBuffer(metabuf);
-		(void) skx_manifest_refill(rel, refills == 0 ? SKX_POOL_LEAST : 1);
+		(void) skx_manifest_refill_pool(rel, refills == 0 ?
+										SKX_POOL_EXTENT_MIN : 1);
 	}
 }
 
@@ -142,8 +143,8 @@ skx_manifest_take_extent(Relation rel, uint32 npages, BlockNumber previous,
 	Assert(skx_compat_buffer_locked(metabuf));
 	Assert(npages > 0 && block != previous);
 	Assert((uint64) block + npages <= meta.nblocks);
-	if (block < ((SkxDiskMeta *) skx_manifest_content(metabuf))->nblocks)
-		first = skx_manifest_fresh(rel, block);
+	if (block < ((SkxDiskMeta *) skx_manifest_page_content(metabuf))->nblocks)
+		first = skx_manifest_unused_page(rel, block);
 	else
 	{
 		SKX_FAULT(SKX_FAULT_EXTENT_GROWN);
@@ -158,10 +159,10 @@ skx_manifest_take_extent(Relation rel, uint32 npages, BlockNumber previous,
 	apply(page, block, npages, arg);
 	page = (char *) GenericXLogRegisterBuffer(xlog, metabuf, 0);
 	memcpy(page + SKX_PAGE_START, &meta, sizeof(meta));
-	skx_manifest_empty(xlog, first, meta.incarnation, npages, previous);
+	skx_manifest_init_page(xlog, first, meta.incarnation, npages, previous);
 	if (BufferIsValid(last))
-		skx_manifest_empty(xlog, last, meta.incarnation, 0,
-						   InvalidBlockNumber);
+		skx_manifest_init_page(xlog, last, meta.incarnation, 0,
+							   InvalidBlockNumber);
 	GenericXLogFinish(xlog);
 	SKX_FAULT(SKX_FAULT_EXTENT_TAKEN);
 

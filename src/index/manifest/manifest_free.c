@@ -4,9 +4,9 @@
  *	  the pool.
  *
  * A freed page may still be read under older snapshots.  The flip that frees
- * it gives it a safexid (manifest_flip.c), and skx_manifest_wait() tells
- * whether it is reusable.  Extents for stripes come from the pool, without the
- * lock that protects the root (manifest_extent.c).
+ * it gives it a safexid (manifest_flip.c), and skx_manifest_extent_wait()
+ * tells whether it is reusable.  Extents for stripes come from the pool,
+ * without the lock that protects the root (manifest_extent.c).
  */
 #include "postgres.h"
 
@@ -16,7 +16,7 @@
  * If a root has more extents, also those are joined that wait for different
  * times.  So many extents fill two or three pages of a root.
  */
-#define SKX_FREE_MANY		512
+#define SKX_FREE_EXTENTS_MANY		512
 
 static SkxDraftExtent *
 skx_manifest_free_extent(SkxDraft *draft)
@@ -43,10 +43,10 @@ skx_manifest_free_add(SkxDraft *draft, BlockNumber block, uint32 npages,
 
 	Assert(block != SKX_META_BLOCK);
 	Assert(npages <= MaxBlockNumber - block);
-	extent->e.block = block;
-	extent->e.npages = npages;
-	extent->e.safexid = safexid;
-	extent->reusable = safexid == 0;
+	extent->extent.block = block;
+	extent->extent.npages = npages;
+	extent->extent.safexid = safexid;
+	extent->is_reusable = safexid == 0;
 }
 
 /*
@@ -54,56 +54,60 @@ skx_manifest_free_add(SkxDraft *draft, BlockNumber block, uint32 npages,
  * Returns their number of pages.  Pages before and after them stay free.
  */
 static uint32
-skx_manifest_free_cut(SkxDraft *draft, int which, uint32 operation,
-					  uint32 most)
+skx_manifest_free_cut_blocks(SkxDraft *draft, int which, uint32 operation,
+							 uint32 most)
 {
-	SkxDiskExtent whole = draft->extents[which].e;
+	SkxDiskExtent whole = draft->extents[which].extent;
 	BlockNumber end = whole.block + whole.npages;
 	BlockNumber from = TYPEALIGN(draft->block_pages, whole.block);
 	uint32		npages = Min(most, TYPEALIGN_DOWN(draft->block_pages,
 												  end - from));
-	SkxDiskExtent *taken = &draft->extents[which].e;
+	SkxDiskExtent *taken = &draft->extents[which].extent;
 
-	Assert(draft->extents[which].reusable && whole.operation == 0);
+	Assert(draft->extents[which].is_reusable && whole.operation == 0);
 	Assert(operation != 0);
 	Assert(npages > 0 && npages % draft->block_pages == 0);
-	draft->reuse = Max(draft->reuse, whole.safexid);
+	draft->reuse_safexid = Max(draft->reuse_safexid, whole.safexid);
 	taken->block = from;
 	taken->npages = npages;
 	taken->safexid = 0;
 	taken->operation = operation;
-	draft->extents[which].reusable = false;
+	draft->extents[which].is_reusable = false;
 	if (from > whole.block)
 	{
 		skx_manifest_free_add(draft, whole.block, from - whole.block,
 							  whole.safexid);
-		draft->extents[draft->nextents - 1].reusable = true;
+		draft->extents[draft->nextents - 1].is_reusable = true;
 	}
 	if (from + npages < end)
 	{
 		skx_manifest_free_add(draft, from + npages, end - from - npages,
 							  whole.safexid);
-		draft->extents[draft->nextents - 1].reusable = true;
+		draft->extents[draft->nextents - 1].is_reusable = true;
 	}
 	return npages;
 }
 
 /* Returns the number of pages of an extent that lie in whole blocks of it. */
 static uint32
-skx_manifest_extent_whole(const SkxDraft *draft, const SkxDraftExtent *extent)
+skx_manifest_extent_whole_blocks(const SkxDraft *draft,
+								 const SkxDraftExtent *extent)
 {
-	BlockNumber from = TYPEALIGN(draft->block_pages, extent->e.block);
+	BlockNumber from = TYPEALIGN(draft->block_pages, extent->extent.block);
 	BlockNumber end = TYPEALIGN_DOWN(draft->block_pages,
-									 extent->e.block + extent->e.npages);
+									 extent->extent.block +
+									 extent->extent.npages);
 
 	return end > from ? end - from : 0;
 }
 
 /* Does the same for a reusable extent; returns 0 for others. */
 static uint32
-skx_manifest_free_whole(const SkxDraft *draft, const SkxDraftExtent *extent)
+skx_manifest_reusable_whole_blocks(const SkxDraft *draft,
+								   const SkxDraftExtent *extent)
 {
-	return extent->reusable ? skx_manifest_extent_whole(draft, extent) : 0;
+	return extent->is_reusable ? skx_manifest_extent_whole_blocks(draft,
+																  extent) : 0;
 }
 
 uint64
@@ -114,9 +118,9 @@ skx_manifest_free_reusable(const SkxDraft *draft, uint32 least)
 
 	for (i = 0; i < draft->nextents; i++)
 	{
-		if (draft->extents[i].reusable &&
-			draft->extents[i].e.npages >= least)
-			npages += draft->extents[i].e.npages;
+		if (draft->extents[i].is_reusable &&
+			draft->extents[i].extent.npages >= least)
+			npages += draft->extents[i].extent.npages;
 	}
 	return npages;
 }
@@ -129,7 +133,8 @@ skx_manifest_free_blocks(const SkxDraft *draft, uint32 least)
 
 	for (i = 0; i < draft->nextents; i++)
 	{
-		uint32		n = skx_manifest_free_whole(draft, &draft->extents[i]) /
+		uint32		n =
+			skx_manifest_reusable_whole_blocks(draft, &draft->extents[i]) /
 			draft->block_pages;
 
 		if (n >= least)
@@ -140,12 +145,13 @@ skx_manifest_free_blocks(const SkxDraft *draft, uint32 least)
 
 /* A flush takes up to two blocks more than its pages fill. */
 uint32
-skx_manifest_free_kept(const SkxView *view)
+skx_manifest_free_reserve_pages(const SkxView *view)
 {
 	uint32		block_pages = view->meta.block_size / BLCKSZ;
-	uint32		most = TYPEALIGN(block_pages, SKX_KEPT_PAGES) + 2 * block_pages;
+	uint32		most = TYPEALIGN(block_pages,
+								 SKX_RESERVED_FREE_PAGES) + 2 * block_pages;
 
-	most = Min(most, view->meta.nblocks / SKX_KEPT_PART);
+	most = Min(most, view->meta.nblocks / SKX_RESERVED_FREE_FRACTION);
 	return most - most % block_pages;
 }
 
@@ -154,12 +160,12 @@ skx_manifest_free_kept(const SkxView *view)
  * inserts leave to flushes and merges.
  */
 static uint64
-skx_manifest_free_spare(const SkxDraft *draft)
+skx_manifest_free_excess(const SkxDraft *draft)
 {
 	uint64		whole = (uint64) skx_manifest_free_blocks(draft, 1) *
 		draft->block_pages;
 
-	return whole - Min(whole, skx_manifest_free_kept(draft->view));
+	return whole - Min(whole, skx_manifest_free_reserve_pages(draft->view));
 }
 
 /*
@@ -167,34 +173,34 @@ skx_manifest_free_spare(const SkxDraft *draft)
  * may have `spare` pages in whole blocks.
  */
 static uint32
-skx_manifest_free_part(const SkxDraft *draft, const SkxDraftExtent *extent,
-					   uint64 spare)
+skx_manifest_free_for_inserts(const SkxDraft *draft,
+							  const SkxDraftExtent *extent, uint64 spare)
 {
-	BlockNumber from = TYPEALIGN(draft->block_pages, extent->e.block);
+	BlockNumber from = TYPEALIGN(draft->block_pages, extent->extent.block);
 
-	if (!extent->reusable || extent->e.npages < draft->pool_least)
+	if (!extent->is_reusable || extent->extent.npages < draft->pool_least)
 		return 0;
-	if (skx_manifest_free_whole(draft, extent) <= spare)
-		return extent->e.npages;
-	return from - extent->e.block + (uint32) spare;
+	if (skx_manifest_reusable_whole_blocks(draft, extent) <= spare)
+		return extent->extent.npages;
+	return from - extent->extent.block + (uint32) spare;
 }
 
 uint64
 skx_manifest_free_for_pool(const SkxDraft *draft)
 {
-	uint64		spare = skx_manifest_free_spare(draft);
+	uint64		spare = skx_manifest_free_excess(draft);
 	uint64		npages = 0;
 	int			i;
 
 	for (i = 0; i < draft->nextents; i++)
 	{
 		const SkxDraftExtent *extent = &draft->extents[i];
-		uint32		part = skx_manifest_free_part(draft, extent, spare);
+		uint32		part = skx_manifest_free_for_inserts(draft, extent, spare);
 
 		if (part < draft->pool_least)
 			continue;
 		npages += part;
-		spare -= Min(spare, skx_manifest_free_whole(draft, extent));
+		spare -= Min(spare, skx_manifest_reusable_whole_blocks(draft, extent));
 	}
 	return npages;
 }
@@ -204,7 +210,7 @@ skx_manifest_free_for_pool(const SkxDraft *draft)
  * block is wanted, for a root, as soon as they have some pages.
  */
 uint64
-skx_manifest_free_wanted(const SkxView *view, uint64 extents)
+skx_manifest_free_target(const SkxView *view, uint64 extents)
 {
 	uint64		others = 1 + view->nroot + view->nstripes + extents;
 	uint64		pending;
@@ -216,15 +222,15 @@ skx_manifest_free_wanted(const SkxView *view, uint64 extents)
 	for (i = 0; i < view->nsegments; i++)
 		others += view->segments[i].npages;
 	pending = view->meta.nblocks - Min(view->meta.nblocks, others);
-	wanted = Min(skx_manifest_free_kept(view), pending / 2);
-	if (pending >= SKX_KEPT_PAGES / 2)
+	wanted = Min(skx_manifest_free_reserve_pages(view), pending / 2);
+	if (pending >= SKX_RESERVED_FREE_PAGES / 2)
 		wanted = Max(wanted, view->meta.block_size / BLCKSZ);
 	return wanted;
 }
 
 /* Pages count also if they still wait, or are reserved: they become usable. */
 uint32
-skx_manifest_free_lacks(const SkxDraft *draft)
+skx_manifest_free_shortage(const SkxDraft *draft)
 {
 	uint64		extents = 0;
 	uint64		whole = 0;
@@ -233,13 +239,13 @@ skx_manifest_free_lacks(const SkxDraft *draft)
 
 	for (i = 0; i < draft->nextents; i++)
 	{
-		extents += draft->extents[i].e.npages;
-		whole += skx_manifest_extent_whole(draft, &draft->extents[i]);
+		extents += draft->extents[i].extent.npages;
+		whole += skx_manifest_extent_whole_blocks(draft, &draft->extents[i]);
 	}
-	wanted = skx_manifest_free_wanted(draft->view, extents);
+	wanted = skx_manifest_free_target(draft->view, extents);
 	wanted -= Min(wanted, whole);
 	/* a segment needs some blocks in a row, which a small growth is not */
-	if (whole > 0 && wanted < skx_manifest_free_kept(draft->view) / 2)
+	if (whole > 0 && wanted < skx_manifest_free_reserve_pages(draft->view) / 2)
 		return 0;
 	return (uint32) (wanted - wanted % draft->block_pages);
 }
@@ -253,23 +259,24 @@ skx_manifest_free_reserve(SkxDraft *draft, uint32 operation, uint32 nblocks,
 	int			n = draft->nextents;
 	int			i;
 
-	Assert(operation != 0 && draft->grow == 0);
+	Assert(operation != 0 && draft->grow_pages == 0);
 	/* extents that a cut adds have no whole block, or none is wanted then */
 	for (i = 0; i < n && wanted > 0; i++)
 	{
-		uint32		whole = skx_manifest_free_whole(draft,
-													&draft->extents[i]);
+		uint32		whole =
+			skx_manifest_reusable_whole_blocks(draft, &draft->extents[i]);
 
 		if (whole >= shortest && whole > 0)
-			wanted -= skx_manifest_free_cut(draft, i, operation,
-											(uint32) Min(wanted, whole));
+			wanted -= skx_manifest_free_cut_blocks(draft, i, operation,
+												   (uint32) Min(wanted,
+																whole));
 	}
 	if (wanted == 0)
 		return;
 	wanted = Max(wanted, shortest);
 	Assert(wanted % draft->block_pages == 0);
 	skx_manifest_check_growth(draft->rel, draft->view->meta.nblocks, wanted);
-	draft->grow = (uint32) wanted;
+	draft->grow_pages = (uint32) wanted;
 	draft->grow_operation = operation;
 }
 
@@ -278,18 +285,18 @@ skx_manifest_free_reserve(SkxDraft *draft, uint32 operation, uint32 nblocks,
  * the same `waits`.
  */
 static void
-skx_manifest_free_wait(SkxDraft *draft, SkxDiskExtent *extent,
-					   const SkxDiskExtent *other)
+skx_manifest_free_merge_waits(SkxDraft *draft, SkxDiskExtent *extent,
+							  const SkxDiskExtent *other)
 {
 	uint64		next = draft->view->meta.generation + 1;
 	uint64		x = extent->safexid;
 	uint64		y = other->safexid;
 
 	if (extent->waits == SKX_WAITS_VIEWS)
-		extent->safexid = SKX_LIFE(Min(SKX_LIFE_BORN(x, next),
-									   SKX_LIFE_BORN(y, next)),
-								   Max(SKX_LIFE_FREED(x, next),
-									   SKX_LIFE_FREED(y, next)));
+		extent->safexid = SKX_VIEW_SPAN(Min(SKX_VIEW_SPAN_BORN(x, next),
+											SKX_VIEW_SPAN_BORN(y, next)),
+										Max(SKX_VIEW_SPAN_FREED(x, next),
+											SKX_VIEW_SPAN_FREED(y, next)));
 	else
 		extent->safexid = Max(x, y);
 }
@@ -309,18 +316,18 @@ skx_manifest_free_join_some(SkxDraft *draft, bool any)
 		SkxDraftExtent *next = &draft->extents[i];
 		SkxDraftExtent *last = n > 0 ? &draft->extents[n - 1] : NULL;
 
-		if (next->e.npages == 0)
+		if (next->extent.npages == 0)
 			continue;
 		if (last != NULL &&
-			last->e.block + last->e.npages == next->e.block &&
-			last->e.operation == next->e.operation &&
-			last->e.waits == next->e.waits &&
-			(last->e.safexid == next->e.safexid ||
-			 (last->reusable && next->reusable) ||
-			 (any && last->reusable == next->reusable)))
+			last->extent.block + last->extent.npages == next->extent.block &&
+			last->extent.operation == next->extent.operation &&
+			last->extent.waits == next->extent.waits &&
+			(last->extent.safexid == next->extent.safexid ||
+			 (last->is_reusable && next->is_reusable) ||
+			 (any && last->is_reusable == next->is_reusable)))
 		{
-			last->e.npages += next->e.npages;
-			skx_manifest_free_wait(draft, &last->e, &next->e);
+			last->extent.npages += next->extent.npages;
+			skx_manifest_free_merge_waits(draft, &last->extent, &next->extent);
 		}
 		else
 			draft->extents[n++] = *next;
@@ -331,7 +338,8 @@ skx_manifest_free_join_some(SkxDraft *draft, bool any)
 void
 skx_manifest_free_join(SkxDraft *draft)
 {
-	StaticAssertStmt(offsetof(SkxDraftExtent, e) == 0, "compared as extents");
+	StaticAssertStmt(offsetof(SkxDraftExtent, extent) == 0,
+					 "compared as extents");
 	qsort(draft->extents, draft->nextents, sizeof(SkxDraftExtent),
 		  skx_manifest_compare_extents);
 	skx_manifest_free_join_some(draft, false);
@@ -346,7 +354,7 @@ void
 skx_manifest_free_join_many(SkxDraft *draft)
 {
 	skx_manifest_free_join(draft);
-	if (draft->nextents > SKX_FREE_MANY)
+	if (draft->nextents > SKX_FREE_EXTENTS_MANY)
 		skx_manifest_free_join_some(draft, true);
 }
 
@@ -354,7 +362,7 @@ void
 skx_manifest_free_to_pool(SkxDraft *draft, SkxDiskMeta *meta, uint32 keep)
 {
 	uint64		reusable = skx_manifest_free_reusable(draft, 1);
-	uint64		spare = skx_manifest_free_spare(draft);
+	uint64		spare = skx_manifest_free_excess(draft);
 	uint64		npages = 0;
 	int			i;
 
@@ -363,27 +371,30 @@ skx_manifest_free_to_pool(SkxDraft *draft, SkxDiskMeta *meta, uint32 keep)
 	for (i = 0; i < draft->nextents; i++)
 	{
 		SkxDraftExtent *extent = &draft->extents[i];
-		uint32		whole = skx_manifest_free_whole(draft, extent);
-		uint32		part = skx_manifest_free_part(draft, extent, spare);
+		uint32		whole = skx_manifest_reusable_whole_blocks(draft, extent);
+		uint32		part = skx_manifest_free_for_inserts(draft, extent, spare);
 
-		if (npages >= draft->pool_target || meta->npool == SKX_META_POOL ||
+		if (npages >= draft->pool_target ||
+			meta->npool == SKX_META_POOL_EXTENTS ||
 			reusable <= keep)
 			break;
 		if (part == 0 || part < draft->pool_least)
 			continue;
 		part = Min(part,
-				   TYPEALIGN(Max(draft->block_pages, SKX_POOL_LEAST),
+				   TYPEALIGN(Max(draft->block_pages, SKX_POOL_EXTENT_MIN),
 							 draft->pool_target - npages));
 		part = (uint32) Min(part, reusable - keep);
 		reusable -= part;
-		Assert(part > 0 && extent->e.operation == 0);
-		draft->reuse = Max(draft->reuse, extent->e.safexid);
-		meta->pool[meta->npool].block = extent->e.block;
+		Assert(part > 0 && extent->extent.operation == 0);
+		draft->reuse_safexid = Max(draft->reuse_safexid,
+								   extent->extent.safexid);
+		meta->pool[meta->npool].block = extent->extent.block;
 		meta->pool[meta->npool].npages = part;
 		meta->npool++;
-		extent->e.block += part;
-		extent->e.npages -= part;
-		spare -= Min(spare, whole - skx_manifest_free_whole(draft, extent));
+		extent->extent.block += part;
+		extent->extent.npages -= part;
+		spare -= Min(spare, whole -
+					 skx_manifest_reusable_whole_blocks(draft, extent));
 		npages += part;
 	}
 }

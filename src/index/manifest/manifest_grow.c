@@ -11,15 +11,15 @@
 #include "utils/rel.h"
 
 Buffer
-skx_manifest_fresh(Relation rel, BlockNumber block)
+skx_manifest_unused_page(Relation rel, BlockNumber block)
 {
 	return ReadBufferExtended(rel, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK,
 							  NULL);
 }
 
 void
-skx_manifest_empty(GenericXLogState *xlog, Buffer buffer, uint64 incarnation,
-				   uint32 npages, BlockNumber previous)
+skx_manifest_init_page(GenericXLogState *xlog, Buffer buffer,
+					   uint64 incarnation, uint32 npages, BlockNumber previous)
 {
 	SkxPageIdentity id = {incarnation, npages, previous, SKX_PLANE_PENDING};
 

@@ -26,7 +26,7 @@ skx_manifest_operation_tag(LOCKTAG *tag, Relation rel, uint32 kind)
 
 #ifdef USE_ASSERT_CHECKING
 bool
-skx_manifest_locked(Relation rel, LOCKMODE mode)
+skx_manifest_holds_lock(Relation rel, LOCKMODE mode)
 {
 	LOCKTAG		tag;
 
@@ -36,7 +36,7 @@ skx_manifest_locked(Relation rel, LOCKMODE mode)
 }
 
 bool
-skx_manifest_operating(Relation rel, uint32 kind)
+skx_manifest_holds_operation(Relation rel, uint32 kind)
 {
 	LOCKTAG		tag;
 
@@ -51,7 +51,7 @@ skx_manifest_operating(Relation rel, uint32 kind)
  * that it has reserved.
  */
 static bool
-skx_manifest_operation_alone(Relation rel, uint32 kind, bool wait)
+skx_manifest_operation_is_alone(Relation rel, uint32 kind, bool wait)
 {
 	LOCKTAG		tag;
 
@@ -69,7 +69,7 @@ skx_manifest_operation_lock(Relation rel, uint32 kind, bool wait)
 	LOCKTAG		tag;
 
 	/* it comes before the metapage's */
-	Assert(!skx_manifest_locked(rel, AccessShareLock));
+	Assert(!skx_manifest_holds_lock(rel, AccessShareLock));
 	Assert(kind >= SKX_OPERATION_FLUSH && kind <= SKX_OPERATION_MERGE);
 	skx_manifest_operation_tag(&tag, rel, kind);
 	switch (LockAcquire(&tag, ExclusiveLock, false, !wait))
@@ -77,7 +77,7 @@ skx_manifest_operation_lock(Relation rel, uint32 kind, bool wait)
 		case LOCKACQUIRE_NOT_AVAIL:
 			return false;
 		case LOCKACQUIRE_OK:
-			if (skx_manifest_operation_alone(rel, kind, wait))
+			if (skx_manifest_operation_is_alone(rel, kind, wait))
 				return true;
 			break;
 		default:
@@ -93,7 +93,7 @@ skx_manifest_operation_unlock(Relation rel, uint32 kind)
 {
 	LOCKTAG		tag;
 
-	Assert(skx_manifest_operating(rel, kind));
+	Assert(skx_manifest_holds_operation(rel, kind));
 	skx_manifest_operation_tag(&tag, rel, kind);
 	LockRelease(&tag, ExclusiveLock, false);
 }
@@ -101,7 +101,7 @@ skx_manifest_operation_unlock(Relation rel, uint32 kind)
 bool
 skx_manifest_lock(Relation rel, bool wait)
 {
-	Assert(!skx_manifest_locked(rel, AccessShareLock));
+	Assert(!skx_manifest_holds_lock(rel, AccessShareLock));
 	if (!wait)
 		return ConditionalLockPage(rel, SKX_META_BLOCK, ExclusiveLock);
 	LockPage(rel, SKX_META_BLOCK, ExclusiveLock);
@@ -111,6 +111,6 @@ skx_manifest_lock(Relation rel, bool wait)
 void
 skx_manifest_unlock(Relation rel)
 {
-	Assert(skx_manifest_locked(rel, ExclusiveLock));
+	Assert(skx_manifest_holds_lock(rel, ExclusiveLock));
 	UnlockPage(rel, SKX_META_BLOCK, ExclusiveLock);
 }

@@ -44,26 +44,26 @@
 #define SKX_OPEN_TRANCHE_NAME	"SkipidxViews"
 
 /* The page that a process locks if it cannot map the area. */
-#define SKX_OPEN_BLOCK			MaxBlockNumber
+#define SKX_OPEN_LOCK_BLOCK			MaxBlockNumber
 
 /* Entries of each part that only workers of parallel scans get. */
-#define SKX_OPEN_SPARE			2
+#define SKX_OPEN_WORKER_ENTRIES			2
 
 /* One part of the area.  Processes are spread over the parts by pid. */
-typedef struct SkxOpenPart
+typedef struct SkxOpenPartition
 {
 	LWLock		lock;			/* protects all that follows */
-	uint32		others;			/* open views for which no entry was free */
-	uint64		lost;			/* a worker had such a view, which may be open
+	uint32		unlisted_views; /* open views for which no entry was free */
+	uint64		lost_xid;		/* a worker had such a view, which may be open
 								 * while a snapshot is so old; 0: none had */
-	pg_atomic_uint32 owned;		/* entries that a leader frees */
+	pg_atomic_uint32 leader_entries;	/* entries that a leader frees */
 	SkxOpenView views[SKX_OPEN_VIEWS];
-} SkxOpenPart;
+} SkxOpenPartition;
 
 typedef struct SkxOpenArea
 {
 	int			tranche;
-	SkxOpenPart parts[SKX_OPEN_PARTS];
+	SkxOpenPartition partitions[SKX_OPEN_PARTITIONS];
 } SkxOpenArea;
 
 /*
@@ -73,13 +73,13 @@ typedef struct SkxOpenArea
 StaticAssertDecl(sizeof(SkxOpenArea) <= 8192, "the area must be small");
 
 /* One view of this process. */
-struct SkxHold
+struct SkxViewEntry
 {
 	dlist_node	node;
-	MemoryContextCallback end;
-	bool		listed;			/* the view is open */
-	bool		placed;			/* it has an entry; else others counts it */
-	bool		bound;
+	MemoryContextCallback end_callback;
+	bool		is_open;		/* the view is open */
+	bool		has_entry;		/* it has an entry; else others counts it */
+	bool		is_bound;
 	uint64		incarnation;
 	uint64		generation;
 };
@@ -95,10 +95,10 @@ skx_manifest_open_format(void *area)
 
 	memset(a, 0, sizeof(*a));
 	a->tranche = skx_compat_tranche_new(SKX_OPEN_TRANCHE_NAME);
-	for (int i = 0; i < SKX_OPEN_PARTS; i++)
+	for (int i = 0; i < SKX_OPEN_PARTITIONS; i++)
 	{
-		LWLockInitialize(&a->parts[i].lock, a->tranche);
-		pg_atomic_init_u32(&a->parts[i].owned, 0);
+		LWLockInitialize(&a->partitions[i].lock, a->tranche);
+		pg_atomic_init_u32(&a->partitions[i].leader_entries, 0);
 	}
 }
 
@@ -106,9 +106,9 @@ static void
 skx_manifest_open_find(void *arg)
 {
 	SKX_FAULT(SKX_FAULT_VIEWS_MAP);
-	skx_manifest_open_found = skx_compat_anchor(SKX_OPEN_AREA_NAME,
-												sizeof(SkxOpenArea),
-												skx_manifest_open_format);
+	skx_manifest_open_found = skx_compat_shmem_area(SKX_OPEN_AREA_NAME,
+													sizeof(SkxOpenArea),
+													skx_manifest_open_format);
 	skx_compat_tranche_name(skx_manifest_open_found->tranche,
 							SKX_OPEN_TRANCHE_NAME);
 }
@@ -139,18 +139,18 @@ skx_manifest_open_area(void)
 
 /* Returns the pid of this process's leader, which frees its entries, or 0. */
 static int
-skx_manifest_open_leader(void)
+skx_manifest_open_leader_pid(void)
 {
 	return IsParallelWorker() && MyProc->lockGroupLeader != NULL ?
 		MyProc->lockGroupLeader->pid : 0;
 }
 
-static SkxOpenPart *
-skx_manifest_open_part(int leader)
+static SkxOpenPartition *
+skx_manifest_open_partition(int leader)
 {
 	uint32		pid = leader != 0 ? leader : MyProcPid;
 
-	return &skx_manifest_open_area()->parts[pid % SKX_OPEN_PARTS];
+	return &skx_manifest_open_area()->partitions[pid % SKX_OPEN_PARTITIONS];
 }
 
 /* The database counts because a copy of it has indexes of one incarnation. */
@@ -166,17 +166,19 @@ skx_manifest_open_key(uint64 incarnation)
  * Returns NULL if there is none.
  */
 static SkxOpenView *
-skx_manifest_open_place(SkxOpenPart *part, const SkxHold *hold, int leader)
+skx_manifest_open_find_entry(SkxOpenPartition *part, const SkxViewEntry *hold,
+							 int leader)
 {
 	SkxOpenView *place = NULL;
-	int			n = SKX_OPEN_VIEWS - (leader != 0 ? 0 : SKX_OPEN_SPARE);
+	int			n = SKX_OPEN_VIEWS -
+		(leader != 0 ? 0 : SKX_OPEN_WORKER_ENTRIES);
 
 	for (int i = 0; i < SKX_OPEN_VIEWS; i++)
 	{
 		SkxOpenView *v = &part->views[i];
 
 		if (v->count > 0 && v->incarnation == hold->incarnation &&
-			v->generation == hold->generation && v->leader == leader)
+			v->generation == hold->generation && v->leader_pid == leader)
 			return v;
 		if (v->count == 0 && i < n && place == NULL)
 			place = v;
@@ -186,45 +188,46 @@ skx_manifest_open_place(SkxOpenPart *part, const SkxHold *hold, int leader)
 	memset(place, 0, sizeof(*place));
 	place->incarnation = hold->incarnation;
 	place->generation = hold->generation;
-	place->leader = leader;
+	place->leader_pid = leader;
 	return place;
 }
 
 /*
  * Notes a worker's view for which no entry is free.  An entry that its leader
  * frees stands for views of any index then.  Without such an entry it is not
- * known when the view is closed, so `lost` is set.
+ * known when the view is closed, so `lost_xid` is set.
  */
 static void
-skx_manifest_open_widen(SkxOpenPart *part, int leader, uint64 next_xid)
+skx_manifest_open_note_unlisted(SkxOpenPartition *part, int leader,
+								uint64 next_xid)
 {
 	for (int i = 0; i < SKX_OPEN_VIEWS; i++)
 	{
 		SkxOpenView *v = &part->views[i];
 
-		if (v->count == 0 || v->leader != leader)
+		if (v->count == 0 || v->leader_pid != leader)
 			continue;
 		v->incarnation = 0;
 		v->generation = 0;
 		return;
 	}
-	part->lost = next_xid;
+	part->lost_xid = next_xid;
 }
 
 static void
-skx_manifest_open_ends(SkxOpenView *v, const uint64 *ends)
+skx_manifest_open_set_ends(SkxOpenView *v, const uint64 *ends)
 {
-	for (int i = 0; i < SKX_STRIPES; i++)
-		v->ends[i] = Max(v->ends[i], ends[i]);
+	for (int i = 0; i < SKX_STRIPES_DEFAULT; i++)
+		v->pending_ends[i] = Max(v->pending_ends[i], ends[i]);
 }
 
 /* Enters a view; ends NULL: it is not bound. */
 static void
-skx_manifest_open_enter(SkxHold *hold, uint32 next_segment,
-						const uint64 *ends)
+skx_manifest_open_add_view(SkxViewEntry *hold, uint32 next_segment,
+						   const uint64 *ends)
 {
-	int			leader = skx_manifest_open_leader();
-	SkxOpenPart *part = skx_manifest_open_part(leader);
+	int			leader = skx_manifest_open_leader_pid();
+	SkxOpenPartition *part = skx_manifest_open_partition(leader);
 	uint64		next_xid = 0;
 	SkxOpenView *v;
 
@@ -232,26 +235,26 @@ skx_manifest_open_enter(SkxHold *hold, uint32 next_segment,
 	if (leader != 0)
 		next_xid = U64FromFullTransactionId(ReadNextFullTransactionId());
 	LWLockAcquire(&part->lock, LW_EXCLUSIVE);
-	v = skx_manifest_open_place(part, hold, leader);
-	hold->placed = v != NULL;
-	hold->bound = ends != NULL;
+	v = skx_manifest_open_find_entry(part, hold, leader);
+	hold->has_entry = v != NULL;
+	hold->is_bound = ends != NULL;
 	if (v != NULL)
 	{
 		if (leader != 0 && v->count == 0)
-			pg_atomic_fetch_add_u32(&part->owned, 1);
+			pg_atomic_fetch_add_u32(&part->leader_entries, 1);
 		v->next_segment = Max(v->next_segment, next_segment);
 		v->count++;
 		if (ends != NULL)
-			skx_manifest_open_ends(v, ends);
+			skx_manifest_open_set_ends(v, ends);
 		else
-			v->unbound++;
+			v->nunbound++;
 	}
 	else if (leader != 0)
-		skx_manifest_open_widen(part, leader, next_xid);
+		skx_manifest_open_note_unlisted(part, leader, next_xid);
 	else
-		part->others++;
+		part->unlisted_views++;
 	LWLockRelease(&part->lock);
-	hold->listed = true;
+	hold->is_open = true;
 	dlist_push_head(&skx_manifest_holds, &hold->node);
 }
 
@@ -260,41 +263,41 @@ skx_manifest_open_enter(SkxHold *hold, uint32 next_segment,
  * may read the view next.
  */
 static void
-skx_manifest_open_leave(SkxHold *hold)
+skx_manifest_open_remove_view(SkxViewEntry *hold)
 {
-	SkxOpenPart *part;
+	SkxOpenPartition *part;
 	SkxOpenView *v;
 
 	dlist_delete(&hold->node);
-	hold->listed = false;
-	if (skx_manifest_open_leader() != 0)
+	hold->is_open = false;
+	if (skx_manifest_open_leader_pid() != 0)
 		return;
-	part = skx_manifest_open_part(0);
+	part = skx_manifest_open_partition(0);
 	LWLockAcquire(&part->lock, LW_EXCLUSIVE);
-	if (hold->placed)
+	if (hold->has_entry)
 	{
-		v = skx_manifest_open_place(part, hold, 0);
+		v = skx_manifest_open_find_entry(part, hold, 0);
 		Assert(v != NULL && v->count > 0);
 		v->count--;
-		if (!hold->bound)
-			v->unbound--;
+		if (!hold->is_bound)
+			v->nunbound--;
 	}
 	else
-		part->others--;
+		part->unlisted_views--;
 	LWLockRelease(&part->lock);
 }
 
 /* Frees the entries of a leader's workers, all of which have ended. */
 static void
-skx_manifest_open_free(SkxOpenPart *part, int leader)
+skx_manifest_open_free_workers(SkxOpenPartition *part, int leader)
 {
 	LWLockAcquire(&part->lock, LW_EXCLUSIVE);
 	for (int i = 0; i < SKX_OPEN_VIEWS; i++)
 	{
-		if (part->views[i].count == 0 || part->views[i].leader != leader)
+		if (part->views[i].count == 0 || part->views[i].leader_pid != leader)
 			continue;
 		part->views[i].count = 0;
-		pg_atomic_fetch_sub_u32(&part->owned, 1);
+		pg_atomic_fetch_sub_u32(&part->leader_entries, 1);
 	}
 	LWLockRelease(&part->lock);
 }
@@ -302,13 +305,13 @@ skx_manifest_open_free(SkxOpenPart *part, int leader)
 static void
 skx_manifest_open_free_owned(void)
 {
-	SkxOpenPart *part;
+	SkxOpenPartition *part;
 
 	if (skx_manifest_open_found == NULL)
 		return;
-	part = skx_manifest_open_part(0);
-	if (pg_atomic_read_u32(&part->owned) > 0)
-		skx_manifest_open_free(part, MyProcPid);
+	part = skx_manifest_open_partition(0);
+	if (pg_atomic_read_u32(&part->leader_entries) > 0)
+		skx_manifest_open_free_workers(part, MyProcPid);
 }
 
 static void
@@ -317,7 +320,8 @@ skx_manifest_open_end(void)
 	dlist_mutable_iter iter;
 
 	dlist_foreach_modify(iter, &skx_manifest_holds)
-		skx_manifest_open_leave(dlist_container(SkxHold, node, iter.cur));
+		skx_manifest_open_remove_view(dlist_container(SkxViewEntry, node,
+													  iter.cur));
 }
 
 /*
@@ -357,76 +361,77 @@ skx_manifest_open_init(void)
 }
 
 static void
-skx_manifest_hold_reset(void *arg)
+skx_manifest_entry_reset(void *arg)
 {
-	SkxHold    *hold = arg;
+	SkxViewEntry *hold = arg;
 
-	if (hold->listed)
-		skx_manifest_open_leave(hold);
+	if (hold->is_open)
+		skx_manifest_open_remove_view(hold);
 }
 
 void
-skx_manifest_hold_lock(Relation rel)
+skx_manifest_entry_lock(Relation rel)
 {
 	if (skx_manifest_open_area() == NULL && IsUnderPostmaster)
-		LockPage(rel, SKX_OPEN_BLOCK, ShareLock);
+		LockPage(rel, SKX_OPEN_LOCK_BLOCK, ShareLock);
 }
 
-SkxHold *
-skx_manifest_hold_make(Relation rel)
+SkxViewEntry *
+skx_manifest_entry_create(Relation rel)
 {
 	static bool registered = false;
-	SkxHold    *hold = palloc0(sizeof(SkxHold));
+	SkxViewEntry *hold = palloc0(sizeof(SkxViewEntry));
 
-	skx_manifest_hold_lock(rel);
+	skx_manifest_entry_lock(rel);
 	if (skx_manifest_open_area() == NULL)
 		return hold;
 	if (!registered)
 		before_shmem_exit(skx_manifest_open_exit, (Datum) 0);
 	registered = true;
-	hold->end.func = skx_manifest_hold_reset;
-	hold->end.arg = hold;
-	MemoryContextRegisterResetCallback(CurrentMemoryContext, &hold->end);
+	hold->end_callback.func = skx_manifest_entry_reset;
+	hold->end_callback.arg = hold;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext,
+									   &hold->end_callback);
 	return hold;
 }
 
 void
-skx_manifest_hold_open(SkxHold *hold, const SkxDiskMeta *meta,
-					   const uint64 *ends)
+skx_manifest_entry_open(SkxViewEntry *hold, const SkxDiskMeta *meta,
+						const uint64 *ends)
 {
-	if (skx_manifest_open_found == NULL || hold->listed)
+	if (skx_manifest_open_found == NULL || hold->is_open)
 		return;
 	hold->incarnation = skx_manifest_open_key(meta->incarnation);
 	hold->generation = meta->generation;
-	skx_manifest_open_enter(hold, meta->next_segment, ends);
+	skx_manifest_open_add_view(hold, meta->next_segment, ends);
 }
 
 void
-skx_manifest_hold_bind(SkxHold *hold, const uint64 *ends)
+skx_manifest_entry_bind(SkxViewEntry *hold, const uint64 *ends)
 {
-	int			leader = skx_manifest_open_leader();
-	SkxOpenPart *part;
+	int			leader = skx_manifest_open_leader_pid();
+	SkxOpenPartition *part;
 	SkxOpenView *v;
 
-	if (!hold->listed || !hold->placed || hold->bound)
+	if (!hold->is_open || !hold->has_entry || hold->is_bound)
 		return;
-	part = skx_manifest_open_part(leader);
+	part = skx_manifest_open_partition(leader);
 	LWLockAcquire(&part->lock, LW_EXCLUSIVE);
-	v = skx_manifest_open_place(part, hold, leader);
+	v = skx_manifest_open_find_entry(part, hold, leader);
 	if (v != NULL && v->count > 0)
 	{
-		skx_manifest_open_ends(v, ends);
-		v->unbound--;
-		hold->bound = true;
+		skx_manifest_open_set_ends(v, ends);
+		v->nunbound--;
+		hold->is_bound = true;
 	}
 	LWLockRelease(&part->lock);
 }
 
 void
-skx_manifest_hold_close(SkxHold *hold)
+skx_manifest_entry_close(SkxViewEntry *hold)
 {
-	if (hold->listed)
-		skx_manifest_open_leave(hold);
+	if (hold->is_open)
+		skx_manifest_open_remove_view(hold);
 }
 
 /*
@@ -434,11 +439,11 @@ skx_manifest_hold_close(SkxHold *hold)
  * because it could not map the area.
  */
 static bool
-skx_manifest_open_all(Relation rel)
+skx_manifest_open_is_complete(Relation rel)
 {
-	if (!ConditionalLockPage(rel, SKX_OPEN_BLOCK, ExclusiveLock))
+	if (!ConditionalLockPage(rel, SKX_OPEN_LOCK_BLOCK, ExclusiveLock))
 		return false;
-	UnlockPage(rel, SKX_OPEN_BLOCK, ExclusiveLock);
+	UnlockPage(rel, SKX_OPEN_LOCK_BLOCK, ExclusiveLock);
 	return true;
 }
 
@@ -447,20 +452,20 @@ skx_manifest_open_all(Relation rel)
  * could not map the area.
  */
 static void
-skx_manifest_open_tidy(SkxOpenPart *part)
+skx_manifest_open_free_orphans(SkxOpenPartition *part)
 {
 	int			leaders[SKX_OPEN_VIEWS];
 
-	if (pg_atomic_read_u32(&part->owned) == 0)
+	if (pg_atomic_read_u32(&part->leader_entries) == 0)
 		return;
 	LWLockAcquire(&part->lock, LW_SHARED);
 	for (int i = 0; i < SKX_OPEN_VIEWS; i++)
-		leaders[i] = part->views[i].count > 0 ? part->views[i].leader : 0;
+		leaders[i] = part->views[i].count > 0 ? part->views[i].leader_pid : 0;
 	LWLockRelease(&part->lock);
 	for (int i = 0; i < SKX_OPEN_VIEWS; i++)
 	{
 		if (leaders[i] != 0 && BackendPidGetProc(leaders[i]) == NULL)
-			skx_manifest_open_free(part, leaders[i]);
+			skx_manifest_open_free_workers(part, leaders[i]);
 	}
 }
 
@@ -469,15 +474,15 @@ skx_manifest_open_tidy(SkxOpenPart *part)
  * all views of its processes.
  */
 static bool
-skx_manifest_open_read(SkxOpenPart *part, Relation heap, uint64 key,
-					   SkxOpenViews *open)
+skx_manifest_open_read_partition(SkxOpenPartition *part, Relation heap,
+								 uint64 key, SkxOpenViews *open)
 {
 	bool		all;
 	uint64		lost;
 
 	LWLockAcquire(&part->lock, LW_SHARED);
-	all = part->others == 0;
-	lost = part->lost;
+	all = part->unlisted_views == 0;
+	lost = part->lost_xid;
 	for (int i = 0; i < SKX_OPEN_VIEWS; i++)
 	{
 		const SkxOpenView *v = &part->views[i];
@@ -489,7 +494,7 @@ skx_manifest_open_read(SkxOpenPart *part, Relation heap, uint64 key,
 		all = all && v->generation > 0;
 	}
 	LWLockRelease(&part->lock);
-	return all && (lost == 0 || skx_compat_removable(heap, lost));
+	return all && (lost == 0 || skx_compat_is_removable(heap, lost));
 }
 
 SkxOpenViews *
@@ -499,12 +504,13 @@ skx_manifest_open_views(Relation rel, Relation heap, uint64 incarnation)
 	SkxOpenViews *open = palloc(sizeof(SkxOpenViews));
 	uint64		key = skx_manifest_open_key(incarnation);
 
-	open->known = a != NULL && skx_manifest_open_all(rel);
+	open->is_complete = a != NULL && skx_manifest_open_is_complete(rel);
 	open->n = 0;
-	for (int k = 0; k < SKX_OPEN_PARTS && open->known; k++)
+	for (int k = 0; k < SKX_OPEN_PARTITIONS && open->is_complete; k++)
 	{
-		skx_manifest_open_tidy(&a->parts[k]);
-		open->known = skx_manifest_open_read(&a->parts[k], heap, key, open);
+		skx_manifest_open_free_orphans(&a->partitions[k]);
+		open->is_complete = skx_manifest_open_read_partition(&a->partitions[k],
+															 heap, key, open);
 	}
 	return open;
 }

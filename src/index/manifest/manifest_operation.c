@@ -16,13 +16,13 @@
  * result takes a little more than was expected.
  */
 #define SKX_RESERVE_PAGES	128
-#define SKX_RESERVE_PART	32
+#define SKX_RESERVE_FRACTION	32
 
 /*
  * Blocks in a row that a segment may need at its end, for the last pages of
  * its planes and the header.
  */
-#define SKX_RESERVE_RUN		8
+#define SKX_RESERVE_RUN_BLOCKS		8
 
 #ifdef USE_ASSERT_CHECKING
 /* Returns how many pages are reserved and not allocated. */
@@ -31,20 +31,20 @@ skx_manifest_operation_pages(const SkxOperation *op)
 {
 	uint64		npages = 0;
 
-	for (int i = 0; i < op->npool; i++)
-		npages += op->pool[i].npages;
+	for (int i = 0; i < op->nreserved_extents; i++)
+		npages += op->reserved[i].npages;
 	return npages;
 }
 
 /* Returns true if none of the pages is among those. */
 static bool
-skx_manifest_operation_lacks(const SkxOperation *op, BlockNumber block,
-							 uint32 npages)
+skx_manifest_operation_is_disjoint(const SkxOperation *op, BlockNumber block,
+								   uint32 npages)
 {
-	for (int i = 0; i < op->npool; i++)
+	for (int i = 0; i < op->nreserved_extents; i++)
 	{
-		if (block < op->pool[i].block + op->pool[i].npages &&
-			op->pool[i].block < block + npages)
+		if (block < op->reserved[i].block + op->reserved[i].npages &&
+			op->reserved[i].block < block + npages)
 			return false;
 	}
 	return true;
@@ -61,7 +61,7 @@ skx_manifest_drop_orphans(SkxDraft *draft, uint32 kind)
 	bool		dropped = false;
 	int			i;
 
-	Assert(skx_manifest_operating(draft->rel, kind));
+	Assert(skx_manifest_holds_operation(draft->rel, kind));
 	for (i = draft->noperations - 1; i >= 0; i--)
 	{
 		if (draft->operations[i].kind != kind)
@@ -79,14 +79,14 @@ skx_manifest_drop_orphans(SkxDraft *draft, uint32 kind)
  * enough here, and a plane takes longer runs as it grows.
  */
 static uint32
-skx_manifest_least_run(uint32 nblocks, SkxManifestWait wait)
+skx_manifest_min_run(uint32 nblocks, SkxManifestWait wait)
 {
 	if (wait != SKX_WAIT_NEVER)
 		return 1;
-	return Min(nblocks, SKX_RESERVE_RUN + nblocks / 16);
+	return Min(nblocks, SKX_RESERVE_RUN_BLOCKS + nblocks / 16);
 }
 
-/* Adds to op->pool what a flip has reserved since the view `before`. */
+/* Adds to op->reserved what a flip has reserved since the view `before`. */
 static void
 skx_manifest_operation_fill(SkxOperation *op, const SkxDraft *draft,
 							const SkxView *before)
@@ -95,7 +95,7 @@ skx_manifest_operation_fill(SkxOperation *op, const SkxDraft *draft,
 
 	for (i = 0; i < draft->nextents; i++)
 	{
-		SkxDiskExtent e = draft->extents[i].e;
+		SkxDiskExtent e = draft->extents[i].extent;
 		int			k;
 
 		if (e.operation != op->segment)
@@ -141,9 +141,9 @@ skx_manifest_operation_add(SkxDraft *draft, uint32 kind, SkxManifestWait wait)
 	op->salt = skx_manifest_random();
 	op->incarnation = draft->view->meta.incarnation;
 	op->block_pages = draft->block_pages;
-	op->wait = wait != SKX_WAIT_NEVER;
-	op->pool_size = 16;
-	op->pool = palloc(op->pool_size * sizeof(SkxDiskExtent));
+	op->waits_for_lock = wait != SKX_WAIT_NEVER;
+	op->reserved_size = 16;
+	op->reserved = palloc(op->reserved_size * sizeof(SkxDiskExtent));
 	Assert(draft->noperations < lengthof(draft->operations));
 	disk = &draft->operations[draft->noperations++];
 	disk->segment = op->segment;
@@ -168,7 +168,7 @@ skx_manifest_begin_draft(Relation rel, uint32 kind, SkxManifestWait wait)
 
 /* Frees a draft of skx_manifest_begin_draft() and releases its locks. */
 static void
-skx_manifest_begin_not(SkxDraft *draft, uint32 kind)
+skx_manifest_begin_abort(SkxDraft *draft, uint32 kind)
 {
 	Relation	rel = draft->rel;
 
@@ -190,13 +190,13 @@ skx_manifest_begin_flip(SkxDraft *draft, uint32 kind, uint32 nblocks,
 	int			full;
 
 	skx_manifest_free_reserve(draft, op->segment, nblocks, least);
-	op->nreserved = nblocks;
-	draft->spare = error != NULL;
+	op->reserved_blocks = nblocks;
+	draft->is_optional = error != NULL;
 	full = skx_manifest_draft_flip(draft);
 	if (full != 0)
 	{
 		*error = full;
-		skx_manifest_begin_not(draft, kind);
+		skx_manifest_begin_abort(draft, kind);
 		return NULL;
 	}
 	skx_manifest_operation_fill(op, draft, draft->view);
@@ -220,16 +220,16 @@ skx_manifest_begin(Relation rel, uint32 kind, uint32 nblocks, bool run,
 		return NULL;
 	return skx_manifest_begin_flip(draft, kind, nblocks,
 								   run ? nblocks :
-								   skx_manifest_least_run(nblocks, wait),
+								   skx_manifest_min_run(nblocks, wait),
 								   wait, error);
 }
 
 SkxOperation *
-skx_manifest_begin_free(Relation rel, uint32 kind, uint32 least, uint32 most,
-						SkxManifestWait wait)
+skx_manifest_begin_reusing(Relation rel, uint32 kind, uint32 least,
+						   uint32 most, SkxManifestWait wait)
 {
 	SkxDraft   *draft = skx_manifest_begin_draft(rel, kind, wait);
-	uint32		run = skx_manifest_least_run(least, wait);
+	uint32		run = skx_manifest_min_run(least, wait);
 	uint32		roots;
 	uint32		nblocks;
 	int			error;
@@ -249,24 +249,25 @@ skx_manifest_begin_free(Relation rel, uint32 kind, uint32 least, uint32 most,
 	if (nblocks >= least)
 		return skx_manifest_begin_flip(draft, kind, nblocks, run, wait,
 									   &error);
-	skx_manifest_begin_not(draft, kind);
+	skx_manifest_begin_abort(draft, kind);
 	return NULL;
 }
 
 static void
 skx_manifest_reserve_more(SkxOperation *op, uint32 least)
 {
-	uint32		nblocks = Max(op->nreserved / SKX_RESERVE_PART,
+	uint32		nblocks = Max(op->reserved_blocks / SKX_RESERVE_FRACTION,
 							  SKX_RESERVE_PAGES / op->block_pages);
 	SkxDraft   *draft;
 
-	Assert(!op->published && (op->joined ||
-							  skx_manifest_operating(op->rel, op->kind)));
+	Assert(!op->is_published && (op->is_joined ||
+								 skx_manifest_holds_operation(op->rel,
+															  op->kind)));
 	nblocks = Max(nblocks, least);
 	skx_manifest_lock(op->rel, true);
 	draft = skx_manifest_draft(op->rel);
 	skx_manifest_free_reserve(draft, op->segment, nblocks, least);
-	op->nreserved += nblocks;
+	op->reserved_blocks += nblocks;
 	skx_manifest_draft_flip(draft);
 	skx_manifest_operation_fill(op, draft, draft->view);
 	skx_manifest_draft_free(draft);
@@ -282,9 +283,9 @@ skx_manifest_allocate_pooled(SkxOperation *op, uint32 nblocks,
 	SkxDiskExtent *best = NULL;
 	int			i;
 
-	for (i = 0; i < op->npool; i++)
+	for (i = 0; i < op->nreserved_extents; i++)
 	{
-		SkxDiskExtent *extent = &op->pool[i];
+		SkxDiskExtent *extent = &op->reserved[i];
 
 		if (extent->block % op->block_pages == 0 &&
 			extent->npages >= npages &&
@@ -298,7 +299,7 @@ skx_manifest_allocate_pooled(SkxOperation *op, uint32 nblocks,
 	best->block += npages;
 	best->npages -= npages;
 	if (best->npages == 0)
-		*best = op->pool[--op->npool];
+		*best = op->reserved[--op->nreserved_extents];
 	return true;
 }
 
@@ -307,7 +308,7 @@ skx_manifest_allocate(SkxOperation *op, uint32 nblocks)
 {
 	BlockNumber block;
 
-	Assert(nblocks > 0 && !op->published);
+	Assert(nblocks > 0 && !op->is_published);
 	if (!skx_manifest_allocate_pooled(op, nblocks, &block))
 	{
 		skx_manifest_reserve_more(op, nblocks);
@@ -315,7 +316,8 @@ skx_manifest_allocate(SkxOperation *op, uint32 nblocks)
 			elog(ERROR, "no %u blocks in a row were reserved", nblocks);
 	}
 	Assert(block % op->block_pages == 0);
-	Assert(skx_manifest_operation_lacks(op, block, nblocks * op->block_pages));
+	Assert(skx_manifest_operation_is_disjoint(op, block,
+											  nblocks * op->block_pages));
 	return block;
 }
 
@@ -324,13 +326,14 @@ skx_manifest_give_back(SkxOperation *op, BlockNumber block, uint32 npages)
 {
 	SkxDiskExtent *extent;
 
-	Assert(skx_manifest_operation_lacks(op, block, npages));
-	if (op->npool == op->pool_size)
+	Assert(skx_manifest_operation_is_disjoint(op, block, npages));
+	if (op->nreserved_extents == op->reserved_size)
 	{
-		op->pool_size *= 2;
-		op->pool = repalloc(op->pool, op->pool_size * sizeof(SkxDiskExtent));
+		op->reserved_size *= 2;
+		op->reserved = repalloc(op->reserved,
+								op->reserved_size * sizeof(SkxDiskExtent));
 	}
-	extent = &op->pool[op->npool++];
+	extent = &op->reserved[op->nreserved_extents++];
 	memset(extent, 0, sizeof(*extent));
 	extent->block = block;
 	extent->npages = npages;
@@ -339,32 +342,33 @@ skx_manifest_give_back(SkxOperation *op, BlockNumber block, uint32 npages)
 void
 skx_manifest_end(SkxOperation *op)
 {
-	if (!op->published && skx_manifest_lock(op->rel, op->wait))
+	if (!op->is_published && skx_manifest_lock(op->rel, op->waits_for_lock))
 	{
 		SkxDraft   *draft = skx_manifest_draft(op->rel);
 
 		skx_manifest_draft_drop(draft, op->segment);
-		draft->spare = true;
+		draft->is_optional = true;
 		(void) skx_manifest_draft_flip(draft);
 		skx_manifest_draft_free(draft);
 		skx_manifest_unlock(op->rel);
 	}
 	skx_manifest_operation_unlock(op->rel, op->kind);
-	pfree(op->pool);
+	pfree(op->reserved);
 	pfree(op);
 }
 
 int
-skx_manifest_share(SkxOperation *op, uint64 npages, SkxDiskExtent *extents,
-				   int most)
+skx_manifest_share_extents(SkxOperation *op, uint64 npages,
+						   SkxDiskExtent *extents, int most)
 {
 	int			n = 0;
 	int			i;
 
 	/* an extent may be left without pages, which does no harm */
-	for (i = 0; i < op->npool && n < most && npages >= op->block_pages; i++)
+	for (i = 0; i < op->nreserved_extents && n < most &&
+		 npages >= op->block_pages; i++)
 	{
-		SkxDiskExtent *extent = &op->pool[i];
+		SkxDiskExtent *extent = &op->reserved[i];
 		uint32		part = (uint32) Min(extent->npages, npages);
 
 		part -= part % op->block_pages;
@@ -394,30 +398,30 @@ skx_manifest_join(Relation rel, const SkxOperation *first,
 	op = palloc(sizeof(SkxOperation));
 	*op = *first;
 	op->rel = rel;
-	op->wait = true;
-	op->joined = true;
-	op->nreserved = 0;
-	op->pool_size = n + 16;
-	op->pool = palloc(op->pool_size * sizeof(SkxDiskExtent));
-	op->npool = n;
+	op->waits_for_lock = true;
+	op->is_joined = true;
+	op->reserved_blocks = 0;
+	op->reserved_size = n + 16;
+	op->reserved = palloc(op->reserved_size * sizeof(SkxDiskExtent));
+	op->nreserved_extents = n;
 	for (i = 0; i < n; i++)
 	{
-		op->pool[i] = extents[i];
-		op->nreserved += extents[i].npages / op->block_pages;
+		op->reserved[i] = extents[i];
+		op->reserved_blocks += extents[i].npages / op->block_pages;
 	}
 	return op;
 }
 
 void
-skx_manifest_leave(SkxOperation *op)
+skx_manifest_leave_operation(SkxOperation *op)
 {
 	LOCKTAG		tag;
 
-	Assert(op->joined);
+	Assert(op->is_joined);
 	skx_manifest_operation_tag(&tag, op->rel,
 							   SKX_OPERATION_JOINED(op->kind));
 	LockRelease(&tag, ShareLock, false);
-	pfree(op->pool);
+	pfree(op->reserved);
 	pfree(op);
 }
 
@@ -449,26 +453,26 @@ skx_manifest_pool_high(const SkxDraft *draft)
 }
 
 /*
- * Does the work of skx_manifest_tidy() under the lock on the metapage, and
- * under those of the kinds of operations that `locked` tells.
+ * Does the work of skx_manifest_free_orphaned() under the lock on the
+ * metapage, and under those of the kinds of operations that `locked` tells.
  */
 static bool
-skx_manifest_tidy_locked(Relation rel, const bool *locked)
+skx_manifest_free_orphaned_locked(Relation rel, const bool *locked)
 {
 	SkxDraft   *draft = skx_manifest_draft(rel);
 	bool		any = false;
 	uint32		kind;
 
-	Assert(skx_manifest_locked(rel, ExclusiveLock));
+	Assert(skx_manifest_holds_lock(rel, ExclusiveLock));
 	for (kind = SKX_OPERATION_FLUSH; kind <= SKX_OPERATION_MERGE; kind++)
 	{
 		if (locked[kind] && skx_manifest_drop_orphans(draft, kind))
 			any = true;
 	}
-	draft->unpool = skx_manifest_pool_high(draft);
-	if (any || draft->unpool || skx_manifest_pool_low(draft))
+	draft->empties_pool = skx_manifest_pool_high(draft);
+	if (any || draft->empties_pool || skx_manifest_pool_low(draft))
 	{
-		draft->spare = true;
+		draft->is_optional = true;
 		any = skx_manifest_draft_flip(draft) == 0;
 		if (any)
 			SKX_FAULT(SKX_FAULT_TIDY_DONE);
@@ -482,7 +486,7 @@ skx_manifest_tidy_locked(Relation rel, const bool *locked)
  * wait for no other lock but the relation extension lock.
  */
 bool
-skx_manifest_tidy(Relation rel, bool wait)
+skx_manifest_free_orphaned(Relation rel, bool wait)
 {
 	bool		locked[SKX_OPERATION_MERGE + 1];
 	bool		any = false;
@@ -492,7 +496,7 @@ skx_manifest_tidy(Relation rel, bool wait)
 		locked[kind] = skx_manifest_operation_lock(rel, kind, false);
 	if (skx_manifest_lock(rel, wait))
 	{
-		any = skx_manifest_tidy_locked(rel, locked);
+		any = skx_manifest_free_orphaned_locked(rel, locked);
 		skx_manifest_unlock(rel);
 	}
 	for (kind = SKX_OPERATION_FLUSH; kind <= SKX_OPERATION_MERGE; kind++)
@@ -504,7 +508,7 @@ skx_manifest_tidy(Relation rel, bool wait)
 }
 
 bool
-skx_manifest_refill(Relation rel, uint32 least)
+skx_manifest_refill_pool(Relation rel, uint32 least)
 {
 	SkxDraft   *draft;
 	bool		done = false;
@@ -514,12 +518,12 @@ skx_manifest_refill(Relation rel, uint32 least)
 		return false;
 	draft = skx_manifest_draft(rel);
 	draft->pool_least = least;
-	draft->spare = true;
+	draft->is_optional = true;
 	if (skx_manifest_free_for_pool(draft) > 0 &&
 		skx_manifest_free_reusable(draft, 1) > draft->view->nroot + 1 +
-		skx_manifest_free_kept(draft->view))
+		skx_manifest_free_reserve_pages(draft->view))
 		done = skx_manifest_draft_flip(draft) == 0;
-	else if ((draft->grow = skx_manifest_free_lacks(draft)) > 0)
+	else if ((draft->grow_pages = skx_manifest_free_shortage(draft)) > 0)
 		(void) skx_manifest_draft_flip(draft);
 	skx_manifest_draft_free(draft);
 	skx_manifest_unlock(rel);

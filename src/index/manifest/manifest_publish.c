@@ -41,8 +41,8 @@ skx_manifest_remove_segments(SkxDraft *draft, const SkxPublish *change)
  * free.
  */
 static void
-skx_manifest_settle(SkxDraft *draft, const SkxOperation *op,
-					const SkxDiskSegmentRef *add)
+skx_manifest_publish_segment(SkxDraft *draft, const SkxOperation *op,
+							 const SkxDiskSegmentRef *add)
 {
 	int			i;
 
@@ -52,12 +52,12 @@ skx_manifest_settle(SkxDraft *draft, const SkxOperation *op,
 	{
 		for (i = 0; i < draft->nextents; i++)
 		{
-			if (draft->extents[i].e.operation == op->segment)
-				draft->extents[i].e.npages = 0;
+			if (draft->extents[i].extent.operation == op->segment)
+				draft->extents[i].extent.npages = 0;
 		}
-		for (i = 0; i < op->npool; i++)
-			skx_manifest_free_add(draft, op->pool[i].block,
-								  op->pool[i].npages, 0);
+		for (i = 0; i < op->nreserved_extents; i++)
+			skx_manifest_free_add(draft, op->reserved[i].block,
+								  op->reserved[i].npages, 0);
 		Assert(draft->nsegments <= draft->view->nsegments);
 		draft->segments[draft->nsegments++] = *add;
 	}
@@ -95,24 +95,25 @@ skx_manifest_publish(SkxOperation *op, const SkxPublish *change)
 	uint64		npages = 0;
 	int			i;
 
-	Assert(!op->published && skx_manifest_operating(op->rel, op->kind));
+	Assert(!op->is_published &&
+		   skx_manifest_holds_operation(op->rel, op->kind));
 	Assert(skx_manifest_stripes_advance(draft->view, change->stripes));
 	skx_manifest_remove_segments(draft, change);
-	skx_manifest_settle(draft, op, change->add);
+	skx_manifest_publish_segment(draft, op, change->add);
 	if (change->stripes != NULL)
 		draft->stripes = change->stripes;
 	for (i = 0; i < change->nfreed; i++)
 	{
-		skx_manifest_early_free(draft, &change->freed[i]);
+		skx_manifest_free_from_flip(draft, &change->freed[i]);
 		npages += change->freed[i].npages;
 	}
 
 	/* inserts will need about as many pages again */
 	if (change->stripes != NULL)
 		draft->pool_target = Max(draft->pool_target,
-								 (uint32) Min(npages, SKX_POOL_MOST));
+								 (uint32) Min(npages, SKX_POOL_REFILL_MAX));
 	skx_manifest_draft_flip(draft);
 	skx_manifest_draft_free(draft);
-	op->published = true;
+	op->is_published = true;
 	SKX_FAULT(SKX_FAULT_PUBLISH_FLIPPED);
 }

@@ -36,18 +36,18 @@ typedef struct SkxOperation
 	uint64		salt;			/* of that segment */
 	uint64		incarnation;
 	uint32		block_pages;
-	bool		wait;			/* true if it waits for the metapage's lock */
-	bool		joined;			/* another process has begun it */
-	bool		published;
-	uint32		nreserved;		/* blocks reserved so far */
+	bool		waits_for_lock; /* true if it waits for the metapage's lock */
+	bool		is_joined;		/* another process has begun it */
+	bool		is_published;
+	uint32		reserved_blocks;	/* blocks reserved so far */
 
 	/*
 	 * Extents that are reserved and not allocated; in the memory context of
 	 * begin.
 	 */
-	SkxDiskExtent *pool;
-	int			npool;
-	int			pool_size;
+	SkxDiskExtent *reserved;
+	int			nreserved_extents;
+	int			reserved_size;
 } SkxOperation;
 
 /*
@@ -74,12 +74,12 @@ extern SkxOperation *skx_manifest_begin(Relation rel, uint32 kind,
 /*
  * Begins an operation where skx_manifest_begin() found no space.  Reserves
  * blocks that are free in the file, `most` at most, and leaves some for roots;
- * op->nreserved is their number.  Returns NULL if fewer than `least` are free,
- * or as skx_manifest_begin() does.
+ * op->reserved_blocks is their number.  Returns NULL if fewer than `least` are
+ * free, or as skx_manifest_begin() does.
  */
-extern SkxOperation *skx_manifest_begin_free(Relation rel, uint32 kind,
-											 uint32 least, uint32 most,
-											 SkxManifestWait wait);
+extern SkxOperation *skx_manifest_begin_reusing(Relation rel, uint32 kind,
+												uint32 least, uint32 most,
+												SkxManifestWait wait);
 
 /*
  * Allocates nblocks consecutive, aligned blocks of the reservation, and
@@ -104,8 +104,8 @@ extern void skx_manifest_end(SkxOperation *op);
  * this process has reserved, in whole blocks and at most `most` extents.
  * Returns how many extents it wrote to `extents`.
  */
-extern int	skx_manifest_share(SkxOperation *op, uint64 npages,
-							   SkxDiskExtent *extents, int most);
+extern int	skx_manifest_share_extents(SkxOperation *op, uint64 npages,
+									   SkxDiskExtent *extents, int most);
 
 /*
  * Joins the operation `first` of another process, with n extents that it has
@@ -118,7 +118,7 @@ extern SkxOperation *skx_manifest_join(Relation rel, const SkxOperation *first,
 									   const SkxDiskExtent *extents, int n);
 
 /* Ends what skx_manifest_join() began, and frees op. */
-extern void skx_manifest_leave(SkxOperation *op);
+extern void skx_manifest_leave_operation(SkxOperation *op);
 
 /* manifest_lock.c : the heavyweight lock on the metapage */
 
@@ -137,13 +137,13 @@ extern void skx_manifest_unlock(Relation rel);
  * For assertions: returns true if this process holds the heavyweight lock on
  * the metapage in `mode` or a stronger one.
  */
-extern bool skx_manifest_locked(Relation rel, LOCKMODE mode);
+extern bool skx_manifest_holds_lock(Relation rel, LOCKMODE mode);
 
 /*
  * For assertions: returns true if this process holds the lock of operations of
  * the kind.
  */
-extern bool skx_manifest_operating(Relation rel, uint32 kind);
+extern bool skx_manifest_holds_operation(Relation rel, uint32 kind);
 #endif
 
 /* manifest_publish.c : the end of an operation */
@@ -155,8 +155,8 @@ typedef struct SkxPublish
 	const uint32 *remove;		/* ids of segments */
 	int			nremove;
 	const SkxDiskStripeRef *stripes;	/* all of them; NULL: unchanged */
-	const SkxFreed *freed;		/* pages that the removed segments or the
-								 * stripes give up */
+	const SkxFreedExtent *freed;	/* pages that the removed segments or the
+									 * stripes give up */
 	int			nfreed;
 } SkxPublish;
 
@@ -179,28 +179,29 @@ extern void skx_manifest_publish(SkxOperation *op, const SkxPublish *change);
  * on the metapage itself.  Returns false if there was nothing to do, the lock
  * is not free and `wait` is false, or there is no space for a root.
  */
-extern bool skx_manifest_tidy(Relation rel, bool wait);
+extern bool skx_manifest_free_orphaned(Relation rel, bool wait);
 
 /* manifest_shrink.c : gives back the end of the file */
 
 /* A stripe that gets another extent. */
 typedef struct SkxManifestMove
 {
-	int			which;			/* the stripe */
+	int			stripe;			/* the stripe */
 	uint32		npages;			/* length of the new extent */
-	BlockNumber below;			/* the extent starts before this block */
-	uint32		given_up;		/* number of pages that the stripe has ever
+	BlockNumber below_block;	/* the extent starts before this block */
+	uint32		given_up_pages; /* number of pages that the stripe has ever
 								 * used, all of which it gives up */
 	const SkxDiskExtent *freed; /* all extents that it had */
 	int			nfreed;
 	/* adds the stripe page and the extent's first page to the record */
-	void		(*apply) (GenericXLogState *xlog, void *move);
+	void		(*apply_extent) (GenericXLogState *xlog, void *move);
 	BlockNumber block;			/* out: first page of the extent */
 } SkxManifestMove;
 
 /*
  * Returns how many pages the pool of a file of nblocks pages should have: an
- * extent for each stripe, or more, up to SKX_POOL_PAGES (manifest_draft.c).
+ * extent for each stripe, or more, up to SKX_POOL_PAGES_MAX
+ * (manifest_draft.c).
  */
 extern uint32 skx_manifest_pool_pages(const SkxView *view,
 									  BlockNumber nblocks);
@@ -210,8 +211,8 @@ extern uint32 skx_manifest_pool_pages(const SkxView *view,
  * of the pool and of the root count as free, as do the nalso extents in
  * `also`.
  */
-extern BlockNumber skx_manifest_used(const SkxView *view,
-									 const SkxDiskExtent *also, int nalso);
+extern BlockNumber skx_manifest_used_end(const SkxView *view,
+										 const SkxDiskExtent *also, int nalso);
 
 /*
  * Returns how many pages before the block `below` may be overwritten, in whole
@@ -219,56 +220,56 @@ extern BlockNumber skx_manifest_used(const SkxView *view,
  * *reach is where the lowest `room` of them end, or `below` if they are fewer.
  * The caller needs no lock.
  */
-extern uint64 skx_manifest_reusable(Relation rel, const SkxView *view,
-									BlockNumber below, uint32 operation,
-									uint64 room, BlockNumber *reach);
+extern uint64 skx_manifest_reusable_below(Relation rel, const SkxView *view,
+										  BlockNumber below, uint32 operation,
+										  uint64 room, BlockNumber *reach);
 
 /*
  * Returns how many pages of the file are free or reserved, with those of the
  * pool, beyond those that it should have for flushes and merges.
  */
-extern uint64 skx_manifest_free(const SkxView *view);
+extern uint64 skx_manifest_excess_free(const SkxView *view);
 
 /*
  * Returns how many free pages wait for transactions, not for open views
  * (manifest_early.c).
  */
-extern uint64 skx_manifest_waiting(Relation rel, const SkxView *view);
+extern uint64 skx_manifest_waiting_pages(Relation rel, const SkxView *view);
 
 /* Free pages that may not be overwritten yet. */
-typedef struct SkxManifestAwaited
+typedef struct SkxManifestWaiting
 {
 	uint64		npages;			/* by the horizon that this process knew */
-	uint64		left;			/* by a horizon that was computed anew */
-	uint64		newest;			/* largest transaction id that these wait for;
+	uint64		by_horizon;		/* by a horizon that was computed anew */
+	uint64		newest_xid;		/* largest transaction id that these wait for;
 								 * 0: they wait for none */
-} SkxManifestAwaited;
+} SkxManifestWaiting;
 
 /* Counts the free pages of the view that may not be overwritten yet. */
-extern void skx_manifest_awaited(Relation rel, const SkxView *view,
-								 SkxManifestAwaited *awaited);
+extern void skx_manifest_waiting_free(Relation rel, const SkxView *view,
+									  SkxManifestWaiting *awaited);
 
 /*
  * Gives a stripe another extent, by one flip.  All pages that were free
  * before may be overwritten from then on.  Returns false, with nothing
- * changed, if there are too few free pages in a row before move->below, or no
- * space for a root.  The index is locked AccessExclusive, and the caller
+ * changed, if there are too few free pages in a row before move->below_block,
+ * or no space for a root.  The index is locked AccessExclusive, and the caller
  * holds the lock on the metapage.
  */
-extern bool skx_manifest_move(Relation rel, SkxManifestMove *move);
+extern bool skx_manifest_move_stripe(Relation rel, SkxManifestMove *move);
 
 /*
  * Makes the file as short as it can be without moving anything.  All pages
  * that were free before may be overwritten from then on.  Returns false if the
- * file is no shorter.  Locks as for skx_manifest_move().
+ * file is no shorter.  Locks as for skx_manifest_move_stripe().
  */
 extern bool skx_manifest_shrink(Relation rel);
 
 /*
  * Allows all pages that are free to be overwritten, whatever transactions are
  * under way, since none of them reads the index.  Returns false if there is
- * no space for a root.  Locks as for skx_manifest_move().
+ * no space for a root.  Locks as for skx_manifest_move_stripe().
  */
-extern bool skx_manifest_release(Relation rel);
+extern bool skx_manifest_release_free(Relation rel);
 
 #endif							/* SKX_MANIFEST_PUBLISH_H */

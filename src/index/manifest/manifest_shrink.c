@@ -24,13 +24,14 @@
 
 /* Returns how many pages a flip may need for its root, and some more. */
 static uint64
-skx_manifest_shrink_spare(const SkxDraft *draft)
+skx_manifest_shrink_root_pages(const SkxDraft *draft)
 {
 	return 2 * (uint64) draft->view->nroot + 8;
 }
 
 BlockNumber
-skx_manifest_used(const SkxView *view, const SkxDiskExtent *also, int nalso)
+skx_manifest_used_end(const SkxView *view, const SkxDiskExtent *also,
+					  int nalso)
 {
 	int			most = view->nextents + view->meta.npool + view->nroot + nalso;
 	SkxDiskExtent *free = palloc0((most + 1) * sizeof(SkxDiskExtent));
@@ -68,7 +69,7 @@ skx_manifest_used(const SkxView *view, const SkxDiskExtent *also, int nalso)
  * at least as many.
  */
 static BlockNumber
-skx_manifest_reach(SkxDiskExtent *extents, int n, uint64 room)
+skx_manifest_lowest_end(SkxDiskExtent *extents, int n, uint64 room)
 {
 	int			i = 0;
 
@@ -82,12 +83,13 @@ skx_manifest_reach(SkxDiskExtent *extents, int n, uint64 room)
 }
 
 uint64
-skx_manifest_reusable(Relation rel, const SkxView *view, BlockNumber below,
-					  uint32 operation, uint64 room, BlockNumber *reach)
+skx_manifest_reusable_below(Relation rel, const SkxView *view,
+							BlockNumber below, uint32 operation, uint64 room,
+							BlockNumber *reach)
 {
 	uint32		block_pages = view->meta.block_size / BLCKSZ;
-	Relation	heap = skx_compat_heap(rel);
-	SkxOpenViews *open = skx_manifest_early(rel, heap, view);
+	Relation	heap = skx_compat_index_heap(rel);
+	SkxOpenViews *open = skx_manifest_reuse_limits(rel, heap, view);
 	SkxDiskExtent *found = palloc((view->nextents + 1) *
 								  sizeof(SkxDiskExtent));
 	uint64		npages = 0;
@@ -102,7 +104,7 @@ skx_manifest_reusable(Relation rel, const SkxView *view, BlockNumber below,
 										 Min(e->block + e->npages, below));
 
 		if ((e->operation == 0 || e->operation == operation) && from < end &&
-			skx_manifest_wait(heap, view, e, open) == SKX_WAIT_NONE)
+			skx_manifest_extent_wait(heap, view, e, open) == SKX_WAIT_NONE)
 		{
 			found[n].block = from;
 			found[n].npages = end - from;
@@ -111,7 +113,7 @@ skx_manifest_reusable(Relation rel, const SkxView *view, BlockNumber below,
 	}
 	RelationClose(heap);
 	pfree(open);
-	*reach = npages < room ? below : skx_manifest_reach(found, n, room);
+	*reach = npages < room ? below : skx_manifest_lowest_end(found, n, room);
 	pfree(found);
 	return npages;
 }
@@ -121,10 +123,10 @@ skx_manifest_reusable(Relation rel, const SkxView *view, BlockNumber below,
  * transaction id that they wait for.
  */
 static uint64
-skx_manifest_awaited_now(Relation rel, Relation heap, const SkxView *view,
-						 uint64 *newest)
+skx_manifest_count_waiting(Relation rel, Relation heap, const SkxView *view,
+						   uint64 *newest)
 {
-	SkxOpenViews *open = skx_manifest_early(rel, heap, view);
+	SkxOpenViews *open = skx_manifest_reuse_limits(rel, heap, view);
 	uint64		npages = 0;
 	int			i;
 
@@ -132,7 +134,7 @@ skx_manifest_awaited_now(Relation rel, Relation heap, const SkxView *view,
 	for (i = 0; i < view->nextents; i++)
 	{
 		const SkxDiskExtent *e = &view->extents[i];
-		uint64		wait = skx_manifest_wait(heap, view, e, open);
+		uint64		wait = skx_manifest_extent_wait(heap, view, e, open);
 
 		if (e->operation != 0 || wait == SKX_WAIT_NONE)
 			continue;
@@ -145,21 +147,23 @@ skx_manifest_awaited_now(Relation rel, Relation heap, const SkxView *view,
 }
 
 void
-skx_manifest_awaited(Relation rel, const SkxView *view,
-					 SkxManifestAwaited *awaited)
+skx_manifest_waiting_free(Relation rel, const SkxView *view,
+						  SkxManifestWaiting *awaited)
 {
-	Relation	heap = skx_compat_heap(rel);
+	Relation	heap = skx_compat_index_heap(rel);
 
 	memset(awaited, 0, sizeof(*awaited));
-	awaited->npages = skx_manifest_awaited_now(rel, heap, view, &awaited->newest);
+	awaited->npages = skx_manifest_count_waiting(rel, heap, view,
+												 &awaited->newest_xid);
 	if (awaited->npages > 0)
-		skx_compat_horizon_anew(heap);
-	awaited->left = skx_manifest_awaited_now(rel, heap, view, &awaited->newest);
+		skx_compat_refresh_horizon(heap);
+	awaited->by_horizon = skx_manifest_count_waiting(rel, heap, view,
+													 &awaited->newest_xid);
 	RelationClose(heap);
 }
 
 uint64
-skx_manifest_free(const SkxView *view)
+skx_manifest_excess_free(const SkxView *view)
 {
 	uint64		npages = 0;
 	uint64		wanted;
@@ -167,7 +171,7 @@ skx_manifest_free(const SkxView *view)
 
 	for (i = 0; i < view->nextents; i++)
 		npages += view->extents[i].npages;
-	wanted = skx_manifest_free_wanted(view, npages);
+	wanted = skx_manifest_free_target(view, npages);
 	for (i = 0; i < view->meta.npool; i++)
 		npages += view->meta.pool[i].npages;
 	return npages - Min(npages, wanted);
@@ -184,18 +188,18 @@ skx_manifest_shrink_draft(Relation rel)
 	const SkxDiskMeta *meta = &draft->view->meta;
 	int			i;
 
-	Assert(skx_manifest_locked(rel, ExclusiveLock));
-	draft->low = draft->spare = true;
+	Assert(skx_manifest_holds_lock(rel, ExclusiveLock));
+	draft->prefers_low = draft->is_optional = true;
 	draft->pool_target =
 		skx_manifest_pool_pages(draft->view,
-								skx_manifest_used(draft->view, NULL, 0));
+								skx_manifest_used_end(draft->view, NULL, 0));
 	for (i = 0; i < draft->nextents; i++)
 	{
-		if (draft->extents[i].e.operation != 0)
+		if (draft->extents[i].extent.operation != 0)
 			continue;
-		draft->extents[i].e.safexid = 0;
-		draft->extents[i].e.waits = 0;
-		draft->extents[i].reusable = true;
+		draft->extents[i].extent.safexid = 0;
+		draft->extents[i].extent.waits = 0;
+		draft->extents[i].is_reusable = true;
 	}
 	for (i = 0; i < meta->npool; i++)
 		skx_manifest_free_add(draft, meta->pool[i].block,
@@ -209,20 +213,21 @@ skx_manifest_shrink_draft(Relation rel)
  * first one, or 0 if there are none.
  */
 static BlockNumber
-skx_manifest_move_take(SkxDraft *draft, uint32 npages)
+skx_manifest_take_lowest(SkxDraft *draft, uint32 npages)
 {
 	int			i;
 
 	for (i = 0; i < draft->nextents; i++)
 	{
 		SkxDraftExtent *extent = &draft->extents[i];
-		BlockNumber block = extent->e.block;
+		BlockNumber block = extent->extent.block;
 
-		if (!extent->reusable || extent->e.npages < npages)
+		if (!extent->is_reusable || extent->extent.npages < npages)
 			continue;
-		draft->reuse = Max(draft->reuse, extent->e.safexid);
-		extent->e.block += npages;
-		extent->e.npages -= npages;
+		draft->reuse_safexid = Max(draft->reuse_safexid,
+								   extent->extent.safexid);
+		extent->extent.block += npages;
+		extent->extent.npages -= npages;
 		return block;
 	}
 	return 0;
@@ -241,16 +246,16 @@ skx_manifest_move_draft(SkxDraft *draft, const SkxManifestMove *move)
 	int			i;
 
 	if (skx_manifest_free_reusable(draft, 1) <
-		skx_manifest_shrink_spare(draft) + move->npages)
+		skx_manifest_shrink_root_pages(draft) + move->npages)
 		return 0;
-	block = skx_manifest_move_take(draft, move->npages);
-	if (block == 0 || block >= move->below)
+	block = skx_manifest_take_lowest(draft, move->npages);
+	if (block == 0 || block >= move->below_block)
 		return 0;
 	memcpy(stripes, draft->view->stripes,
 		   draft->view->nstripes * sizeof(SkxDiskStripeRef));
-	stripes[move->which].first = block;
-	stripes[move->which].extent = block;
-	stripes[move->which].npages = move->given_up;
+	stripes[move->stripe].first = block;
+	stripes[move->stripe].extent = block;
+	stripes[move->stripe].npages = move->given_up_pages;
 	draft->stripes = stripes;
 	for (i = 0; i < move->nfreed; i++)
 		skx_manifest_free_add(draft, move->freed[i].block,
@@ -259,14 +264,14 @@ skx_manifest_move_draft(SkxDraft *draft, const SkxManifestMove *move)
 }
 
 bool
-skx_manifest_move(Relation rel, SkxManifestMove *move)
+skx_manifest_move_stripe(Relation rel, SkxManifestMove *move)
 {
 	SkxDraft   *draft = skx_manifest_shrink_draft(rel);
 	bool		done;
 
 	move->block = skx_manifest_move_draft(draft, move);
-	draft->also = move->apply;
-	draft->also_arg = move;
+	draft->extra_record = move->apply_extent;
+	draft->extra_record_arg = move;
 	done = move->block != 0 && skx_manifest_draft_flip(draft) == 0;
 	skx_manifest_draft_free(draft);
 	if (done)
@@ -281,16 +286,16 @@ skx_manifest_shrink_flip(Relation rel, bool shorten)
 	SkxDraft   *draft = skx_manifest_shrink_draft(rel);
 	bool		done;
 
-	draft->shorten = shorten;
+	draft->cuts_file = shorten;
 	done = skx_manifest_free_reusable(draft, 1) >=
-		skx_manifest_shrink_spare(draft) &&
+		skx_manifest_shrink_root_pages(draft) &&
 		skx_manifest_draft_flip(draft) == 0;
 	skx_manifest_draft_free(draft);
 	return done;
 }
 
 bool
-skx_manifest_release(Relation rel)
+skx_manifest_release_free(Relation rel)
 {
 	return skx_manifest_shrink_flip(rel, false);
 }

@@ -32,9 +32,9 @@ typedef struct SkxRootReader
 	BlockNumber first;			/* page with ordinal 0 */
 	BlockNumber *pages;			/* all pages, by ordinal; NULL until the first
 								 * one has been read */
-	uint32		most;			/* capacity of `pages` */
+	uint32		pages_size;		/* capacity of `pages` */
 	uint32		nbytes;			/* bytes of the stream on the last page */
-	uint32		used;			/* how many of them were read */
+	uint32		bytes_read;		/* how many of them were read */
 	PGAlignedBlock page;
 } SkxRootReader;
 
@@ -50,8 +50,8 @@ typedef struct SkxStripeCache
 } SkxStripeCache;
 
 Buffer
-skx_manifest_buffer(Relation rel, uint64 incarnation, BlockNumber block,
-					SkxPlane plane, uint32 ordinal, int mode)
+skx_manifest_lock_page(Relation rel, uint64 incarnation, BlockNumber block,
+					   SkxPlane plane, uint32 ordinal, int mode)
 {
 	Buffer		buffer = ReadBuffer(rel, block);
 	SkxPageIdentity id;
@@ -109,7 +109,7 @@ skx_manifest_check_meta(Relation rel, const char *page)
 		skx_damage_report(rel, SKX_META_BLOCK,
 						  "the metapage has an impossible block size");
 	if (meta->nblocks % pages != 0 || meta->root == SKX_META_BLOCK ||
-		meta->root >= meta->nblocks || meta->npool > SKX_META_POOL)
+		meta->root >= meta->nblocks || meta->npool > SKX_META_POOL_EXTENTS)
 		skx_damage_report(rel, SKX_META_BLOCK,
 						  "the metapage has an impossible root, pool or file size");
 }
@@ -130,7 +130,7 @@ skx_manifest_meta(Relation rel, SkxDiskMeta *meta)
 {
 	Buffer		buffer = skx_manifest_meta_lock(rel);
 
-	memcpy(meta, skx_manifest_content(buffer), sizeof(SkxDiskMeta));
+	memcpy(meta, skx_manifest_page_content(buffer), sizeof(SkxDiskMeta));
 	UnlockReleaseBuffer(buffer);
 }
 
@@ -143,16 +143,16 @@ skx_manifest_root_page(SkxRootReader *r)
 
 	if (r->next == SKX_META_BLOCK || r->next >= r->meta->nblocks)
 		skx_damage_report(r->rel, r->block, "the root ends too early");
-	if (r->ordinal > 0 && (r->pages == NULL || r->ordinal >= r->most))
+	if (r->ordinal > 0 && (r->pages == NULL || r->ordinal >= r->pages_size))
 		skx_damage_report(r->rel, r->block, "the root ends too late");
 	r->block = r->next;
 	if (r->ordinal == 0)
 		r->first = r->block;
 	else
 		r->pages[r->ordinal] = r->block;
-	buffer = skx_manifest_buffer(r->rel, r->meta->incarnation, r->block,
-								 SKX_PLANE_ROOT, r->ordinal,
-								 BUFFER_LOCK_SHARE);
+	buffer = skx_manifest_lock_page(r->rel, r->meta->incarnation, r->block,
+									SKX_PLANE_ROOT, r->ordinal,
+									BUFFER_LOCK_SHARE);
 	memcpy(r->page.data, BufferGetPage(buffer), BLCKSZ);
 	UnlockReleaseBuffer(buffer);
 	header = (const SkxDiskRootPage *) (r->page.data + SKX_PAGE_START);
@@ -164,7 +164,7 @@ skx_manifest_root_page(SkxRootReader *r)
 						  "the root page has an impossible length");
 	r->next = header->next;
 	r->nbytes = header->nbytes;
-	r->used = 0;
+	r->bytes_read = 0;
 	r->ordinal++;
 }
 
@@ -177,12 +177,12 @@ skx_manifest_root_bytes(SkxRootReader *r, void *to, Size n)
 	{
 		Size		part;
 
-		if (r->used == r->nbytes)
+		if (r->bytes_read == r->nbytes)
 			skx_manifest_root_page(r);
-		part = Min(n, r->nbytes - r->used);
+		part = Min(n, r->nbytes - r->bytes_read);
 		memcpy(out, r->page.data + SKX_PAGE_START + sizeof(SkxDiskRootPage) +
-			   r->used, part);
-		r->used += part;
+			   r->bytes_read, part);
+		r->bytes_read += part;
 		out += part;
 		n -= part;
 	}
@@ -258,18 +258,20 @@ skx_manifest_root_size(Relation rel, const SkxDiskMeta *meta,
 
 /*
  * A flip counts pages before it takes them.  Then each page may use up an
- * extent, the pool may take up to SKX_META_POOL extents, and a few are joined.
+ * extent, the pool may take up to SKX_META_POOL_EXTENTS extents, and a few are
+ * joined.
  */
 uint32
-skx_manifest_root_most(Size size)
+skx_manifest_root_max_pages(Size size)
 {
-	size += sizeof(SkxDiskRoot) + (SKX_META_POOL + 8) * sizeof(SkxDiskExtent);
+	size += sizeof(SkxDiskRoot) + (SKX_META_POOL_EXTENTS + 8) *
+		sizeof(SkxDiskExtent);
 	return size / (SKX_ROOT_CAPACITY - sizeof(SkxDiskExtent)) + 2;
 }
 
 /* Sets the safexid of extents that became free with this root. */
 static void
-skx_manifest_date_extents(SkxView *view)
+skx_manifest_set_safexids(SkxView *view)
 {
 	uint64		xid = view->meta.freed_xid;
 	int			i;
@@ -296,15 +298,15 @@ skx_manifest_view_read(Relation rel, const SkxDiskMeta *meta)
 	r.rel = rel;
 	r.meta = meta;
 	r.next = r.block = meta->root;
-	r.ordinal = r.nbytes = r.used = 0;
+	r.ordinal = r.nbytes = r.bytes_read = 0;
 	r.pages = NULL;
 	skx_manifest_root_bytes(&r, &root, sizeof(root));
 	size = skx_manifest_root_size(rel, meta, &root);
-	r.most = skx_manifest_root_most(size);
+	r.pages_size = skx_manifest_root_max_pages(size);
 
 	view = MemoryContextAllocHuge(CurrentMemoryContext,
 								  MAXALIGN(sizeof(SkxView)) + size +
-								  r.most * sizeof(BlockNumber));
+								  r.pages_size * sizeof(BlockNumber));
 	memset(view, 0, sizeof(SkxView));
 	view->meta = *meta;
 	view->nsegments = root.nsegments;
@@ -320,17 +322,17 @@ skx_manifest_view_read(Relation rel, const SkxDiskMeta *meta)
 	view->root[0] = r.first;
 	r.pages = view->root;
 	skx_manifest_root_bytes(&r, view->segments, size);
-	if (r.used != r.nbytes || BlockNumberIsValid(r.next))
+	if (r.bytes_read != r.nbytes || BlockNumberIsValid(r.next))
 		skx_damage_report(rel, r.block, "the root ends too late");
 	view->nroot = r.ordinal;
-	Assert(view->nroot > 0 && view->nroot <= r.most);
+	Assert(view->nroot > 0 && view->nroot <= r.pages_size);
 	skx_manifest_check_view(rel, view);
-	skx_manifest_date_extents(view);
+	skx_manifest_set_safexids(view);
 	return view;
 }
 
 SkxView *
-skx_manifest_view_brief(Relation rel)
+skx_manifest_view_unlisted(Relation rel)
 {
 	SkxDiskMeta meta;
 
@@ -339,34 +341,35 @@ skx_manifest_view_brief(Relation rel)
 }
 
 SkxView *
-skx_manifest_view_of(Relation rel, const SkxView *own)
+skx_manifest_view_shared(Relation rel, const SkxView *own)
 {
-	SkxHold    *hold = skx_manifest_hold_make(rel);
+	SkxViewEntry *hold = skx_manifest_entry_create(rel);
 	SkxView    *view;
 
-	skx_manifest_hold_open(hold, &own->meta, own->bound ? own->ends : NULL);
+	skx_manifest_entry_open(hold, &own->meta,
+							own->is_bound ? own->pending_ends : NULL);
 	view = skx_manifest_view_read(rel, &own->meta);
-	view->hold = hold;
-	view->bound = own->bound;
-	memcpy(view->ends, own->ends, sizeof(view->ends));
+	view->entry = hold;
+	view->is_bound = own->is_bound;
+	memcpy(view->pending_ends, own->pending_ends, sizeof(view->pending_ends));
 	return view;
 }
 
 bool
-skx_manifest_view_kept(Relation rel, SkxView *view)
+skx_manifest_view_reopen(Relation rel, SkxView *view)
 {
 	const SkxDiskMeta *meta;
 	Buffer		buffer;
 	bool		kept;
 
-	skx_manifest_hold_lock(rel);
+	skx_manifest_entry_lock(rel);
 	buffer = skx_manifest_meta_lock(rel);
-	meta = (const SkxDiskMeta *) skx_manifest_content(buffer);
+	meta = (const SkxDiskMeta *) skx_manifest_page_content(buffer);
 	kept = meta->incarnation == view->meta.incarnation &&
 		meta->generation == view->meta.generation;
 	if (kept)
-		skx_manifest_hold_open(view->hold, &view->meta,
-							   view->bound ? view->ends : NULL);
+		skx_manifest_entry_open(view->entry, &view->meta,
+								view->is_bound ? view->pending_ends : NULL);
 	UnlockReleaseBuffer(buffer);
 	return kept;
 }
@@ -374,35 +377,35 @@ skx_manifest_view_kept(Relation rel, SkxView *view)
 SkxView *
 skx_manifest_view(Relation rel)
 {
-	SkxHold    *hold = skx_manifest_hold_make(rel);
+	SkxViewEntry *hold = skx_manifest_entry_create(rel);
 	Buffer		buffer = skx_manifest_meta_lock(rel);
 	SkxDiskMeta meta;
 	SkxView    *view;
 
-	memcpy(&meta, skx_manifest_content(buffer), sizeof(SkxDiskMeta));
-	skx_manifest_hold_open(hold, &meta, NULL);
+	memcpy(&meta, skx_manifest_page_content(buffer), sizeof(SkxDiskMeta));
+	skx_manifest_entry_open(hold, &meta, NULL);
 	UnlockReleaseBuffer(buffer);
 	view = skx_manifest_view_read(rel, &meta);
-	view->hold = hold;
+	view->entry = hold;
 	return view;
 }
 
 void
 skx_manifest_view_free(SkxView *view)
 {
-	skx_manifest_hold_close(view->hold);
+	skx_manifest_entry_close(view->entry);
 	pfree(view);
 }
 
 void
 skx_manifest_view_bind(SkxView *view, const uint64 *ends)
 {
-	/* shared memory has ends of SKX_STRIPES stripes only */
-	if (view->nstripes > SKX_STRIPES)
+	/* shared memory has ends of SKX_STRIPES_DEFAULT stripes only */
+	if (view->nstripes > SKX_STRIPES_DEFAULT)
 		return;
-	memcpy(view->ends, ends, view->nstripes * sizeof(uint64));
-	view->bound = true;
-	skx_manifest_hold_bind(view->hold, view->ends);
+	memcpy(view->pending_ends, ends, view->nstripes * sizeof(uint64));
+	view->is_bound = true;
+	skx_manifest_entry_bind(view->entry, view->pending_ends);
 }
 
 SkxView *
@@ -414,13 +417,14 @@ skx_manifest_view_bound(Relation rel)
 
 	for (i = 0; i < view->nstripes; i++)
 	{
-		Buffer		buffer = skx_manifest_buffer(rel, view->meta.incarnation,
-												 view->stripes[i].stripe,
-												 SKX_PLANE_STRIPE, 0,
-												 BUFFER_LOCK_SHARE);
+		Buffer		buffer = skx_manifest_lock_page(rel,
+													view->meta.incarnation,
+													view->stripes[i].stripe,
+													SKX_PLANE_STRIPE, 0,
+													BUFFER_LOCK_SHARE);
 
 		ends[i] = ((const SkxDiskStripe *)
-				   skx_manifest_content(buffer))->next_sequence;
+				   skx_manifest_page_content(buffer))->next_sequence;
 		UnlockReleaseBuffer(buffer);
 	}
 	skx_manifest_view_bind(view, ends);

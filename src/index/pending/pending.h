@@ -40,7 +40,7 @@ typedef struct SkxPendingDoc
 	uint64		sequence;		/* its number in the stripe */
 	TSVector	value;			/* of the row, not to be changed; valid until
 								 * the next document is read */
-	bool		dead;			/* flagged by VACUUM, or known to be dead; a
+	bool		is_dead;		/* flagged by VACUUM, or known to be dead; a
 								 * scan without `last` leaves it out */
 	int32		bound;			/* of its score, as SkxPendingBounds told; not
 								 * set without these */
@@ -57,19 +57,19 @@ extern SkxPendingScan *skx_pending_begin(Relation rel, const SkxView *view,
 /*
  * For scans of queries, before the first document: reads documents that this
  * session has read several times from its memory, and only later ones from the
- * list.  Documents that skx_pending_note_dead() has noted count as dead, like
- * those that VACUUM has flagged.
+ * list.  Documents that skx_pending_remember_dead() has noted count as dead,
+ * like those that VACUUM has flagged.
  */
-extern void skx_pending_remember(SkxPendingScan *scan);
+extern void skx_pending_use_image(SkxPendingScan *scan);
 
 /*
  * Before the first document: the scan leaves out the documents of stripe i up
  * to number after[i].  `after` must live as long as the scan.
  */
-extern void skx_pending_after(SkxPendingScan *scan, const uint64 *after);
+extern void skx_pending_skip_until(SkxPendingScan *scan, const uint64 *after);
 
 /* Most documents for which bounds are computed at once. */
-#define SKX_PENDING_BOUNDS	128
+#define SKX_PENDING_BOUNDS_MAX	128
 
 /* Functions of a caller that leave out documents by upper bounds of scores. */
 typedef struct SkxPendingBounds
@@ -79,10 +79,10 @@ typedef struct SkxPendingBounds
 	 * `sequence` on.  norms has the norms of their lengths; where they are
 	 * not known it has 0, the norm of the shortest documents.
 	 */
-	void		(*find) (void *arg, int stripe, uint64 sequence, int n,
-						 const uint8 *norms, int32 *bounds);
+	void		(*compute_bounds) (void *arg, int stripe, uint64 sequence,
+								   int n, const uint8 *norms, int32 *bounds);
 	/* Returns the bound below which documents are left out. */
-	int32		(*need) (void *arg);
+	int32		(*threshold) (void *arg);
 	void	   *arg;
 } SkxPendingBounds;
 
@@ -91,8 +91,8 @@ typedef struct SkxPendingBounds
  * below need() when their turn comes, without reading their values.  `only`
  * NULL: it leaves out none.  *only must live as long as the scan.
  */
-extern void skx_pending_only(SkxPendingScan *scan,
-							 const SkxPendingBounds *only);
+extern void skx_pending_set_bounds(SkxPendingScan *scan,
+								   const SkxPendingBounds *only);
 
 /*
  * Gives the next document in *doc, and returns true; returns false at the end.
@@ -107,31 +107,31 @@ extern void skx_pending_end(SkxPendingScan *scan);
  * Notes that the row of a document of stripe `which` is dead to all snapshots
  * (pending_dead.c).  Later scans of queries may leave the document out.
  */
-extern void skx_pending_note_dead(Relation rel, const SkxView *view, int which,
-								  uint64 sequence);
+extern void skx_pending_remember_dead(Relation rel, const SkxView *view,
+									  int which, uint64 sequence);
 
 /* pending_image.c : documents that the session keeps in its memory */
 
 /*
  * Is called for a lexeme that a document has: `lexeme` is its index in the
- * array of lexemes, tf its term frequency, SKX_PENDING_TF_MANY at most.
+ * array of lexemes, tf its term frequency, SKX_PENDING_TF_MAX at most.
  */
-typedef void (*SkxPendingFound) (int lexeme, int stripe, uint64 sequence,
-								 int tf, void *arg);
+typedef void (*SkxPendingWordVisit) (int lexeme, int stripe, uint64 sequence,
+									 int tf, void *arg);
 
 /* A term frequency of this number or more is given as this number. */
-#define SKX_PENDING_TF_MANY	255
+#define SKX_PENDING_TF_MAX	255
 
 /*
  * Returns the term frequency of a lexeme in a document: its number of
- * positions, SKX_PENDING_TF_MANY at most, or 1 if it has none.
+ * positions, SKX_PENDING_TF_MAX at most, or 1 if it has none.
  */
 static inline int
 skx_pending_tf(TSVector value, const WordEntry *entry)
 {
 	int			n = entry->haspos ? POSDATALEN(value, entry) : 1;
 
-	return Min(n, SKX_PENDING_TF_MANY);
+	return Min(n, SKX_PENDING_TF_MAX);
 }
 
 /*
@@ -143,7 +143,7 @@ skx_pending_tf(TSVector value, const WordEntry *entry)
  */
 extern void skx_pending_words(Relation rel, const SkxView *view,
 							  const uint64 *last, const SkxLexeme *lexemes,
-							  int n, SkxPendingFound found, void *arg,
+							  int n, SkxPendingWordVisit found, void *arg,
 							  uint64 *through);
 
 /*
@@ -178,22 +178,23 @@ extern bool skx_pending_flush_next(SkxPendingFlush *flush,
  * It reads none of a stripe in which VACUUM has flagged no document since the
  * last reading.  The last call is made with the lock on the metapage held.
  */
-extern uint32 skx_pending_flush_late(SkxPendingFlush *flush,
-									 void (*late) (ItemPointer tid, void *arg),
-									 void *arg);
+extern uint32 skx_pending_flush_visit_new_dead(SkxPendingFlush *flush,
+											   void (*late) (ItemPointer tid,
+															 void *arg),
+											   void *arg);
 
 /*
  * Sets what the root says after the flush, palloc'd: *stripes is the view's
  * stripes without the flushed documents; *freed is the extents that have
  * flushed documents only.  The caller holds the lock on the metapage since the
- * last call of skx_pending_flush_late().
+ * last call of skx_pending_flush_visit_new_dead().
  */
 extern void skx_pending_flush_finish(SkxPendingFlush *flush,
 									 SkxDiskStripeRef **stripes,
-									 SkxFreed **freed, int *nfreed);
+									 SkxFreedExtent **freed, int *nfreed);
 
 /* Returns true if the flush has read any document, live or dead. */
-extern bool skx_pending_flush_any(const SkxPendingFlush *flush);
+extern bool skx_pending_flush_has_read(const SkxPendingFlush *flush);
 
 /* pending_vacuum.c : VACUUM of the lists, and their sums */
 
@@ -205,7 +206,7 @@ typedef struct SkxPendingVacuum
 	uint64		sequence;		/* number of the first document of the next
 								 * page */
 	BlockNumber block;			/* that page */
-	double		removed;		/* documents flagged as dead so far */
+	double		nremoved;		/* documents flagged as dead so far */
 } SkxPendingVacuum;
 
 /*
@@ -266,7 +267,7 @@ extern void skx_pending_totals(Relation rel, const SkxView *view,
  * Binds the view to the documents of stripe i up to number last[i]: it reads
  * no later ones.
  */
-extern void skx_pending_bind(SkxView *view, const uint64 *last);
+extern void skx_pending_bind_view(SkxView *view, const uint64 *last);
 
 /*
  * Returns the length of a document for ranking: the number of positions of its

@@ -22,7 +22,7 @@
  * Most records with chains on a page.  A flush cannot free pages that were
  * taken after the page on which it stops, and chains of that page are there.
  */
-#define SKX_PENDING_CHAINS	8
+#define SKX_PENDING_CHAINS_MAX	8
 
 /* A record that is about to be added. */
 typedef struct SkxPendingRecord
@@ -48,7 +48,8 @@ skx_pending_length(TSVector value)
 
 /* Writes the record to the end of `page` and counts it in the stripe. */
 static void
-skx_pending_put(char *stripe_page, char *page, const SkxPendingRecord *record)
+skx_pending_write_record(char *stripe_page, char *page,
+						 const SkxPendingRecord *record)
 {
 	PageHeader	header = (PageHeader) page;
 	SkxDiskPendingPage *head = (SkxDiskPendingPage *) (page + SKX_PAGE_START);
@@ -75,10 +76,11 @@ skx_pending_put(char *stripe_page, char *page, const SkxPendingRecord *record)
 
 /* Adds the record on an unused page, which becomes the stripe's tail. */
 static void
-skx_pending_put_new(SkxPendingStripe *s, Buffer tail,
-					const SkxPendingRecord *record)
+skx_pending_put_on_new_page(SkxPendingStripe *s, Buffer tail,
+							const SkxPendingRecord *record)
 {
-	SkxDiskStripe *disk = (SkxDiskStripe *) skx_manifest_content(s->buffer);
+	SkxDiskStripe *disk =
+		(SkxDiskStripe *) skx_manifest_page_content(s->buffer);
 	SkxDiskPendingPage *head;
 	GenericXLogState *xlog;
 	BlockNumber block;
@@ -89,7 +91,7 @@ skx_pending_put_new(SkxPendingStripe *s, Buffer tail,
 
 	skx_pending_extend(s, 1);
 	block = disk->extent_next;
-	fresh = skx_pending_fresh(s, block);
+	fresh = skx_pending_unused_page(s, block);
 
 	xlog = GenericXLogStart(s->rel);
 	stripe_page = (char *) GenericXLogRegisterBuffer(xlog, s->buffer, 0);
@@ -112,23 +114,23 @@ skx_pending_put_new(SkxPendingStripe *s, Buffer tail,
 		before = (char *) GenericXLogRegisterBuffer(xlog, tail, 0);
 		((SkxDiskPendingPage *) (before + SKX_PAGE_START))->next = block;
 	}
-	skx_pending_put(stripe_page, page, record);
-	Assert(skx_pending_stripe_grows(s->buffer, stripe_page));
+	skx_pending_write_record(stripe_page, page, record);
+	Assert(skx_pending_stripe_is_successor(s->buffer, stripe_page));
 	GenericXLogFinish(xlog);
 	UnlockReleaseBuffer(fresh);
 }
 
 /* Returns true if the record fits on the tail page, which is locked. */
 static bool
-skx_pending_fits(Buffer tail, const SkxPendingRecord *record)
+skx_pending_record_fits(Buffer tail, const SkxPendingRecord *record)
 {
 	Page		page = BufferGetPage(tail);
 	const SkxDiskPendingPage *head =
-		(const SkxDiskPendingPage *) skx_manifest_content(tail);
+		(const SkxDiskPendingPage *) skx_manifest_page_content(tail);
 
 	Assert(skx_compat_buffer_locked(tail));
 	if ((record->doc.flags & SKX_PENDING_CHAIN) &&
-		head->nrecords >= SKX_PENDING_CHAINS)
+		head->nrecords >= SKX_PENDING_CHAINS_MAX)
 		return false;
 	return ((PageHeader) page)->pd_lower +
 		SKX_PENDING_RECORD_SIZE(record->doc.nbytes) <= SKX_PAGE_END;
@@ -139,16 +141,16 @@ static bool
 skx_pending_put_record(SkxPendingStripe *s, const SkxPendingRecord *record)
 {
 	BlockNumber last =
-		((SkxDiskStripe *) skx_manifest_content(s->buffer))->tail;
+		((SkxDiskStripe *) skx_manifest_page_content(s->buffer))->tail;
 	Buffer		tail = InvalidBuffer;
 	bool		full;
 
 	if (BlockNumberIsValid(last))
-		tail = skx_pending_buffer(s->rel, &s->meta, last, SKX_PLANE_PENDING,
-								  BUFFER_LOCK_EXCLUSIVE);
-	full = !BufferIsValid(tail) || !skx_pending_fits(tail, record);
+		tail = skx_pending_lock_page(s->rel, &s->meta, last, SKX_PLANE_PENDING,
+									 BUFFER_LOCK_EXCLUSIVE);
+	full = !BufferIsValid(tail) || !skx_pending_record_fits(tail, record);
 	if (full)
-		skx_pending_put_new(s, tail, record);
+		skx_pending_put_on_new_page(s, tail, record);
 	else
 	{
 		GenericXLogState *xlog = GenericXLogStart(s->rel);
@@ -157,8 +159,8 @@ skx_pending_put_record(SkxPendingStripe *s, const SkxPendingRecord *record)
 
 		stripe_page = (char *) GenericXLogRegisterBuffer(xlog, s->buffer, 0);
 		page = (char *) GenericXLogRegisterBuffer(xlog, tail, 0);
-		skx_pending_put(stripe_page, page, record);
-		Assert(skx_pending_stripe_grows(s->buffer, stripe_page));
+		skx_pending_write_record(stripe_page, page, record);
+		Assert(skx_pending_stripe_is_successor(s->buffer, stripe_page));
 		GenericXLogFinish(xlog);
 	}
 	if (BufferIsValid(tail))
@@ -181,7 +183,7 @@ skx_pending_append(Relation rel, ItemPointer tid, TSVector value)
 	skx_worker_attach();
 	s.rel = rel;
 	s.block = skx_manifest_stripe(rel, MyProcPid, &s.meta);
-	s.extent = InvalidBlockNumber;
+	s.new_extent = InvalidBlockNumber;
 	memset(&record, 0, sizeof(record));
 	record.doc.tid = *tid;
 	record.nbytes = sizeof(record.doc);
@@ -190,8 +192,8 @@ skx_pending_append(Relation rel, ItemPointer tid, TSVector value)
 	record.nbytes += VARSIZE(value);
 	record.payload = value;
 	record.doc.nbytes = VARSIZE(value);
-	s.buffer = skx_pending_buffer(rel, &s.meta, s.block, SKX_PLANE_STRIPE,
-								  BUFFER_LOCK_EXCLUSIVE);
+	s.buffer = skx_pending_lock_page(rel, &s.meta, s.block, SKX_PLANE_STRIPE,
+									 BUFFER_LOCK_EXCLUSIVE);
 	if (record.doc.nbytes > SKX_PENDING_INLINE_MAX)
 	{
 		chain.nbytes = record.doc.nbytes;

@@ -25,7 +25,7 @@
  * taken.
  */
 static uint32
-skx_pending_take_pages(SkxPendingStripe *s, uint32 n, BlockNumber *block)
+skx_pending_chain_take_pages(SkxPendingStripe *s, uint32 n, BlockNumber *block)
 {
 	GenericXLogState *xlog;
 	SkxDiskStripe *disk;
@@ -41,7 +41,8 @@ skx_pending_take_pages(SkxPendingStripe *s, uint32 n, BlockNumber *block)
 	disk->extent_next += run;
 	disk->npages += run;
 	Assert(run > 0);
-	Assert(skx_pending_stripe_grows(s->buffer, (char *) disk - SKX_PAGE_START));
+	Assert(skx_pending_stripe_is_successor(s->buffer,
+										   (char *) disk - SKX_PAGE_START));
 	GenericXLogFinish(xlog);
 	return run;
 }
@@ -65,7 +66,7 @@ skx_pending_chain_pages(SkxPendingStripe *s, BlockNumber block, uint32 n,
 		SkxDiskChainPage *head;
 		char	   *page;
 
-		buffers[i] = skx_pending_fresh(s, block + i);
+		buffers[i] = skx_pending_unused_page(s, block + i);
 		page = (char *) GenericXLogRegisterBuffer(xlog, buffers[i],
 												  GENERIC_XLOG_FULL_IMAGE);
 		skx_pending_init_page(page, buffers[i], s, SKX_PLANE_CHAIN);
@@ -99,7 +100,7 @@ skx_pending_chain_write(SkxPendingStripe *s, const char *bytes, uint32 nbytes)
 	while (end > 0)
 	{
 		BlockNumber block;
-		uint32		run = skx_pending_take_pages(s, end, &block);
+		uint32		run = skx_pending_chain_take_pages(s, end, &block);
 		uint32		left = run;
 
 		while (left > 0)
@@ -137,9 +138,9 @@ skx_pending_chain_read(Relation rel, SkxDiskMeta *meta,
 			skx_damage_report(rel, block,
 							  "a pending document ends too early");
 		block = next;
-		buffer = skx_pending_buffer(rel, meta, block, SKX_PLANE_CHAIN,
-									BUFFER_LOCK_SHARE);
-		head = (const SkxDiskChainPage *) skx_manifest_content(buffer);
+		buffer = skx_pending_lock_page(rel, meta, block, SKX_PLANE_CHAIN,
+									   BUFFER_LOCK_SHARE);
+		head = (const SkxDiskChainPage *) skx_manifest_page_content(buffer);
 		if (head->nbytes == 0 || head->nbytes > SKX_CHAIN_CAPACITY ||
 			head->nbytes > left)
 			skx_damage_report(rel, block,

@@ -11,8 +11,8 @@
 #include "support/bitset/bitset.h"
 
 static void
-skx_pending_dead_marks(Relation rel, const SkxView *view, int which,
-					   SkxBlkMarks *marks)
+skx_pending_dead_bitmap(Relation rel, const SkxView *view, int which,
+						SkxBlkBitsKey *marks)
 {
 	marks->locator = SKX_REL_LOCATOR(rel);
 	marks->incarnation = view->meta.incarnation;
@@ -22,39 +22,40 @@ skx_pending_dead_marks(Relation rel, const SkxView *view, int which,
 }
 
 void
-skx_pending_note_dead(Relation rel, const SkxView *view, int which,
-					  uint64 sequence)
+skx_pending_remember_dead(Relation rel, const SkxView *view, int which,
+						  uint64 sequence)
 {
-	SkxBlkMarks marks;
+	SkxBlkBitsKey marks;
 
-	skx_pending_dead_marks(rel, view, which, &marks);
-	skx_blkio_marks_set(&marks, sequence);
+	skx_pending_dead_bitmap(rel, view, which, &marks);
+	skx_blkio_bits_set(&marks, sequence);
 }
 
 void
 skx_pending_dead_begin(SkxPendingDead *dead, Relation rel, const SkxView *view,
 					   int which)
 {
-	skx_pending_dead_marks(rel, view, which, &dead->marks);
-	dead->groups = skx_blkio_marks_groups(&dead->marks);
+	skx_pending_dead_bitmap(rel, view, which, &dead->bits);
+	dead->groups = skx_blkio_bits_groups(&dead->bits);
 	dead->page = 0;
 }
 
 bool
-skx_pending_dead_slow(SkxPendingDead *dead, uint64 sequence)
+skx_pending_dead_lookup(SkxPendingDead *dead, uint64 sequence)
 {
-	uint64		page = sequence / SKX_BLK_MARKS;
-	uint32		bit = sequence % SKX_BLK_MARKS;
+	uint64		page = sequence / SKX_BLK_BITS_PER_PAGE;
+	uint32		bit = sequence % SKX_BLK_BITS_PER_PAGE;
 
-	if (!skx_bitset_has(dead->groups, (uint32) page))
+	if (!skx_bitset_word_has(dead->groups, (uint32) page))
 		return false;
 	if (dead->page != page + 1)
 	{
 		if (dead->words == NULL)
-			dead->words = palloc(SKX_BLK_MARKS_BYTES);
+			dead->words = palloc(SKX_BLK_BITS_PAGE_BYTES);
 		dead->page = page + 1;
-		dead->any = skx_blkio_marks_read(&dead->marks, (uint32) page,
-										 dead->words);
+		dead->page_has_bits = skx_blkio_bits_read_page(&dead->bits,
+													   (uint32) page,
+													   dead->words);
 	}
-	return dead->any && skx_bitset_test(dead->words, bit);
+	return dead->page_has_bits && skx_bitset_test(dead->words, bit);
 }

@@ -30,16 +30,16 @@
 /* A stripe's share of a flush. */
 typedef struct SkxFlushedStripe
 {
-	int			which;			/* number of the stripe in the view */
+	int			stripe;			/* number of the stripe in the view */
 	uint64		nbytes;			/* pending when the flush began */
 	uint64		limit;			/* first document that the flush leaves out */
-	uint64		marked;			/* SkxDiskStripe.ndead before its pages were
+	uint64		ndead_before;	/* SkxDiskStripe.ndead before its pages were
 								 * read last */
-	uint64		through;		/* last document read; 0: none */
-	uint64		first;			/* index in `dead` of its first document */
-	uint64		ndocs;			/* number of its documents in `dead` */
+	uint64		last_read;		/* last document read; 0: none */
+	uint64		first_dead;		/* index in `dead_flags` of its first document */
+	uint64		ndocs;			/* number of its documents in `dead_flags` */
 	BlockNumber page;			/* page of the last document read */
-	SkxDiskStripeRef ref;		/* includes the documents that were read */
+	SkxDiskStripeRef result;	/* includes the documents that were read */
 } SkxFlushedStripe;
 
 struct SkxPendingFlush
@@ -49,11 +49,11 @@ struct SkxPendingFlush
 	uint64		budget;			/* bytes of documents still to be read */
 	int			nstripes;
 	int			current;
-	bool		walking;		/* `walk` is in the current stripe */
-	bool		on_page;
+	bool		in_stripe;		/* `walk` is in the current stripe */
+	bool		in_page;
 	SkxFlushedStripe *stripes;	/* the fullest first */
 	uint64		ndocs;			/* documents read */
-	uint8	   *dead;			/* one for each: 1 if it was flagged as dead
+	uint8	   *dead_flags;		/* one for each: 1 if it was flagged as dead
 								 * when read last */
 	Size		dead_size;
 	SkxPendingValue value;
@@ -82,7 +82,7 @@ skx_pending_flush_begin(Relation rel, const SkxView *view, uint64 budget)
 	flush->nstripes = view->nstripes;
 	flush->stripes = palloc0(view->nstripes * sizeof(SkxFlushedStripe));
 	flush->dead_size = 1024;
-	flush->dead = palloc(flush->dead_size);
+	flush->dead_flags = palloc(flush->dead_size);
 	flush->value.context = CurrentMemoryContext;
 	for (i = 0; i < view->nstripes; i++)
 	{
@@ -90,14 +90,14 @@ skx_pending_flush_begin(Relation rel, const SkxView *view, uint64 budget)
 		const SkxDiskStripe *stripe;
 		Buffer		buffer;
 
-		s->which = i;
-		s->ref = view->stripes[i];
-		buffer = skx_pending_buffer(rel, &meta, s->ref.stripe,
-									SKX_PLANE_STRIPE, BUFFER_LOCK_SHARE);
-		stripe = (const SkxDiskStripe *) skx_manifest_content(buffer);
-		s->nbytes = stripe->nbytes - s->ref.nbytes;
+		s->stripe = i;
+		s->result = view->stripes[i];
+		buffer = skx_pending_lock_page(rel, &meta, s->result.stripe,
+									   SKX_PLANE_STRIPE, BUFFER_LOCK_SHARE);
+		stripe = (const SkxDiskStripe *) skx_manifest_page_content(buffer);
+		s->nbytes = stripe->nbytes - s->result.nbytes;
 		s->limit = stripe->next_sequence;
-		s->marked = stripe->ndead;
+		s->ndead_before = stripe->ndead;
 		UnlockReleaseBuffer(buffer);
 	}
 	qsort(flush->stripes, flush->nstripes, sizeof(SkxFlushedStripe),
@@ -116,21 +116,21 @@ skx_pending_flush_record(SkxPendingFlush *flush)
 	{
 		SkxDiskPendingDoc *doc;
 
-		if (!flush->walking)
+		if (!flush->in_stripe)
 		{
 			SKX_FAULT(SKX_FAULT_FLUSH_STRIPE);
 			skx_pending_walk_begin(&flush->walk, flush->rel, flush->view,
-								   flush->stripes[flush->current].which);
+								   flush->stripes[flush->current].stripe);
 			flush->walk.limit = flush->stripes[flush->current].limit;
 		}
-		flush->walking = true;
-		if (flush->on_page &&
+		flush->in_stripe = true;
+		if (flush->in_page &&
 			(doc = skx_pending_walk_record(&flush->walk)) != NULL)
 			return doc;
-		flush->on_page = skx_pending_walk_page(&flush->walk);
-		if (!flush->on_page)
+		flush->in_page = skx_pending_walk_page(&flush->walk);
+		if (!flush->in_page)
 		{
-			flush->walking = false;
+			flush->in_stripe = false;
 			flush->current++;
 		}
 	}
@@ -145,26 +145,26 @@ skx_pending_flush_count(SkxPendingFlush *flush, const SkxDiskPendingDoc *disk,
 	SkxFlushedStripe *s = &flush->stripes[flush->current];
 	uint64		nbytes = sizeof(SkxDiskPendingDoc);
 
-	s->ref.nnull += skx_column_is_null(value);
+	s->result.nnull += skx_column_is_null(value);
 	nbytes += VARSIZE(value);
-	s->ref.total_length += skx_pending_length(value);
+	s->result.total_length += skx_pending_length(value);
 	if (disk->flags & SKX_PENDING_CHAIN)
 		nbytes += sizeof(SkxDiskPendingChain);
-	s->ref.nbytes += nbytes;
-	Assert(flush->walk.sequence - 1 > s->through);
-	Assert(flush->walk.sequence - 1 > s->ref.flushed_through);
+	s->result.nbytes += nbytes;
+	Assert(flush->walk.sequence - 1 > s->last_read);
+	Assert(flush->walk.sequence - 1 > s->result.flushed_through);
 	Assert(flush->walk.sequence - 1 < s->limit);
-	s->through = flush->walk.sequence - 1;
+	s->last_read = flush->walk.sequence - 1;
 	s->page = flush->walk.block;
 	flush->budget -= Min(nbytes, flush->budget);
 	if (flush->ndocs == flush->dead_size)
 	{
 		flush->dead_size *= 2;
-		flush->dead = repalloc_huge(flush->dead, flush->dead_size);
+		flush->dead_flags = repalloc_huge(flush->dead_flags, flush->dead_size);
 	}
 	if (s->ndocs++ == 0)
-		s->first = flush->ndocs;
-	flush->dead[flush->ndocs++] = (disk->flags & SKX_PENDING_DEAD) != 0;
+		s->first_dead = flush->ndocs;
+	flush->dead_flags[flush->ndocs++] = (disk->flags & SKX_PENDING_DEAD) != 0;
 }
 
 bool
@@ -175,19 +175,19 @@ skx_pending_flush_next(SkxPendingFlush *flush, SkxPendingDoc *doc)
 	while ((disk = skx_pending_flush_record(flush)) != NULL)
 	{
 		doc->tid = disk->tid;
-		doc->dead = (disk->flags & SKX_PENDING_DEAD) != 0;
-		doc->stripe = flush->stripes[flush->current].which;
+		doc->is_dead = (disk->flags & SKX_PENDING_DEAD) != 0;
+		doc->stripe = flush->stripes[flush->current].stripe;
 		doc->sequence = flush->walk.sequence - 1;
 		doc->value = skx_pending_value(&flush->value, &flush->walk, disk);
 		skx_pending_flush_count(flush, disk, doc->value);
-		if (!doc->dead)
+		if (!doc->is_dead)
 			return true;
 	}
 	return false;
 }
 
 bool
-skx_pending_flush_any(const SkxPendingFlush *flush)
+skx_pending_flush_has_read(const SkxPendingFlush *flush)
 {
 	return flush->ndocs > 0;
 }
@@ -197,17 +197,18 @@ skx_pending_flush_any(const SkxPendingFlush *flush)
  * were read.
  */
 static bool
-skx_pending_flush_moved(SkxPendingFlush *flush, SkxFlushedStripe *s)
+skx_pending_flush_has_new_dead(SkxPendingFlush *flush, SkxFlushedStripe *s)
 {
-	Buffer		buffer = skx_pending_buffer(flush->rel, &flush->walk.meta,
-											s->ref.stripe, SKX_PLANE_STRIPE,
-											BUFFER_LOCK_SHARE);
+	Buffer		buffer = skx_pending_lock_page(flush->rel, &flush->walk.meta,
+											   s->result.stripe,
+											   SKX_PLANE_STRIPE,
+											   BUFFER_LOCK_SHARE);
 	uint64		marked = ((const SkxDiskStripe *)
-						  skx_manifest_content(buffer))->ndead;
-	bool		moved = marked != s->marked;
+						  skx_manifest_page_content(buffer))->ndead;
+	bool		moved = marked != s->ndead_before;
 
 	UnlockReleaseBuffer(buffer);
-	s->marked = marked;
+	s->ndead_before = marked;
 	return moved;
 }
 
@@ -216,15 +217,15 @@ skx_pending_flush_moved(SkxPendingFlush *flush, SkxFlushedStripe *s)
  * since.  Returns how many pages it has read.
  */
 static uint32
-skx_pending_flush_again(SkxPendingFlush *flush, SkxFlushedStripe *s,
-						void (*late) (ItemPointer tid, void *arg), void *arg)
+skx_pending_flush_reread(SkxPendingFlush *flush, SkxFlushedStripe *s,
+						 void (*late) (ItemPointer tid, void *arg), void *arg)
 {
 	SkxPendingWalk *walk = &flush->walk;
-	uint64		at = s->first;
+	uint64		at = s->first_dead;
 	uint32		npages = 0;
 
-	skx_pending_walk_begin(walk, flush->rel, flush->view, s->which);
-	walk->limit = s->through + 1;
+	skx_pending_walk_begin(walk, flush->rel, flush->view, s->stripe);
+	walk->limit = s->last_read + 1;
 	for (; skx_pending_walk_page(walk); npages++)
 	{
 		SkxDiskPendingDoc *disk;
@@ -233,25 +234,26 @@ skx_pending_flush_again(SkxPendingFlush *flush, SkxFlushedStripe *s,
 		{
 			bool		dead = (disk->flags & SKX_PENDING_DEAD) != 0;
 
-			if (at >= s->first + s->ndocs)
+			if (at >= s->first_dead + s->ndocs)
 				skx_damage_report(flush->rel, walk->block,
 								  "the pending list changed under a flush");
 			/* a dead flag is never cleared */
-			Assert(dead || !flush->dead[at]);
-			if (dead && !flush->dead[at])
+			Assert(dead || !flush->dead_flags[at]);
+			if (dead && !flush->dead_flags[at])
 				late(&disk->tid, arg);
-			flush->dead[at++] = dead;
+			flush->dead_flags[at++] = dead;
 		}
 	}
-	if (at != s->first + s->ndocs)
+	if (at != s->first_dead + s->ndocs)
 		skx_damage_report(flush->rel, walk->block,
 						  "the pending list changed under a flush");
 	return npages;
 }
 
 uint32
-skx_pending_flush_late(SkxPendingFlush *flush,
-					   void (*late) (ItemPointer tid, void *arg), void *arg)
+skx_pending_flush_visit_new_dead(SkxPendingFlush *flush,
+								 void (*late) (ItemPointer tid, void *arg),
+								 void *arg)
 {
 	uint32		npages = 0;
 	int			i;
@@ -260,21 +262,22 @@ skx_pending_flush_late(SkxPendingFlush *flush,
 	{
 		SkxFlushedStripe *s = &flush->stripes[i];
 
-		if (s->through > 0 && skx_pending_flush_moved(flush, s))
-			npages += skx_pending_flush_again(flush, s, late, arg);
+		if (s->last_read > 0 && skx_pending_flush_has_new_dead(flush, s))
+			npages += skx_pending_flush_reread(flush, s, late, arg);
 	}
 	return npages;
 }
 
 /* Returns how many of the stripe's documents were flagged when read last. */
 static uint64
-skx_pending_flush_dead(const SkxPendingFlush *flush, const SkxFlushedStripe *s)
+skx_pending_flush_ndead(const SkxPendingFlush *flush,
+						const SkxFlushedStripe *s)
 {
 	uint64		ndead = 0;
 	uint64		i;
 
-	for (i = s->first; i < s->first + s->ndocs; i++)
-		ndead += flush->dead[i];
+	for (i = s->first_dead; i < s->first_dead + s->ndocs; i++)
+		ndead += flush->dead_flags[i];
 	return ndead;
 }
 
@@ -286,15 +289,16 @@ skx_pending_flush_dead(const SkxPendingFlush *flush, const SkxFlushedStripe *s)
  * documents.
  */
 static uint64
-skx_pending_flush_first(SkxPendingFlush *flush, const SkxFlushedStripe *s,
-						const SkxFreed *extent)
+skx_pending_flush_extent_first(SkxPendingFlush *flush,
+							   const SkxFlushedStripe *s,
+							   const SkxFreedExtent *extent)
 {
-	uint64		through = flush->view->stripes[s->which].flushed_through;
+	uint64		through = flush->view->stripes[s->stripe].flushed_through;
 	uint64		most = ((uint64) extent->npages + 1) *
 		(SKX_PAGE_CAPACITY / sizeof(SkxDiskPendingDoc));
-	uint64		first = skx_pending_extent_first(flush->rel,
-												 &flush->walk.meta,
-												 extent->block);
+	uint64		first = skx_pending_extent_first_doc(flush->rel,
+													 &flush->walk.meta,
+													 extent->block);
 
 	if (first > 0)
 		return first;
@@ -303,20 +307,21 @@ skx_pending_flush_first(SkxPendingFlush *flush, const SkxFlushedStripe *s,
 
 /* Adds to *freed the extents before that of the last flushed document. */
 static void
-skx_pending_flush_free(SkxPendingFlush *flush, SkxFlushedStripe *s,
-					   SkxFreed **freed, int *nfreed)
+skx_pending_flush_free_extents(SkxPendingFlush *flush, SkxFlushedStripe *s,
+							   SkxFreedExtent **freed, int *nfreed)
 {
-	BlockNumber oldest = s->ref.extent;
+	BlockNumber oldest = s->result.extent;
 	bool		found = false;
 	BlockNumber block;
 	BlockNumber next;
 	uint32		most;
 	Buffer		buffer;
 
-	buffer = skx_pending_buffer(flush->rel, &flush->walk.meta, s->ref.stripe,
-								SKX_PLANE_STRIPE, BUFFER_LOCK_SHARE);
+	buffer = skx_pending_lock_page(flush->rel, &flush->walk.meta,
+								   s->result.stripe, SKX_PLANE_STRIPE,
+								   BUFFER_LOCK_SHARE);
 	block = ((const SkxDiskStripe *)
-			 skx_manifest_content(buffer))->extent_last;
+			 skx_manifest_page_content(buffer))->extent_last;
 	UnlockReleaseBuffer(buffer);
 	/* inserts have gone on, and the file may have grown for them */
 	skx_manifest_meta(flush->rel, &flush->walk.meta);
@@ -329,21 +334,21 @@ skx_pending_flush_free(SkxPendingFlush *flush, SkxFlushedStripe *s,
 						   &next);
 		if (found)
 		{
-			SkxFreed   *f;
+			SkxFreedExtent *f;
 
-			*freed = repalloc(*freed, (*nfreed + 1) * sizeof(SkxFreed));
+			*freed = repalloc(*freed, (*nfreed + 1) * sizeof(SkxFreedExtent));
 			f = &(*freed)[(*nfreed)++];
 			memset(f, 0, sizeof(*f));
 			f->block = block;
 			f->npages = npages;
-			f->stripe = s->which;
-			f->first = skx_pending_flush_first(flush, s, f);
-			s->ref.npages += npages;
+			f->stripe = s->stripe;
+			f->first_sequence = skx_pending_flush_extent_first(flush, s, f);
+			s->result.npages += npages;
 		}
 		else if (s->page >= block && s->page < block + npages)
 		{
 			found = true;
-			s->ref.extent = block;
+			s->result.extent = block;
 		}
 		if (block == oldest)
 			break;
@@ -356,28 +361,28 @@ skx_pending_flush_free(SkxPendingFlush *flush, SkxFlushedStripe *s,
 
 void
 skx_pending_flush_finish(SkxPendingFlush *flush, SkxDiskStripeRef **stripes,
-						 SkxFreed **freed, int *nfreed)
+						 SkxFreedExtent **freed, int *nfreed)
 {
 	int			i;
 
 	/* excludes VACUUM */
-	Assert(skx_manifest_locked(flush->rel, ExclusiveLock));
+	Assert(skx_manifest_holds_lock(flush->rel, ExclusiveLock));
 	*stripes = palloc(flush->nstripes * sizeof(SkxDiskStripeRef));
-	*freed = palloc(sizeof(SkxFreed));
+	*freed = palloc(sizeof(SkxFreedExtent));
 	*nfreed = 0;
 	for (i = 0; i < flush->nstripes; i++)
 	{
 		SkxFlushedStripe *s = &flush->stripes[i];
 
-		if (s->through > 0)
+		if (s->last_read > 0)
 		{
-			s->ref.ndead += skx_pending_flush_dead(flush, s);
-			s->ref.flushed_through = s->through;
-			s->ref.first = s->page;
-			skx_pending_flush_free(flush, s, freed, nfreed);
-			Assert(BlockNumberIsValid(s->ref.first) &&
-				   BlockNumberIsValid(s->ref.extent));
+			s->result.ndead += skx_pending_flush_ndead(flush, s);
+			s->result.flushed_through = s->last_read;
+			s->result.first = s->page;
+			skx_pending_flush_free_extents(flush, s, freed, nfreed);
+			Assert(BlockNumberIsValid(s->result.first) &&
+				   BlockNumberIsValid(s->result.extent));
 		}
-		(*stripes)[s->which] = s->ref;
+		(*stripes)[s->stripe] = s->result;
 	}
 }

@@ -16,13 +16,13 @@
  * transaction that has moved it is rolled back.
  *
  * To copy a document takes several times as long as to read it.  So a session
- * copies documents once it has gone through them SKX_IMAGE_READINGS times.  A
+ * copies documents once it has gone through them SKX_IMAGE_READS_MIN times.  A
  * count or a scan goes through them once.  A ranked search does so three
  * times: twice for its lexemes, and then for its hits.  A session with a
  * single query has no costs.
  *
- * All images of a session take at most SKX_IMAGE_MEMORY.  Documents that do
- * not fit are read from the list by every query.
+ * All images of a session take at most SKX_IMAGE_MEMORY_MAX.  Documents that
+ * do not fit are read from the list by every query.
  */
 #include "postgres.h"
 
@@ -37,19 +37,19 @@
  * Memory budget of all images.  1,500 documents of 80 words take 3.3 MB with
  * the table of their lexemes.
  */
-#define SKX_IMAGE_MEMORY	(4 * 1024 * 1024)
+#define SKX_IMAGE_MEMORY_MAX	(4 * 1024 * 1024)
 
 /* A part of it that documents leave to images without any. */
-#define SKX_IMAGE_SPARE		(SKX_IMAGE_MEMORY / 16)
+#define SKX_IMAGE_MEMORY_OTHERS		(SKX_IMAGE_MEMORY_MAX / 16)
 
 /* Number of times that documents are gone through before they are copied. */
-#define SKX_IMAGE_READINGS	4
+#define SKX_IMAGE_READS_MIN	4
 
 /* Memory for a document and its lexemes, as a multiple of its size. */
-#define SKX_IMAGE_FACTOR	6
+#define SKX_IMAGE_SIZE_FACTOR	6
 
 /* An image may be dropped for another after so many uses of other images. */
-#define SKX_IMAGE_UNUSED	64
+#define SKX_IMAGE_UNUSED_MAX	64
 
 typedef struct SkxImageDoc
 {
@@ -67,14 +67,14 @@ typedef struct SkxImageStripe
 	uint64		next;
 	uint64		ndead;			/* dead documents of the stripe when the
 								 * oldest of them was copied */
-	uint64		readings;		/* of documents that the image lacks */
+	uint64		reads;			/* of documents that the image lacks */
 	uint64		page_sequence;	/* first number of the last page that was
 								 * read, 0: none */
 	BlockNumber page;
 	uint32	   *docs;			/* indexes in the image's docs, from document
 								 * `first` on; NULL: none */
 	uint8	   *norms;			/* of their lengths */
-	uint32		room;			/* capacity of docs and norms */
+	uint32		docs_size;		/* capacity of docs and norms */
 } SkxImageStripe;
 
 /* A posting: the index of a document in the image, and its tf. */
@@ -82,9 +82,9 @@ typedef struct SkxImageStripe
 #define SKX_IMAGE_POSTING_DOC(p)	((p) >> 8)
 #define SKX_IMAGE_POSTING_TF(p)		((p) & 0xff)
 
-StaticAssertDecl(SKX_IMAGE_MEMORY / sizeof(SkxImageDoc) < 1 << 24,
+StaticAssertDecl(SKX_IMAGE_MEMORY_MAX / sizeof(SkxImageDoc) < 1 << 24,
 				 "numbers of documents have 24 bits");
-StaticAssertDecl(SKX_PENDING_TF_MANY == 0xff, "and frequencies 8");
+StaticAssertDecl(SKX_PENDING_TF_MAX == 0xff, "and frequencies 8");
 
 /* A lexeme with its postings, ascending: the only one, or a list. */
 typedef struct SkxImageWord
@@ -94,9 +94,9 @@ typedef struct SkxImageWord
 	uint32		n;
 	union
 	{
-		uint32		one;
-		uint32	   *list;		/* its capacity is the least power of two that
-								 * is not below n */
+		uint32		single_posting;
+		uint32	   *posting_list;	/* its capacity is the least power of two
+									 * that is not below n */
 	}			postings;
 	char		status;
 } SkxImageWord;
@@ -162,7 +162,7 @@ skx_image_reset(SkxPendingImage *image)
 }
 
 static void
-skx_image_forget(SkxSessionEntry *entry)
+skx_image_free(SkxSessionEntry *entry)
 {
 	SkxPendingImage *image = (SkxPendingImage *) entry;
 
@@ -172,9 +172,9 @@ skx_image_forget(SkxSessionEntry *entry)
 
 /* Images without documents count how often these were read. */
 static SkxSessionKind skx_image_kind = {
-	.most_entries = 64,
-	.most_bytes = SKX_IMAGE_MEMORY,
-	.forget = skx_image_forget
+	.max_entries = 64,
+	.max_bytes = SKX_IMAGE_MEMORY_MAX,
+	.free_entry = skx_image_free
 };
 
 static SkxPendingImage *
@@ -239,7 +239,7 @@ skx_image_add_posting(SkxPendingImage *image, SkxImageWord *word, bool found,
 	if (!found)
 	{
 		word->n = 1;
-		word->postings.one = posting;
+		word->postings.single_posting = posting;
 		return;
 	}
 	if (word->n == 1)
@@ -247,13 +247,13 @@ skx_image_add_posting(SkxPendingImage *image, SkxImageWord *word, bool found,
 		uint32	   *list = MemoryContextAlloc(image->context,
 											  sizeof(uint32) * 2);
 
-		list[0] = word->postings.one;
-		word->postings.list = list;
+		list[0] = word->postings.single_posting;
+		word->postings.posting_list = list;
 	}
 	else if ((word->n & (word->n - 1)) == 0)
-		word->postings.list = repalloc(word->postings.list,
-									   sizeof(uint32) * 2 * word->n);
-	word->postings.list[word->n++] = posting;
+		word->postings.posting_list = repalloc(word->postings.posting_list,
+											   sizeof(uint32) * 2 * word->n);
+	word->postings.posting_list[word->n++] = posting;
 }
 
 static void
@@ -312,15 +312,16 @@ skx_image_add(SkxPendingImage *image, int which, const SkxDiskPendingDoc *doc,
 	}
 	if (s->docs == NULL)
 	{
-		s->room = 64;
-		s->norms = MemoryContextAlloc(image->context, s->room);
-		s->docs = MemoryContextAlloc(image->context, sizeof(uint32) * s->room);
+		s->docs_size = 64;
+		s->norms = MemoryContextAlloc(image->context, s->docs_size);
+		s->docs = MemoryContextAlloc(image->context,
+									 sizeof(uint32) * s->docs_size);
 	}
-	else if (s->next - s->first == s->room)
+	else if (s->next - s->first == s->docs_size)
 	{
-		s->docs = repalloc(s->docs, sizeof(uint32) * 2 * s->room);
-		s->norms = repalloc(s->norms, 2 * s->room);
-		s->room *= 2;
+		s->docs = repalloc(s->docs, sizeof(uint32) * 2 * s->docs_size);
+		s->norms = repalloc(s->norms, 2 * s->docs_size);
+		s->docs_size *= 2;
 	}
 	at = image->ndocs++;
 	copy = &image->docs[at];
@@ -344,10 +345,10 @@ skx_image_add(SkxPendingImage *image, int which, const SkxDiskPendingDoc *doc,
  * earlier if many of its entries collide.
  */
 static Size
-skx_image_needs(const SkxPendingImage *image, TSVector value)
+skx_image_document_bytes(const SkxPendingImage *image, TSVector value)
 {
 	uint64		room = image->words->size;
-	Size		size = VARSIZE(value) * SKX_IMAGE_FACTOR;
+	Size		size = VARSIZE(value) * SKX_IMAGE_SIZE_FACTOR;
 
 	if (image->words->members + (uint32) value->size >= room / 10 * 7)
 		size += room * 2 * sizeof(SkxImageWord);
@@ -370,8 +371,9 @@ static bool
 skx_image_has_room(SkxPendingImage *image, Size nbytes)
 {
 	skx_image_resize(image);
-	return skx_sessioncache_room(&skx_image_kind, &image->entry,
-								 nbytes + SKX_IMAGE_SPARE, SKX_IMAGE_UNUSED);
+	return skx_sessioncache_make_room(&skx_image_kind, &image->entry,
+									  nbytes + SKX_IMAGE_MEMORY_OTHERS,
+									  SKX_IMAGE_UNUSED_MAX);
 }
 
 /*
@@ -380,7 +382,7 @@ skx_image_has_room(SkxPendingImage *image, Size nbytes)
  * page of the list.
  */
 void
-skx_pending_image_pass(const SkxPendingImage *image, SkxPendingWalk *walk,
+skx_pending_image_skip(const SkxPendingImage *image, SkxPendingWalk *walk,
 					   int which)
 {
 	const SkxImageStripe *s = &image->stripes[which];
@@ -396,7 +398,7 @@ skx_pending_image_pass(const SkxPendingImage *image, SkxPendingWalk *walk,
  * is used up.
  */
 static bool
-skx_image_take_page(SkxPendingImage *image, SkxPendingWalk *walk, int which,
+skx_image_copy_page(SkxPendingImage *image, SkxPendingWalk *walk, int which,
 					SkxPendingValue *memory)
 {
 	SkxDiskPendingDoc *doc;
@@ -405,7 +407,7 @@ skx_image_take_page(SkxPendingImage *image, SkxPendingWalk *walk, int which,
 	{
 		TSVector	value = skx_pending_value(memory, walk, doc);
 
-		if (!skx_image_has_room(image, skx_image_needs(image, value)))
+		if (!skx_image_has_room(image, skx_image_document_bytes(image, value)))
 			return false;
 		skx_image_add(image, which, doc, value);
 	}
@@ -414,7 +416,8 @@ skx_image_take_page(SkxPendingImage *image, SkxPendingWalk *walk, int which,
 
 /* Copies the documents of the stripe that the image lacks. */
 static void
-skx_image_take(SkxPendingImage *image, const SkxPendingWalk *from, int which)
+skx_image_copy_stripe(SkxPendingImage *image, const SkxPendingWalk *from,
+					  int which)
 {
 	SkxImageStripe *s = &image->stripes[which];
 	SkxPendingWalk *walk = palloc(sizeof(SkxPendingWalk));
@@ -426,12 +429,12 @@ skx_image_take(SkxPendingImage *image, const SkxPendingWalk *from, int which)
 		skx_image_begin(image);
 	if (s->next == s->first)
 		s->ndead = walk->ndead;
-	skx_pending_image_pass(image, walk, which);
+	skx_pending_image_skip(image, walk, which);
 	while (room && skx_pending_walk_page(walk))
 	{
 		s->page_sequence = walk->sequence;
 		s->page = walk->block;
-		room = skx_image_take_page(image, walk, which, &memory);
+		room = skx_image_copy_page(image, walk, which, &memory);
 	}
 	skx_image_resize(image);
 	if (memory.chain != NULL)
@@ -459,11 +462,11 @@ skx_pending_image_next(SkxPendingImage *image, const SkxPendingWalk *walk,
 	}
 	if (walk->limit > s->next)
 	{
-		s->readings += walk->limit - s->next;
-		if (s->readings >= SKX_IMAGE_READINGS * (walk->limit - s->next))
+		s->reads += walk->limit - s->next;
+		if (s->reads >= SKX_IMAGE_READS_MIN * (walk->limit - s->next))
 		{
-			s->readings = 0;
-			skx_image_take(image, walk, which);
+			s->reads = 0;
+			skx_image_copy_stripe(image, walk, which);
 		}
 	}
 	return s->next;
@@ -483,7 +486,7 @@ skx_pending_image_get(const SkxPendingImage *image, int which, uint64 sequence,
 	doc->stripe = which;
 	doc->sequence = sequence;
 	doc->value = copy->value;
-	doc->dead = copy->dead;
+	doc->is_dead = copy->dead;
 }
 
 const uint8 *
@@ -501,8 +504,9 @@ skx_pending_image_norms(const SkxPendingImage *image, int which,
  * stripe i that it has, but at most last[i].
  */
 static void
-skx_image_through(SkxPendingImage *image, Relation rel, const SkxView *view,
-				  const uint64 *last, uint64 *through)
+skx_image_read_through(SkxPendingImage *image, Relation rel,
+					   const SkxView *view, const uint64 *last,
+					   uint64 *through)
 {
 	SkxPendingWalk *walk = palloc(sizeof(SkxPendingWalk));
 	int			i;
@@ -523,13 +527,13 @@ skx_image_through(SkxPendingImage *image, Relation rel, const SkxView *view,
 
 void
 skx_pending_words(Relation rel, const SkxView *view, const uint64 *last,
-				  const SkxLexeme *lexemes, int n, SkxPendingFound found,
+				  const SkxLexeme *lexemes, int n, SkxPendingWordVisit found,
 				  void *arg, uint64 *through)
 {
 	SkxPendingImage *image = skx_pending_image(rel, view);
 	int			k;
 
-	skx_image_through(image, rel, view, last, through);
+	skx_image_read_through(image, rel, view, last, through);
 	for (k = 0; k < n && image->context != NULL; k++)
 	{
 		const SkxImageWord *word = skx_image_words_lookup(image->words,
@@ -539,8 +543,9 @@ skx_pending_words(Relation rel, const SkxView *view, const uint64 *last,
 		CHECK_FOR_INTERRUPTS();
 		for (i = 0; word != NULL && i < word->n; i++)
 		{
-			uint32		posting = word->n == 1 ? word->postings.one :
-				word->postings.list[i];
+			uint32		posting = word->n == 1 ?
+				word->postings.single_posting :
+				word->postings.posting_list[i];
 			const SkxImageDoc *doc =
 				&image->docs[SKX_IMAGE_POSTING_DOC(posting)];
 

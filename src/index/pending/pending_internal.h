@@ -27,7 +27,7 @@ typedef struct SkxPendingStripe
 	BlockNumber block;			/* the stripe page */
 	Buffer		buffer;			/* that page, locked exclusively for the
 								 * insert */
-	BlockNumber extent;			/* start of the newest extent, once a page of
+	BlockNumber new_extent;		/* start of the newest extent, once a page of
 								 * it is about to be used */
 } SkxPendingStripe;
 
@@ -39,20 +39,21 @@ typedef struct SkxPendingStripe
  * allocated file by *meta, reads the metapage into *meta again; if it does
  * still, that is damage.
  */
-extern Buffer skx_pending_buffer(Relation rel, SkxDiskMeta *meta,
-								 BlockNumber block, SkxPlane plane,
-								 int mode);
+extern Buffer skx_pending_lock_page(Relation rel, SkxDiskMeta *meta,
+									BlockNumber block, SkxPlane plane,
+									int mode);
 
 /*
  * Returns an unused page of the stripe's newest extent, pinned and locked
  * exclusively.  The stripe page is locked.
  */
-extern Buffer skx_pending_fresh(SkxPendingStripe *s, BlockNumber block);
+extern Buffer skx_pending_unused_page(SkxPendingStripe *s, BlockNumber block);
 
 /*
  * Makes `copy`, the copy of a page in a WAL record, an empty page of `plane`.
- * `buffer` is the page that skx_pending_fresh() returned.  The first page of
- * an extent keeps the length of the extent and the start of the one before.
+ * `buffer` is the page that skx_pending_unused_page() returned.  The first
+ * page of an extent keeps the length of the extent and the start of the one
+ * before.
  */
 extern void skx_pending_init_page(char *copy, Buffer buffer,
 								  const SkxPendingStripe *s, SkxPlane plane);
@@ -77,8 +78,9 @@ extern void skx_pending_extent(Relation rel, const SkxDiskMeta *meta,
  * Returns the number of the first document on the first page of the extent
  * that starts at `block`.  Returns 0 if that page belongs to a chain.
  */
-extern uint64 skx_pending_extent_first(Relation rel, const SkxDiskMeta *meta,
-									   BlockNumber block);
+extern uint64 skx_pending_extent_first_doc(Relation rel,
+										   const SkxDiskMeta *meta,
+										   BlockNumber block);
 
 #ifdef USE_ASSERT_CHECKING
 
@@ -86,7 +88,7 @@ extern uint64 skx_pending_extent_first(Relation rel, const SkxDiskMeta *meta,
  * For assertions, before `copy` replaces a locked stripe page: returns true if
  * the copy is as sound as the page, and none of its counts is smaller.
  */
-extern bool skx_pending_stripe_grows(Buffer buffer, const char *copy);
+extern bool skx_pending_stripe_is_successor(Buffer buffer, const char *copy);
 #endif
 
 /* pending_chain.c : documents that do not fit on one page */
@@ -130,10 +132,10 @@ typedef struct SkxPendingWalk
 								 * read yet */
 	BlockNumber block;			/* block number of `page` */
 	BlockNumber next;			/* page after it */
-	uint32		left;			/* records on the page not given yet */
+	uint32		nleft;			/* records on the page not given yet */
 	uint32		offset;			/* of the next record, from page start */
-	bool		asked;			/* `sound` is known */
-	bool		sound;			/* documents on the page need no check */
+	bool		verified_is_known;	/* `is_verified` is known */
+	bool		is_verified;	/* documents on the page need no check */
 	PGAlignedBlock page;		/* copy of the page */
 } SkxPendingWalk;
 
@@ -177,7 +179,7 @@ extern SkxDiskPendingDoc *skx_pending_walk_record(SkxPendingWalk *walk);
  * sound, except those in chains, which are not checked (pending_sound.c).  The
  * session remembers the answer by a CRC of the page.
  */
-extern bool skx_pending_sound(const SkxPendingWalk *walk);
+extern bool skx_pending_page_is_verified(const SkxPendingWalk *walk);
 
 /*
  * pending_dead.c : documents that are known to be dead before VACUUM has
@@ -187,12 +189,12 @@ extern bool skx_pending_sound(const SkxPendingWalk *walk);
 /* The documents of one stripe that are known to be dead. */
 typedef struct SkxPendingDead
 {
-	SkxBlkMarks marks;
+	SkxBlkBitsKey bits;
 	uint64		groups;			/* groups of pages of bits that may have one
 								 * set; 0: no document is known to be dead */
 	uint64		page;			/* 1 + page of bits in `words`; 0: none was
 								 * read */
-	bool		any;			/* that page has bits set */
+	bool		page_has_bits;	/* that page has bits set */
 	uint64	   *words;			/* bits, palloc'd; NULL: not needed yet */
 } SkxPendingDead;
 
@@ -204,13 +206,13 @@ extern void skx_pending_dead_begin(SkxPendingDead *dead, Relation rel,
 								   const SkxView *view, int which);
 
 /* Does the work of skx_pending_is_dead(); called through that only. */
-extern bool skx_pending_dead_slow(SkxPendingDead *dead, uint64 sequence);
+extern bool skx_pending_dead_lookup(SkxPendingDead *dead, uint64 sequence);
 
 /* Returns true if the document of the stripe is known to be dead. */
 static inline bool
 skx_pending_is_dead(SkxPendingDead *dead, uint64 sequence)
 {
-	return dead->groups != 0 && skx_pending_dead_slow(dead, sequence);
+	return dead->groups != 0 && skx_pending_dead_lookup(dead, sequence);
 }
 
 /* pending_value.c : values of documents */
@@ -280,7 +282,7 @@ extern const uint8 *skx_pending_image_norms(const SkxPendingImage *image,
  * Before the first page of the walk: lets it begin after the last document of
  * stripe `which` that the image has.
  */
-extern void skx_pending_image_pass(const SkxPendingImage *image,
+extern void skx_pending_image_skip(const SkxPendingImage *image,
 								   SkxPendingWalk *walk, int which);
 
 #endif							/* SKX_PENDING_INTERNAL_H */

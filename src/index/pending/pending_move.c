@@ -20,16 +20,16 @@
 #include "utils/rel.h"
 
 /* Pages of the new extent, rounded up to whole blocks. */
-#define SKX_PENDING_MOVED	16
+#define SKX_PENDING_MOVE_PAGES	16
 
 typedef struct SkxPendingMove
 {
-	SkxManifestMove move;		/* first, since `apply` is called with it */
+	SkxManifestMove manifest_move;	/* first, since `apply` is called with it */
 	Relation	rel;
 	uint64		incarnation;
 	uint64		sequence;		/* of the last document */
 	Buffer		stripe;
-	Buffer		fresh;
+	Buffer		new_buffer;
 } SkxPendingMove;
 
 int
@@ -38,11 +38,11 @@ skx_pending_extents(Relation rel, const SkxView *view, int which,
 {
 	SkxDiskMeta meta = view->meta;
 	const SkxDiskStripeRef *ref = &view->stripes[which];
-	Buffer		buffer = skx_pending_buffer(rel, &meta, ref->stripe,
-											SKX_PLANE_STRIPE,
-											BUFFER_LOCK_SHARE);
+	Buffer		buffer = skx_pending_lock_page(rel, &meta, ref->stripe,
+											   SKX_PLANE_STRIPE,
+											   BUFFER_LOCK_SHARE);
 	const SkxDiskStripe *stripe =
-		(const SkxDiskStripe *) skx_manifest_content(buffer);
+		(const SkxDiskStripe *) skx_manifest_page_content(buffer);
 	BlockNumber block = stripe->extent_last;
 	bool		idle = stripe->next_sequence - 1 == ref->flushed_through &&
 		ref->flushed_through > 0;
@@ -73,15 +73,17 @@ skx_pending_extents(Relation rel, const SkxView *view, int which,
 static void
 skx_pending_move_page(SkxPendingMove *m, GenericXLogState *xlog)
 {
-	SkxPageIdentity id = {m->incarnation, m->move.npages, InvalidBlockNumber,
+	SkxPageIdentity id = {m->incarnation, m->manifest_move.npages,
+		InvalidBlockNumber,
 	SKX_PLANE_PENDING};
 	SkxDiskPendingPage *head;
 	SkxDiskPendingDoc *doc;
 	char	   *page;
 
-	m->fresh = ReadBufferExtended(m->rel, MAIN_FORKNUM, m->move.block,
-								  RBM_ZERO_AND_LOCK, NULL);
-	page = (char *) GenericXLogRegisterBuffer(xlog, m->fresh,
+	m->new_buffer = ReadBufferExtended(m->rel, MAIN_FORKNUM,
+									   m->manifest_move.block,
+									   RBM_ZERO_AND_LOCK, NULL);
+	page = (char *) GenericXLogRegisterBuffer(xlog, m->new_buffer,
 											  GENERIC_XLOG_FULL_IMAGE);
 	skx_disk_page_init(page, &id);
 	head = (SkxDiskPendingPage *) (page + SKX_PAGE_START);
@@ -105,11 +107,11 @@ skx_pending_move_apply(GenericXLogState *xlog, void *arg)
 		 SKX_PAGE_START);
 
 	skx_pending_move_page(m, xlog);
-	stripe->first = m->move.block;
-	stripe->tail = m->move.block;
-	stripe->extent_next = m->move.block + 1;
-	stripe->extent_end = m->move.block + m->move.npages;
-	stripe->extent_last = m->move.block;
+	stripe->first = m->manifest_move.block;
+	stripe->tail = m->manifest_move.block;
+	stripe->extent_next = m->manifest_move.block + 1;
+	stripe->extent_end = m->manifest_move.block + m->manifest_move.npages;
+	stripe->extent_last = m->manifest_move.block;
 	stripe->npages++;
 }
 
@@ -123,25 +125,26 @@ skx_pending_move(Relation rel, const SkxView *view, int which,
 	const SkxDiskStripe *stripe;
 	bool		done;
 
-	m.move.nfreed = skx_pending_extents(rel, view, which, &freed);
-	if (m.move.nfreed == 0)
+	m.manifest_move.nfreed = skx_pending_extents(rel, view, which, &freed);
+	if (m.manifest_move.nfreed == 0)
 		return false;
 	m.rel = rel;
 	m.incarnation = meta.incarnation;
-	m.stripe = skx_pending_buffer(rel, &meta, view->stripes[which].stripe,
-								  SKX_PLANE_STRIPE, BUFFER_LOCK_EXCLUSIVE);
-	stripe = (const SkxDiskStripe *) skx_manifest_content(m.stripe);
+	m.stripe = skx_pending_lock_page(rel, &meta, view->stripes[which].stripe,
+									 SKX_PLANE_STRIPE, BUFFER_LOCK_EXCLUSIVE);
+	stripe = (const SkxDiskStripe *) skx_manifest_page_content(m.stripe);
 	m.sequence = stripe->next_sequence - 1;
-	m.move.which = which;
-	m.move.npages = TYPEALIGN(meta.block_size / BLCKSZ, SKX_PENDING_MOVED);
-	m.move.given_up = stripe->npages;
-	m.move.below = below;
-	m.move.freed = freed;
-	m.move.apply = skx_pending_move_apply;
+	m.manifest_move.stripe = which;
+	m.manifest_move.npages = TYPEALIGN(meta.block_size / BLCKSZ,
+									   SKX_PENDING_MOVE_PAGES);
+	m.manifest_move.given_up_pages = stripe->npages;
+	m.manifest_move.below_block = below;
+	m.manifest_move.freed = freed;
+	m.manifest_move.apply_extent = skx_pending_move_apply;
 	done = m.sequence == view->stripes[which].flushed_through &&
-		skx_manifest_move(rel, &m.move);
-	if (BufferIsValid(m.fresh))
-		UnlockReleaseBuffer(m.fresh);
+		skx_manifest_move_stripe(rel, &m.manifest_move);
+	if (BufferIsValid(m.new_buffer))
+		UnlockReleaseBuffer(m.new_buffer);
 	UnlockReleaseBuffer(m.stripe);
 	pfree(freed);
 	return done;

@@ -16,14 +16,14 @@
 #include "support/compat/compat.h"
 
 /* Least pages of an extent, rounded up to whole blocks. */
-#define SKX_PENDING_EXTENT	16
+#define SKX_PENDING_EXTENT_MIN	16
 
 #ifdef USE_ASSERT_CHECKING
 bool
-skx_pending_stripe_grows(Buffer buffer, const char *copy)
+skx_pending_stripe_is_successor(Buffer buffer, const char *copy)
 {
 	const SkxDiskStripe *old =
-		(const SkxDiskStripe *) skx_manifest_content(buffer);
+		(const SkxDiskStripe *) skx_manifest_page_content(buffer);
 	const SkxDiskStripe *new = (const SkxDiskStripe *) (copy + SKX_PAGE_START);
 
 	if (!skx_compat_buffer_locked(buffer))
@@ -40,8 +40,8 @@ skx_pending_stripe_grows(Buffer buffer, const char *copy)
 #endif
 
 Buffer
-skx_pending_buffer(Relation rel, SkxDiskMeta *meta, BlockNumber block,
-				   SkxPlane plane, int mode)
+skx_pending_lock_page(Relation rel, SkxDiskMeta *meta, BlockNumber block,
+					  SkxPlane plane, int mode)
 {
 	Buffer		buffer;
 	Size		least = 0;
@@ -51,8 +51,8 @@ skx_pending_buffer(Relation rel, SkxDiskMeta *meta, BlockNumber block,
 	if (block == SKX_META_BLOCK || block >= meta->nblocks)
 		skx_damage_report(rel, block,
 						  "the pending list names a page outside the file");
-	buffer = skx_manifest_buffer(rel, meta->incarnation, block, plane, 0,
-								 mode);
+	buffer = skx_manifest_lock_page(rel, meta->incarnation, block, plane, 0,
+									mode);
 	switch (plane)
 	{
 		case SKX_PLANE_STRIPE:
@@ -74,7 +74,7 @@ skx_pending_buffer(Relation rel, SkxDiskMeta *meta, BlockNumber block,
 }
 
 Buffer
-skx_pending_fresh(SkxPendingStripe *s, BlockNumber block)
+skx_pending_unused_page(SkxPendingStripe *s, BlockNumber block)
 {
 	Assert(skx_compat_buffer_locked(s->buffer));
 	if (block >= s->meta.nblocks)
@@ -82,10 +82,10 @@ skx_pending_fresh(SkxPendingStripe *s, BlockNumber block)
 	if (block >= s->meta.nblocks)
 		skx_damage_report(s->rel, s->block,
 						  "the stripe's extent lies outside the file");
-	if (block == s->extent)
-		return skx_manifest_buffer(s->rel, s->meta.incarnation, block,
-								   SKX_PLANE_PENDING, 0,
-								   BUFFER_LOCK_EXCLUSIVE);
+	if (block == s->new_extent)
+		return skx_manifest_lock_page(s->rel, s->meta.incarnation, block,
+									  SKX_PLANE_PENDING, 0,
+									  BUFFER_LOCK_EXCLUSIVE);
 	return ReadBufferExtended(s->rel, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK,
 							  NULL);
 }
@@ -97,7 +97,7 @@ skx_pending_init_page(char *copy, Buffer buffer, const SkxPendingStripe *s,
 	SkxPageIdentity id = {s->meta.incarnation, 0, InvalidBlockNumber, plane};
 
 	Assert(skx_compat_buffer_locked(buffer));
-	if (BufferGetBlockNumber(buffer) == s->extent)
+	if (BufferGetBlockNumber(buffer) == s->new_extent)
 	{
 		const SkxDiskTrailer *trailer =
 			skx_disk_trailer(BufferGetPage(buffer));
@@ -109,7 +109,7 @@ skx_pending_init_page(char *copy, Buffer buffer, const SkxPendingStripe *s,
 }
 
 static void
-skx_pending_note_extent(char *page, BlockNumber block, uint32 npages,
+skx_pending_init_extent(char *page, BlockNumber block, uint32 npages,
 						void *arg)
 {
 	SkxDiskStripe *stripe = (SkxDiskStripe *) (page + SKX_PAGE_START);
@@ -125,16 +125,16 @@ void
 skx_pending_extend(SkxPendingStripe *s, uint32 wanted)
 {
 	const SkxDiskStripe *disk;
-	uint32		npages = Max(SKX_PENDING_EXTENT, wanted);
+	uint32		npages = Max(SKX_PENDING_EXTENT_MIN, wanted);
 
-	disk = (const SkxDiskStripe *) skx_manifest_content(s->buffer);
+	disk = (const SkxDiskStripe *) skx_manifest_page_content(s->buffer);
 	if (disk->extent_next >= disk->extent_end)
 		skx_manifest_take_extent(s->rel,
 								 TYPEALIGN(s->meta.block_size / BLCKSZ, npages),
 								 disk->extent_last, s->buffer,
-								 skx_pending_note_extent, NULL);
+								 skx_pending_init_extent, NULL);
 	Assert(disk->extent_next < disk->extent_end);
-	s->extent = disk->extent_last;
+	s->new_extent = disk->extent_last;
 }
 
 /*
@@ -152,13 +152,13 @@ skx_pending_extent_buffer(Relation rel, const SkxDiskMeta *meta,
 	UnlockReleaseBuffer(buffer);
 	if (*plane != SKX_PLANE_CHAIN)
 		*plane = SKX_PLANE_PENDING;
-	return skx_manifest_buffer(rel, meta->incarnation, block, *plane, 0,
-							   BUFFER_LOCK_SHARE);
+	return skx_manifest_lock_page(rel, meta->incarnation, block, *plane, 0,
+								  BUFFER_LOCK_SHARE);
 }
 
 uint64
-skx_pending_extent_first(Relation rel, const SkxDiskMeta *meta,
-						 BlockNumber block)
+skx_pending_extent_first_doc(Relation rel, const SkxDiskMeta *meta,
+							 BlockNumber block)
 {
 	uint8		plane;
 	Buffer		buffer = skx_pending_extent_buffer(rel, meta, block, &plane);
@@ -166,7 +166,7 @@ skx_pending_extent_first(Relation rel, const SkxDiskMeta *meta,
 
 	if (plane == SKX_PLANE_PENDING)
 		first = ((const SkxDiskPendingPage *)
-				 skx_manifest_content(buffer))->first_sequence;
+				 skx_manifest_page_content(buffer))->first_sequence;
 	UnlockReleaseBuffer(buffer);
 	return first;
 }

@@ -15,10 +15,11 @@ struct SkxPendingScan
 {
 	Relation	rel;
 	const SkxView *view;
-	const uint64 *last;			/* as for skx_pending_begin() */
-	const uint64 *after;		/* as for skx_pending_after(); NULL: none */
-	const SkxPendingBounds *only;	/* NULL: all documents are wanted */
-	bool		remember;		/* use the session's image */
+	const uint64 *end_sequences;	/* as for skx_pending_begin() */
+	const uint64 *after_sequences;	/* as for skx_pending_skip_until(); NULL:
+									 * none */
+	const SkxPendingBounds *wanted_bounds;	/* NULL: all documents are wanted */
+	bool		use_image;		/* use the session's image */
 	SkxPendingImage *image;		/* gives documents image_next .. image_end - 1
 								 * of the stripe, before those of `walk` */
 	uint64		image_changes;	/* the image is valid while
@@ -28,10 +29,10 @@ struct SkxPendingScan
 	uint64		bounds_first;	/* `bounds` has those of the image's documents
 								 * bounds_first .. bounds_end - 1 */
 	uint64		bounds_end;
-	int32		bounds[SKX_PENDING_BOUNDS];
-	int			which;			/* stripe of `walk`; -1: not begun */
-	bool		on_page;		/* the walk has a page with records left */
-	SkxPendingDead dead;		/* of the stripe `which` */
+	int32		bounds[SKX_PENDING_BOUNDS_MAX];
+	int			stripe;			/* stripe of `walk`; -1: not begun */
+	bool		in_page;		/* the walk has a page with records left */
+	SkxPendingDead dead;		/* of the stripe `stripe` */
 	SkxPendingValue value;
 	SkxPendingWalk walk;
 };
@@ -43,14 +44,14 @@ skx_pending_begin(Relation rel, const SkxView *view, const uint64 *last)
 
 	scan->rel = rel;
 	scan->view = view;
-	scan->last = last;
-	scan->after = NULL;
-	scan->only = NULL;
-	scan->remember = false;
+	scan->end_sequences = last;
+	scan->after_sequences = NULL;
+	scan->wanted_bounds = NULL;
+	scan->use_image = false;
 	scan->image_next = scan->image_end = 0;
 	scan->bounds_first = scan->bounds_end = 0;
-	scan->which = -1;
-	scan->on_page = false;
+	scan->stripe = -1;
+	scan->in_page = false;
 	memset(&scan->dead, 0, sizeof(scan->dead));
 	memset(&scan->value, 0, sizeof(scan->value));
 	scan->value.context = CurrentMemoryContext;
@@ -58,21 +59,21 @@ skx_pending_begin(Relation rel, const SkxView *view, const uint64 *last)
 }
 
 void
-skx_pending_remember(SkxPendingScan *scan)
+skx_pending_use_image(SkxPendingScan *scan)
 {
-	scan->remember = true;
+	scan->use_image = true;
 }
 
 void
-skx_pending_after(SkxPendingScan *scan, const uint64 *after)
+skx_pending_skip_until(SkxPendingScan *scan, const uint64 *after)
 {
-	scan->after = after;
+	scan->after_sequences = after;
 }
 
 void
-skx_pending_only(SkxPendingScan *scan, const SkxPendingBounds *only)
+skx_pending_set_bounds(SkxPendingScan *scan, const SkxPendingBounds *only)
 {
-	scan->only = only;
+	scan->wanted_bounds = only;
 }
 
 /* Finds the documents of the walk's stripe that the image has. */
@@ -82,14 +83,14 @@ skx_pending_begin_image(SkxPendingScan *scan)
 	scan->image = skx_pending_image(scan->rel, scan->view);
 	scan->image_next = scan->walk.flushed_through + 1;
 	scan->image_end = skx_pending_image_next(scan->image, &scan->walk,
-											 scan->which, true);
+											 scan->stripe, true);
 	scan->image_changes = skx_pending_image_changes;
 	scan->bounds_end = 0;
 }
 
 /* Skips documents up to that number, in the image and in the list. */
 static void
-skx_pending_pass_by(SkxPendingScan *scan, uint64 number)
+skx_pending_skip_to(SkxPendingScan *scan, uint64 number)
 {
 	if (number + 1 < scan->image_end)
 	{
@@ -97,7 +98,7 @@ skx_pending_pass_by(SkxPendingScan *scan, uint64 number)
 		return;
 	}
 	if (scan->image_next < scan->image_end)
-		skx_pending_image_pass(scan->image, &scan->walk, scan->which);
+		skx_pending_image_skip(scan->image, &scan->walk, scan->stripe);
 	scan->image_next = scan->image_end;
 	scan->walk.flushed_through = Max(scan->walk.flushed_through, number);
 }
@@ -110,26 +111,27 @@ static bool
 skx_pending_next_stripe(SkxPendingScan *scan)
 {
 	const SkxView *view = scan->view;
-	const uint64 *last = scan->last;
+	const uint64 *last = scan->end_sequences;
 
 	do
 	{
-		if (scan->which + 1 >= view->nstripes)
+		if (scan->stripe + 1 >= view->nstripes)
 			return false;
-		scan->which++;
+		scan->stripe++;
 	} while (last != NULL &&
-			 last[scan->which] <= view->stripes[scan->which].flushed_through);
-	skx_pending_walk_begin(&scan->walk, scan->rel, view, scan->which);
-	if (scan->remember)
+			 last[scan->stripe] <=
+			 view->stripes[scan->stripe].flushed_through);
+	skx_pending_walk_begin(&scan->walk, scan->rel, view, scan->stripe);
+	if (scan->use_image)
 	{
-		skx_pending_dead_begin(&scan->dead, scan->rel, view, scan->which);
+		skx_pending_dead_begin(&scan->dead, scan->rel, view, scan->stripe);
 		skx_pending_begin_image(scan);
 	}
 	if (last != NULL)
-		scan->walk.limit = Min(scan->walk.limit, last[scan->which] + 1);
+		scan->walk.limit = Min(scan->walk.limit, last[scan->stripe] + 1);
 	scan->image_end = Min(scan->image_end, scan->walk.limit);
-	if (scan->after != NULL)
-		skx_pending_pass_by(scan, scan->after[scan->which]);
+	if (scan->after_sequences != NULL)
+		skx_pending_skip_to(scan, scan->after_sequences[scan->stripe]);
 	return true;
 }
 
@@ -140,21 +142,22 @@ skx_pending_next_stripe(SkxPendingScan *scan)
 static bool
 skx_pending_next_bound(SkxPendingScan *scan, SkxPendingDoc *doc)
 {
-	const SkxPendingBounds *only = scan->only;
-	int32		need = only->need(only->arg);
+	const SkxPendingBounds *only = scan->wanted_bounds;
+	int32		need = only->threshold(only->arg);
 
 	for (; scan->image_next < scan->image_end; scan->image_next++)
 	{
 		if (scan->image_next >= scan->bounds_end)
 		{
 			scan->bounds_first = scan->image_next;
-			scan->bounds_end = Min(scan->image_next + SKX_PENDING_BOUNDS,
+			scan->bounds_end = Min(scan->image_next + SKX_PENDING_BOUNDS_MAX,
 								   scan->image_end);
-			only->find(only->arg, scan->which, scan->bounds_first,
-					   (int) (scan->bounds_end - scan->bounds_first),
-					   skx_pending_image_norms(scan->image, scan->which,
-											   scan->bounds_first),
-					   scan->bounds);
+			only->compute_bounds(only->arg, scan->stripe, scan->bounds_first,
+								 (int) (scan->bounds_end - scan->bounds_first),
+								 skx_pending_image_norms(scan->image,
+														 scan->stripe,
+														 scan->bounds_first),
+								 scan->bounds);
 		}
 		doc->bound = scan->bounds[scan->image_next - scan->bounds_first];
 		if (doc->bound >= need)
@@ -182,12 +185,12 @@ skx_pending_next_image(SkxPendingScan *scan, SkxPendingDoc *doc)
 		scan->image_end = scan->image_next;
 		return false;
 	}
-	found = scan->only == NULL || skx_pending_next_bound(scan, doc);
+	found = scan->wanted_bounds == NULL || skx_pending_next_bound(scan, doc);
 	if (found)
-		skx_pending_image_get(scan->image, scan->which, scan->image_next++,
+		skx_pending_image_get(scan->image, scan->stripe, scan->image_next++,
 							  doc);
 	if (scan->image_next == scan->image_end)
-		skx_pending_image_pass(scan->image, &scan->walk, scan->which);
+		skx_pending_image_skip(scan->image, &scan->walk, scan->stripe);
 	return found;
 }
 
@@ -196,14 +199,14 @@ static bool
 skx_pending_next_record(SkxPendingScan *scan, SkxDiskPendingDoc **record,
 						SkxPendingDoc *doc)
 {
-	if (!scan->on_page)
+	if (!scan->in_page)
 		return false;
 	*record = skx_pending_walk_record(&scan->walk);
 	if (*record == NULL)
 		return false;
 	doc->tid = (*record)->tid;
-	doc->dead = ((*record)->flags & SKX_PENDING_DEAD) != 0;
-	doc->stripe = scan->which;
+	doc->is_dead = ((*record)->flags & SKX_PENDING_DEAD) != 0;
+	doc->stripe = scan->stripe;
 	doc->sequence = scan->walk.sequence - 1;
 	return true;
 }
@@ -222,8 +225,9 @@ skx_pending_next_any(SkxPendingScan *scan, SkxDiskPendingDoc **record,
 		if (skx_pending_next_image(scan, doc) ||
 			skx_pending_next_record(scan, record, doc))
 			return true;
-		scan->on_page = scan->which >= 0 && skx_pending_walk_page(&scan->walk);
-		if (!scan->on_page && !skx_pending_next_stripe(scan))
+		scan->in_page = scan->stripe >= 0 &&
+			skx_pending_walk_page(&scan->walk);
+		if (!scan->in_page && !skx_pending_next_stripe(scan))
 			return false;
 	}
 }
@@ -233,16 +237,16 @@ skx_pending_next_any(SkxPendingScan *scan, SkxDiskPendingDoc **record,
  * enough.
  */
 static bool
-skx_pending_bound_does(SkxPendingScan *scan, SkxPendingDoc *doc)
+skx_pending_bound_competes(SkxPendingScan *scan, SkxPendingDoc *doc)
 {
-	const SkxPendingBounds *only = scan->only;
+	const SkxPendingBounds *only = scan->wanted_bounds;
 	const uint8 shortest = 0;
 
 	if (only == NULL)
 		return true;
-	only->find(only->arg, doc->stripe, doc->sequence, 1, &shortest,
-			   &doc->bound);
-	return doc->bound >= only->need(only->arg);
+	only->compute_bounds(only->arg, doc->stripe, doc->sequence, 1, &shortest,
+						 &doc->bound);
+	return doc->bound >= only->threshold(only->arg);
 }
 
 bool
@@ -254,9 +258,9 @@ skx_pending_next(SkxPendingScan *scan, SkxPendingDoc *doc)
 	{
 		if (!skx_pending_next_any(scan, &record, doc))
 			return false;
-		doc->dead |= skx_pending_is_dead(&scan->dead, doc->sequence);
-	} while ((doc->dead && scan->last == NULL) ||
-			 (record != NULL && !skx_pending_bound_does(scan, doc)));
+		doc->is_dead |= skx_pending_is_dead(&scan->dead, doc->sequence);
+	} while ((doc->is_dead && scan->end_sequences == NULL) ||
+			 (record != NULL && !skx_pending_bound_competes(scan, doc)));
 	if (record != NULL)
 		doc->value = skx_pending_value(&scan->value, &scan->walk, record);
 	return true;

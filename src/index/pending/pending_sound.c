@@ -4,9 +4,9 @@
  *
  * Queries read the list again and again, and checking a document takes longer
  * than looking for lexemes in it.  So a session remembers a CRC of each page
- * that it has checked, of up to SKX_SOUND_PAGES pages of an index.  A page with
- * the same bytes, even if it was read from disk anew, is not checked again.  A
- * page that an insert or damage has changed has another CRC.
+ * that it has checked, of up to SKX_VERIFIED_PAGES_MAX pages of an index.  A
+ * page with the same bytes, even if it was read from disk anew, is not checked
+ * again.  A page that an insert or damage has changed has another CRC.
  */
 #include "postgres.h"
 
@@ -20,37 +20,37 @@
  * Pages of an index that are remembered: those of a list of 16 MB.  The table
  * takes 16 kB then, and a few hundred bytes at first.
  */
-#define SKX_SOUND_PAGES		2048
-#define SKX_SOUND_FIRST		64
+#define SKX_VERIFIED_PAGES_MAX		2048
+#define SKX_VERIFIED_PAGES_INIT		64
 
-typedef struct SkxSoundPage
+typedef struct SkxVerifiedPage
 {
 	BlockNumber block;			/* InvalidBlockNumber: none */
 	pg_crc32c	crc;
-} SkxSoundPage;
+} SkxVerifiedPage;
 
-typedef struct SkxSoundPages
+typedef struct SkxVerifiedPages
 {
 	SkxSessionEntry entry;
 	uint32		n;
-	SkxSoundPage pages[FLEXIBLE_ARRAY_MEMBER];	/* that of a block is at its
-												 * number modulo n */
-} SkxSoundPages;
+	SkxVerifiedPage pages[FLEXIBLE_ARRAY_MEMBER];	/* that of a block is at
+													 * its number modulo n */
+} SkxVerifiedPages;
 
 static void
-skx_sound_forget(SkxSessionEntry *entry)
+skx_verified_free(SkxSessionEntry *entry)
 {
 	pfree(entry);
 }
 
 static SkxSessionKind skx_sound_kind = {
-	.most_entries = 64,
-	.most_bytes = 128 * 1024,
-	.forget = skx_sound_forget
+	.max_entries = 64,
+	.max_bytes = 128 * 1024,
+	.free_entry = skx_verified_free
 };
 
-static SkxSoundPage *
-skx_sound_page(SkxSoundPages *sound, BlockNumber block)
+static SkxVerifiedPage *
+skx_verified_slot(SkxVerifiedPages *sound, BlockNumber block)
 {
 	return &sound->pages[block % sound->n];
 }
@@ -59,15 +59,16 @@ skx_sound_page(SkxSoundPages *sound, BlockNumber block)
  * Returns what is remembered of the walk's index, in a table of n pages with
  * what `old`, if any, has.
  */
-static SkxSoundPages *
-skx_sound_make(const SkxPendingWalk *walk, SkxSoundPages *old, uint32 n)
+static SkxVerifiedPages *
+skx_verified_create(const SkxPendingWalk *walk, SkxVerifiedPages *old,
+					uint32 n)
 {
 	SkxSessionKey key = skx_sessioncache_key(walk->rel,
 											 walk->meta.incarnation, 0);
-	Size		size = offsetof(SkxSoundPages, pages) +
-		sizeof(SkxSoundPage) * n;
-	SkxSoundPages *sound = MemoryContextAlloc(skx_sessioncache_context(),
-											  size);
+	Size		size = offsetof(SkxVerifiedPages, pages) +
+		sizeof(SkxVerifiedPage) * n;
+	SkxVerifiedPages *sound = MemoryContextAlloc(skx_sessioncache_context(),
+												 size);
 	uint32		i;
 
 	sound->n = n;
@@ -76,7 +77,7 @@ skx_sound_make(const SkxPendingWalk *walk, SkxSoundPages *old, uint32 n)
 	for (i = 0; old != NULL && i < old->n; i++)
 	{
 		if (old->pages[i].block != InvalidBlockNumber)
-			*skx_sound_page(sound, old->pages[i].block) = old->pages[i];
+			*skx_verified_slot(sound, old->pages[i].block) = old->pages[i];
 	}
 	if (old != NULL)
 		skx_sessioncache_drop(&old->entry);
@@ -89,7 +90,7 @@ skx_sound_make(const SkxPendingWalk *walk, SkxSoundPages *old, uint32 n)
  * the flags that VACUUM sets.
  */
 static pg_crc32c
-skx_sound_crc(const char *page)
+skx_verified_page_crc(const char *page)
 {
 	uint32		lower = ((const PageHeaderData *) page)->pd_lower;
 	pg_crc32c	crc;
@@ -102,7 +103,7 @@ skx_sound_crc(const char *page)
 
 /* Returns true if the page's documents are sound, except those in chains. */
 static bool
-skx_sound_documents(const SkxPendingWalk *walk)
+skx_verified_check_documents(const SkxPendingWalk *walk)
 {
 	const char *page = walk->page.data;
 	uint32		lower = ((const PageHeaderData *) page)->pd_lower;
@@ -119,7 +120,7 @@ skx_sound_documents(const SkxPendingWalk *walk)
 			skx_pending_record_check(doc, lower - offset) != NULL)
 			return false;
 		if ((doc->flags & SKX_PENDING_CHAIN) == 0 && doc->nbytes > 0 &&
-			skx_document_vector_wrong((const char *) (doc + 1), doc->nbytes,
+			skx_document_check_vector((const char *) (doc + 1), doc->nbytes,
 									  &as_taken) != NULL)
 			return false;
 		if (!as_taken)
@@ -130,36 +131,37 @@ skx_sound_documents(const SkxPendingWalk *walk)
 }
 
 bool
-skx_pending_sound(const SkxPendingWalk *walk)
+skx_pending_page_is_verified(const SkxPendingWalk *walk)
 {
 	SkxSessionKey key = skx_sessioncache_key(walk->rel,
 											 walk->meta.incarnation, 0);
 	uint32		lower = ((const PageHeaderData *) walk->page.data)->pd_lower;
-	SkxSoundPages *sound;
-	SkxSoundPage *known;
+	SkxVerifiedPages *sound;
+	SkxVerifiedPage *known;
 	pg_crc32c	crc;
 
 	if (lower < SKX_PAGE_START + sizeof(SkxDiskPendingPage) || lower > BLCKSZ)
 		return false;
-	crc = skx_sound_crc(walk->page.data);
+	crc = skx_verified_page_crc(walk->page.data);
 	sound = skx_sessioncache_find(&skx_sound_kind, &key);
 	if (sound != NULL)
 	{
-		known = skx_sound_page(sound, walk->block);
+		known = skx_verified_slot(sound, walk->block);
 		if (known->block == walk->block && known->crc == crc)
 			return true;
 	}
-	if (!skx_sound_documents(walk))
+	if (!skx_verified_check_documents(walk))
 		return false;
 	if (sound == NULL)
-		sound = skx_sound_make(walk, NULL,
-							   Min(SKX_SOUND_FIRST, SKX_SOUND_PAGES));
-	known = skx_sound_page(sound, walk->block);
+		sound = skx_verified_create(walk, NULL,
+									Min(SKX_VERIFIED_PAGES_INIT,
+										SKX_VERIFIED_PAGES_MAX));
+	known = skx_verified_slot(sound, walk->block);
 	if (known->block != InvalidBlockNumber && known->block != walk->block &&
-		sound->n < SKX_SOUND_PAGES)
+		sound->n < SKX_VERIFIED_PAGES_MAX)
 	{
-		sound = skx_sound_make(walk, sound, sound->n * 2);
-		known = skx_sound_page(sound, walk->block);
+		sound = skx_verified_create(walk, sound, sound->n * 2);
+		known = skx_verified_slot(sound, walk->block);
 	}
 	known->block = walk->block;
 	known->crc = crc;

@@ -23,20 +23,20 @@
 
 /* Flags n records of the walk's page as dead, in one WAL record. */
 static void
-skx_pending_mark(SkxPendingWalk *walk, const uint16 *offsets, int n)
+skx_pending_flag_dead(SkxPendingWalk *walk, const uint16 *offsets, int n)
 {
-	Buffer		stripe = skx_pending_buffer(walk->rel, &walk->meta,
-											walk->stripe, SKX_PLANE_STRIPE,
-											BUFFER_LOCK_EXCLUSIVE);
-	Buffer		buffer = skx_pending_buffer(walk->rel, &walk->meta,
-											walk->block, SKX_PLANE_PENDING,
-											BUFFER_LOCK_EXCLUSIVE);
+	Buffer		stripe = skx_pending_lock_page(walk->rel, &walk->meta,
+											   walk->stripe, SKX_PLANE_STRIPE,
+											   BUFFER_LOCK_EXCLUSIVE);
+	Buffer		buffer = skx_pending_lock_page(walk->rel, &walk->meta,
+											   walk->block, SKX_PLANE_PENDING,
+											   BUFFER_LOCK_EXCLUSIVE);
 	GenericXLogState *xlog = GenericXLogStart(walk->rel);
 	char	   *stripe_page = (char *) GenericXLogRegisterBuffer(xlog, stripe, 0);
 	char	   *page = (char *) GenericXLogRegisterBuffer(xlog, buffer, 0);
 	int			i;
 
-	Assert(skx_manifest_locked(walk->rel, ExclusiveLock));
+	Assert(skx_manifest_holds_lock(walk->rel, ExclusiveLock));
 	for (i = 0; i < n; i++)
 	{
 		SkxDiskPendingDoc *doc = (SkxDiskPendingDoc *) (page + offsets[i]);
@@ -51,7 +51,7 @@ skx_pending_mark(SkxPendingWalk *walk, const uint16 *offsets, int n)
 		doc->flags |= SKX_PENDING_DEAD;
 	}
 	((SkxDiskStripe *) (stripe_page + SKX_PAGE_START))->ndead += n;
-	Assert(skx_pending_stripe_grows(stripe, stripe_page));
+	Assert(skx_pending_stripe_is_successor(stripe, stripe_page));
 	GenericXLogFinish(xlog);
 	UnlockReleaseBuffer(buffer);
 	UnlockReleaseBuffer(stripe);
@@ -76,10 +76,10 @@ skx_pending_vacuum_page(SkxPendingWalk *walk,
 	}
 	if (n > 0)
 	{
-		skx_pending_mark(walk, offsets, n);
+		skx_pending_flag_dead(walk, offsets, n);
 		SKX_FAULT(SKX_FAULT_VACUUM_PENDING_MARKED);
 	}
-	v->removed += n;
+	v->nremoved += n;
 }
 
 bool
@@ -118,11 +118,11 @@ skx_pending_totals(Relation rel, const SkxView *view,
 	for (i = 0; i < view->nstripes; i++)
 	{
 		const SkxDiskStripeRef *ref = &view->stripes[i];
-		Buffer		buffer = skx_pending_buffer(rel, &meta, ref->stripe,
-												SKX_PLANE_STRIPE,
-												BUFFER_LOCK_SHARE);
+		Buffer		buffer = skx_pending_lock_page(rel, &meta, ref->stripe,
+												   SKX_PLANE_STRIPE,
+												   BUFFER_LOCK_SHARE);
 		const SkxDiskStripe *stripe =
-			(const SkxDiskStripe *) skx_manifest_content(buffer);
+			(const SkxDiskStripe *) skx_manifest_page_content(buffer);
 
 		totals->ndocs += stripe->next_sequence - 1 - ref->flushed_through;
 		totals->ndead += stripe->ndead - ref->ndead;
@@ -138,7 +138,7 @@ skx_pending_totals(Relation rel, const SkxView *view,
 }
 
 void
-skx_pending_bind(SkxView *view, const uint64 *last)
+skx_pending_bind_view(SkxView *view, const uint64 *last)
 {
 	uint64	   *ends = palloc(sizeof(uint64) * (view->nstripes + 1));
 	int			i;

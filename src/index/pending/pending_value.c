@@ -20,12 +20,13 @@ skx_pending_value_check(SkxPendingWalk *walk, const SkxDiskPendingDoc *doc,
 	const char *wrong;
 	bool		as_taken;
 
-	if (!walk->asked)
-		walk->sound = skx_pending_sound(walk);
-	walk->asked = true;
-	if (walk->sound && nbytes > 0 && (doc->flags & SKX_PENDING_CHAIN) == 0)
+	if (!walk->verified_is_known)
+		walk->is_verified = skx_pending_page_is_verified(walk);
+	walk->verified_is_known = true;
+	if (walk->is_verified && nbytes > 0 &&
+		(doc->flags & SKX_PENDING_CHAIN) == 0)
 		return;
-	wrong = skx_document_vector_wrong(bytes, nbytes, &as_taken);
+	wrong = skx_document_check_vector(bytes, nbytes, &as_taken);
 	if (wrong == NULL && !as_taken)
 		wrong = "has lexemes or positions that do not ascend";
 	if (wrong != NULL)

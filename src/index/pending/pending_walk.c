@@ -29,13 +29,13 @@ skx_pending_walk_begin(SkxPendingWalk *walk, Relation rel,
 	walk->flushed_through = ref->flushed_through;
 	walk->sequence = 0;
 	walk->block = ref->stripe;
-	walk->left = 0;
-	buffer = skx_pending_buffer(rel, &walk->meta, ref->stripe,
-								SKX_PLANE_STRIPE, BUFFER_LOCK_SHARE);
-	stripe = (const SkxDiskStripe *) skx_manifest_content(buffer);
+	walk->nleft = 0;
+	buffer = skx_pending_lock_page(rel, &walk->meta, ref->stripe,
+								   SKX_PLANE_STRIPE, BUFFER_LOCK_SHARE);
+	stripe = (const SkxDiskStripe *) skx_manifest_page_content(buffer);
 	walk->limit = stripe->next_sequence;
-	if (view->bound)
-		walk->limit = Min(walk->limit, view->ends[which]);
+	if (view->is_bound)
+		walk->limit = Min(walk->limit, view->pending_ends[which]);
 	walk->ndead = stripe->ndead;
 	walk->next = BlockNumberIsValid(ref->first) ? ref->first : stripe->first;
 	UnlockReleaseBuffer(buffer);
@@ -86,16 +86,16 @@ skx_pending_walk_page(SkxPendingWalk *walk)
 		skx_damage_report(walk->rel, walk->block,
 						  "the pending list ends too early");
 	walk->block = walk->next;
-	buffer = skx_pending_buffer(walk->rel, &walk->meta, walk->block,
-								SKX_PLANE_PENDING, BUFFER_LOCK_SHARE);
+	buffer = skx_pending_lock_page(walk->rel, &walk->meta, walk->block,
+								   SKX_PLANE_PENDING, BUFFER_LOCK_SHARE);
 	memcpy(walk->page.data, BufferGetPage(buffer), BLCKSZ);
 	UnlockReleaseBuffer(buffer);
 	skx_pending_walk_check(walk);
 	head = (const SkxDiskPendingPage *) (walk->page.data + SKX_PAGE_START);
 	walk->sequence = head->first_sequence;
 	walk->next = head->next;
-	walk->left = head->nrecords;
-	walk->asked = false;
+	walk->nleft = head->nrecords;
+	walk->verified_is_known = false;
 	walk->offset = SKX_PAGE_START + sizeof(SkxDiskPendingPage);
 	return true;
 }
@@ -125,7 +125,7 @@ skx_pending_walk_record(SkxPendingWalk *walk)
 {
 	uint32		lower = ((PageHeader) walk->page.data)->pd_lower;
 
-	while (walk->left > 0 && walk->sequence < walk->limit)
+	while (walk->nleft > 0 && walk->sequence < walk->limit)
 	{
 		SkxDiskPendingDoc *doc =
 			(SkxDiskPendingDoc *) (walk->page.data + walk->offset);
@@ -136,7 +136,7 @@ skx_pending_walk_record(SkxPendingWalk *walk)
 		if (wrong != NULL)
 			skx_damage_report(walk->rel, walk->block, wrong);
 		walk->offset += SKX_PENDING_RECORD_SIZE(doc->nbytes);
-		walk->left--;
+		walk->nleft--;
 		Assert(walk->offset <= MAXALIGN(lower));
 		if (walk->sequence++ > walk->flushed_through)
 			return doc;

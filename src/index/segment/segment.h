@@ -21,17 +21,17 @@
 typedef struct SkxKnownTerms SkxKnownTerms;
 
 /* What a session keeps of a segment from one use to the next. */
-typedef struct SkxSegmentKept
+typedef struct SkxSegmentSession
 {
 	SkxSessionEntry entry;
 	uint32	   *tid_directory;	/* first group of each data page, or NULL */
-	SkxKnownTerms *terms;		/* looked up by skx_segment_find_known(), or
-								 * NULL */
-	uint64		reads;			/* skx_segment_reads after the last search, if
-								 * it was warm, else PG_UINT64_MAX */
+	SkxKnownTerms *known_terms; /* looked up by skx_segment_find_all_cached(),
+								 * or NULL */
+	uint64		warm_reads;		/* skx_segment_nloads after the last search,
+								 * if it was warm, else PG_UINT64_MAX */
 	uint32		norms_refused;	/* batches whose norms were not cached, since
 								 * the plane was last read for that reason */
-} SkxSegmentKept;
+} SkxSegmentSession;
 
 /* An open segment.  Lives in the memory context it was opened in. */
 typedef struct SkxSegment
@@ -47,34 +47,36 @@ typedef struct SkxSegment
 	SkxBlkRef	dict_ref;
 	SkxBlkRef	tid_ref;
 	SkxBlkRef	norm_ref;
-	SkxBlkGlance norm_glance;	/* page of norms that was read last */
+	SkxBlkOptimisticRead norm_page; /* page of norms that was read last */
 	uint32		norm_first;		/* first document with norms in norm_glance */
 	uint32		norm_count;		/* number of norms in norm_glance; 0 if it is
 								 * empty */
-	uint32		norm_loads;		/* pages of norms that were wanted and had to
-								 * be read */
-	uint32		norm_asked;		/* page after the last range of pages read */
-	uint32		norm_run;		/* pages that are read together or in advance,
-								 * doubled while requests are sequential */
-	bool		norm_all;		/* all pages of norms were read */
-	bool		norm_refused;	/* skx_segment_has_norms returned false */
-	SkxSegmentKept *kept;
-	uint64		reads;			/* skx_segment_reads when it was opened */
+	uint32		norm_page_loads;	/* pages of norms that were wanted and had
+									 * to be read */
+	uint32		norm_prefetched_to; /* page after the last range of pages read */
+	uint32		norm_prefetch_pages;	/* pages that are read together or in
+										 * advance, doubled while requests are
+										 * sequential */
+	bool		norms_read_all; /* all pages of norms were read */
+	bool		norms_refused;	/* skx_segment_has_norms returned false */
+	SkxSegmentSession *session;
+	uint64		reads_at_open;	/* skx_segment_nloads when it was opened */
 	uint32		tid_page;		/* data page of TIDs that was read last */
 	Buffer		deletes;		/* pinned page of the deletes plane */
 	uint32		deletes_page;	/* its ordinal */
-	uint32		deletes_clean;	/* 1 + page last seen without bits, or 0 */
+	uint32		deletes_clean_page; /* 1 + page last seen without bits, or 0 */
 	uint32		deletes_groups; /* groups of pages that may have deleted bits;
 								 * 0: not read */
-	bool		dead_asked;		/* dead_groups is set */
-	uint64		dead_groups;	/* groups of pages of the deletes plane with
-								 * documents noted as dead */
-	int			ahead;			/* units that may be in flight, 0: none */
-	uint64		tid_reads;		/* for skx_segment_cold */
-	uint32		tid_from;		/* first document whose TIDs were prefetched */
-	uint32		tid_asked;		/* document after the last of these */
-	int			tid_window;		/* pages after those of the requested
-								 * documents that were prefetched, too */
+	bool		dead_groups_read;	/* dead_groups is set */
+	uint64		dead_page_groups;	/* groups of pages of the deletes plane
+									 * with documents noted as dead */
+	int			prefetch_units; /* units that may be in flight, 0: none */
+	uint64		tid_reads;		/* for skx_segment_has_read */
+	uint32		tid_prefetched_from;	/* first document whose TIDs were
+										 * prefetched */
+	uint32		tid_prefetched_to;	/* document after the last of these */
+	int			tid_prefetch_pages; /* pages after those of the requested
+									 * documents that were prefetched, too */
 } SkxSegment;
 
 /* segment_open.c : opens segments and pins their pages */
@@ -105,24 +107,25 @@ extern void skx_segment_close(SkxSegment *seg);
  * It was if the backend has read no page since the segment was opened, and
  * skx_segment_has_norms() never returned false.
  */
-extern void skx_segment_searched(SkxSegment *seg);
+extern void skx_segment_record_warmth(SkxSegment *seg);
 
 /*
  * Returns true if the last recorded search was warm and this backend has read
  * no page since.  Prefetching a few pages is then not worth its cost.
  */
-extern bool skx_segment_warm(const SkxSegment *seg);
+extern bool skx_segment_is_warm(const SkxSegment *seg);
 
 /*
  * Prefetches the headers of segments first to first + n - 1 of the view,
  * before they are opened.  Leaves out headers that the backend keeps.  Does
  * nothing if n is 1.
  */
-extern void skx_segment_ask_headers(SkxBlkFile *file, Relation rel,
-									const SkxView *view, int first, int n);
+extern void skx_segment_prefetch_headers(SkxBlkFile *file, Relation rel,
+										 const SkxView *view, int first,
+										 int n);
 
 /* Unpins all pages that the readers below hold. */
-extern void skx_segment_relax(SkxSegment *seg);
+extern void skx_segment_unpin_all(SkxSegment *seg);
 
 /*
  * Returns the file block of page `ordinal` of a plane; raises an error if the
@@ -154,7 +157,7 @@ SKX_NORETURN extern void skx_segment_damaged(const SkxSegment *seg,
 typedef struct SkxTerm
 {
 	uint32		ordinal;		/* number of the term in the segment */
-	uint32		check;			/* SKX_TERM_LONG: check value of the lexeme
+	uint32		list_check;		/* SKX_TERM_LONG: check value of the lexeme
 								 * that the pages of its list repeat */
 	uint32		df;
 	uint64		npositions;
@@ -165,9 +168,9 @@ typedef struct SkxTerm
 	uint32		short_page;		/* SKX_TERM_SHORT: in the postings plane;
 								 * SKX_TERM_INLINE: in the dictionary */
 	uint16		short_offset;
-	uint16		kth[3];			/* tf code << 8 | norm of the posting with the
+	uint16		kth_best[3];	/* tf code << 8 | norm of the posting with the
 								 * k-th best score; for k 10, 100, 1000 */
-	SkxListAddress list;		/* SKX_TERM_LONG */
+	SkxListAddress long_list;	/* SKX_TERM_LONG */
 	uint32		pos_page;		/* positions plane */
 	uint16		pos_offset;
 } SkxTerm;
@@ -192,24 +195,24 @@ extern void skx_segment_find_all(SkxSegment *const *segs, int nsegs,
  * segment_terms.c : does the same as skx_segment_find_all(), but does not look
  * lexemes up again in a segment if the session has looked up all n of them.
  */
-extern void skx_segment_find_known(SkxSegment *const *segs, int nsegs,
-								   const SkxLexeme *lexemes, int n,
-								   SkxTerm **terms);
+extern void skx_segment_find_all_cached(SkxSegment *const *segs, int nsegs,
+										const SkxLexeme *lexemes, int n,
+										SkxTerm **terms);
 
 /* segment_dict_visit.c : visits ranges of terms */
 
 /*
  * A bitset of documents.  A visit with such bits sets those of the documents
- * of all terms that satisfy skx_segment_is_put(), instead of visiting these
- * terms.
+ * of all terms that satisfy skx_segment_list_is_inline(), instead of visiting
+ * these terms.
  */
 typedef struct SkxTermBits
 {
 	uint64	   *bits;			/* NULL: all terms are visited */
-	uint32		from;			/* document of bit 0 */
+	uint32		first_doc;		/* document of bit 0 */
 	uint32		ndocs;			/* number of bits; other documents are left
 								 * out */
-	uint64		put;			/* incremented by the df of each such term,
+	uint64		nput;			/* incremented by the df of each such term,
 								 * including documents left out */
 } SkxTermBits;
 
@@ -218,10 +221,10 @@ typedef struct SkxTermBits
  * its positions, so that a visit can put its documents into SkxTermBits.
  */
 static inline bool
-skx_segment_is_put(const SkxTerm *term)
+skx_segment_list_is_inline(const SkxTerm *term)
 {
 	return term->df < SKX_SUBBLOCK && term->npositions < 0x80 &&
-		(term->flags & (SKX_TERM_PLACE | SKX_TERM_OWN_POSITIONS)) ==
+		(term->flags & (SKX_TERM_FORM_MASK | SKX_TERM_OWN_POSITIONS)) ==
 		(SKX_TERM_INLINE | SKX_TERM_OWN_POSITIONS);
 }
 
@@ -240,46 +243,47 @@ typedef bool (*SkxTermVisit) (const SkxTerm *term, const char *lexeme,
  * if many terms are likely.  bits is NULL, or collects the documents of some
  * terms (SkxTermBits); `visit` may set bits->bits during the visit.
  */
-extern void skx_segment_prefix(SkxSegment *seg, const char *prefix, int len,
-							   bool reads_ahead, SkxTermBits *bits,
-							   SkxTermVisit visit, void *arg);
+extern void skx_segment_visit_prefix(SkxSegment *seg, const char *prefix,
+									 int len, bool reads_ahead,
+									 SkxTermBits *bits, SkxTermVisit visit,
+									 void *arg);
 
 /*
- * Does the same as skx_segment_prefix() for each term that is >= `from` and
- * below `to`.  If `from` is empty, values of columns are left out.
+ * Does the same as skx_segment_visit_prefix() for each term that is >= `from`
+ * and below `to`.  If `from` is empty, values of columns are left out.
  */
-extern void skx_segment_between(SkxSegment *seg, const SkxLexeme *from,
-								const SkxLexeme *to, bool reads_ahead,
-								SkxTermBits *bits, SkxTermVisit visit,
-								void *arg);
+extern void skx_segment_visit_range(SkxSegment *seg, const SkxLexeme *from,
+									const SkxLexeme *to, bool reads_ahead,
+									SkxTermBits *bits, SkxTermVisit visit,
+									void *arg);
 
 /* Pages that the terms of a prefix take. */
-typedef struct SkxTermExtent
+typedef struct SkxTermPages
 {
-	uint32		leaves;			/* of the dictionary */
-	uint32		pages;			/* of their lists, estimated; 0 if there is a
+	uint32		leaf_pages;		/* of the dictionary */
+	uint32		list_pages;		/* of their lists, estimated; 0 if there is a
 								 * single leaf */
-} SkxTermExtent;
+} SkxTermPages;
 
 /*
  * Returns the number of terms that are >= `from` and below `to`.  Looks up
  * both ends and visits no term in between.
  */
-extern uint32 skx_segment_terms_between(SkxSegment *seg,
-										const SkxLexeme *from,
-										const SkxLexeme *to);
+extern uint32 skx_segment_count_range(SkxSegment *seg,
+									  const SkxLexeme *from,
+									  const SkxLexeme *to);
 
 /*
  * Returns the number of terms that start with the prefix, by two look-ups,
  * and fills *extent.  The empty prefix stands for all terms here, values of
  * columns included.
  */
-extern uint32 skx_segment_terms_prefixed(SkxSegment *seg, const char *prefix,
-										 int len, SkxTermExtent *extent);
+extern uint32 skx_segment_count_prefix(SkxSegment *seg, const char *prefix,
+									   int len, SkxTermPages *extent);
 
 /* segment_ahead.c : prefetches pages before they are pinned */
 
-#define SKX_AHEAD_MAX		64	/* units of one kind in flight at most */
+#define SKX_PREFETCH_UNITS_MAX		64	/* units of one kind in flight at most */
 
 /* Pages passed to skx_segment_prefetch; per backend, never reset. */
 extern PGDLLIMPORT uint64 skx_segment_asked;
@@ -296,71 +300,77 @@ extern void skx_segment_prefetch(SkxBlkFile *file, const SkxBlkPlane *plane,
  * or more different units.  Sorts the array and removes all but one page of
  * each unit from it.  Does nothing if the method cannot prefetch.
  */
-extern void skx_segment_ask(SkxSegment *seg, SkxSegmentPlane plane,
-							uint32 *pages, int n, int least);
+extern void skx_segment_prefetch_pages(SkxSegment *seg, SkxSegmentPlane plane,
+									   uint32 *pages, int n, int least);
 
 /*
  * Keeps the next units in flight for a reader of pages [at, end) in turn,
  * which is at page `at`.  *asked is the unit after the last one prefetched;
  * the caller sets it to 0 at first, and this function updates it.
  */
-extern void skx_segment_ask_next(SkxSegment *seg, SkxSegmentPlane plane,
-								 uint32 at, uint32 end, uint32 *asked);
+extern void skx_segment_prefetch_next(SkxSegment *seg, SkxSegmentPlane plane,
+									  uint32 at, uint32 end, uint32 *asked);
 
 /*
  * Returns how many loads, with and without prefetch, this backend has made so
  * far, of any index.
  */
-extern uint64 skx_segment_reads(void);
+extern uint64 skx_segment_nloads(void);
 
 /*
- * Returns true if skx_segment_reads() differs from *seen, and sets *seen to
+ * Returns true if skx_segment_nloads() differs from *seen, and sets *seen to
  * it.  PG_UINT64_MAX in *seen gives true.  As long as the result is false,
  * all pages in use are cached, and prefetching need not be planned page by
  * page.
  */
-extern bool skx_segment_cold(uint64 *seen);
+extern bool skx_segment_has_read(uint64 *seen);
 
 /*
  * Returns true if a plane of which every ranked search needs some pages
  * should be read as a whole.  That is so if it takes at most a quarter of
- * skx_blkio_room() (a sixteenth of the cache), and of at most 16 of its pages
- * some are not cached.  Returns false if the method cannot prefetch.
+ * skx_blkio_warmable_pages() (a sixteenth of the cache), and of at most 16 of
+ * its pages some are not cached.  Returns false if the method cannot prefetch.
  */
-extern bool skx_segment_brings(SkxSegment *seg, SkxSegmentPlane plane);
+extern bool skx_segment_should_read_all(SkxSegment *seg,
+										SkxSegmentPlane plane);
 
 /*
  * Returns true if more than an eighth of the pages of a plane are not in the
  * cache, estimated from at most 16 of them.
  */
-extern bool skx_segment_lacks(SkxSegment *seg, SkxSegmentPlane plane);
+extern bool skx_segment_is_mostly_uncached(SkxSegment *seg,
+										   SkxSegmentPlane plane);
 
 /* segment_documents_reader.c : reads TIDs and norms of documents */
 
 /* Reads the TIDs of documents first to first + n - 1 into tids. */
-extern void skx_segment_tids(SkxSegment *seg, uint32 first, int n,
-							 ItemPointerData *tids);
+extern void skx_segment_read_tids(SkxSegment *seg, uint32 first, int n,
+								  ItemPointerData *tids);
 
 /* Reads the TIDs of n ascending documents into tids. */
-extern void skx_segment_tids_of(SkxSegment *seg, const uint32 *docs, int n,
-								ItemPointerData *tids);
+extern void skx_segment_read_tids_of(SkxSegment *seg, const uint32 *docs,
+									 int n, ItemPointerData *tids);
 
 /*
- * Prefetches the pages that skx_segment_tids_of() reads for n ascending
+ * Prefetches the pages that skx_segment_read_tids_of() reads for n ascending
  * documents, at least one.  Does nothing if the last prefetch of TIDs
  * included the first document, or if the backend has read no page since then.
  */
-extern void skx_segment_ask_tids(SkxSegment *seg, const uint32 *docs, int n);
+extern void skx_segment_prefetch_tids(SkxSegment *seg, const uint32 *docs,
+									  int n);
 
-/* Reads all pages of TIDs into the cache if skx_segment_brings() says so. */
-extern void skx_segment_bring_tids(SkxSegment *seg);
+/*
+ * Reads all pages of TIDs into the cache if skx_segment_should_read_all() says
+ * so.
+ */
+extern void skx_segment_read_all_tids(SkxSegment *seg);
 
 /*
  * Keeps those of n documents whose tsvector is NULL, or, without is_null,
  * those whose tsvector is not.  Returns how many are left in docs.
  */
-extern int	skx_segment_keep_null(SkxSegment *seg, uint32 *docs, int n,
-								  bool is_null);
+extern int	skx_segment_filter_null(SkxSegment *seg, uint32 *docs, int n,
+									bool is_null);
 
 /* Returns the norm of a document, and leaves its page pinned. */
 extern uint8 skx_segment_norm(SkxSegment *seg, uint32 doc);
@@ -380,40 +390,43 @@ extern void skx_segment_norms(SkxSegment *seg, const uint32 *docs, int n,
  * most, together, unless the segment is warm.  Call it before single norms of
  * only some of the documents are read.
  */
-extern void skx_segment_want_norms(SkxSegment *seg, const uint32 *docs, int n);
+extern void skx_segment_load_norms(SkxSegment *seg, const uint32 *docs, int n);
 
 /*
  * Returns true if the norms of n documents are available without a read,
  * judged by at most 16 of them.  A caller that gets false does without norms,
  * which takes it more time.  Once this has happened as often as the plane has
- * pages, the whole plane is read if skx_blkio_room() allows it, and the
- * result is true.
+ * pages, the whole plane is read if skx_blkio_warmable_pages() allows it, and
+ * the result is true.
  */
 extern bool skx_segment_has_norms(SkxSegment *seg, const uint32 *docs, int n);
 
-/* Reads all pages of norms into the cache if skx_segment_brings() says so. */
-extern void skx_segment_bring_norms(SkxSegment *seg);
+/*
+ * Reads all pages of norms into the cache if skx_segment_should_read_all()
+ * says so.
+ */
+extern void skx_segment_read_all_norms(SkxSegment *seg);
 
 /*
- * Returns the norm of a document for skx_segment_norm_in_place(), and makes
+ * Returns the norm of a document for skx_segment_norm_unpinned(), and makes
  * its page that of norm_glance if possible.  Reads the page if it is not
  * cached.
  */
-extern uint8 skx_segment_norm_slow(SkxSegment *seg, uint32 doc);
+extern uint8 skx_segment_norm_pinned(SkxSegment *seg, uint32 doc);
 
 /* Returns the norm of a document, without a pin if norm_glance has it. */
 static inline uint8
-skx_segment_norm_in_place(SkxSegment *seg, uint32 doc)
+skx_segment_norm_unpinned(SkxSegment *seg, uint32 doc)
 {
 	if (doc - seg->norm_first < seg->norm_count)
 	{
-		uint8		norm = (uint8) seg->norm_glance.page
+		uint8		norm = (uint8) seg->norm_page.page
 			[SKX_PAGE_START + (doc - seg->norm_first)];
 
-		if (skx_blkio_glance_holds(&seg->norm_glance))
+		if (skx_blkio_optimistic_is_valid(&seg->norm_page))
 			return norm;
 	}
-	return skx_segment_norm_slow(seg, doc);
+	return skx_segment_norm_pinned(seg, doc);
 }
 
 /* segment_deletes.c : reads the deleted bits of documents */
@@ -423,7 +436,7 @@ skx_segment_norm_in_place(SkxSegment *seg, uint32 doc)
  * was read before.  Call it if skx_segment_drop_deleted() will follow after
  * many other reads.
  */
-extern void skx_segment_expect_deletes(const SkxSegment *seg);
+extern void skx_segment_prefetch_first_deletes(const SkxSegment *seg);
 
 /*
  * Keeps the live ones of n ascending documents and returns how many are left
@@ -437,7 +450,7 @@ extern int	skx_segment_drop_deleted(SkxSegment *seg, uint32 *docs, int n);
  * Forgets which pages were seen without deleted bits, so that these are read
  * again.
  */
-extern void skx_segment_forget_deletes(SkxSegment *seg);
+extern void skx_segment_reread_deletes(SkxSegment *seg);
 
 /*
  * Returns the current number of deleted bits of the segment, without
@@ -455,7 +468,7 @@ extern uint64 skx_segment_ndeleted(SkxSegment *seg);
  * Notes that no snapshot sees the row of a document any more.  A caller whose
  * snapshot was taken during recovery must not call it.
  */
-extern void skx_segment_note_dead(const SkxSegment *seg, uint32 doc);
+extern void skx_segment_remember_dead(const SkxSegment *seg, uint32 doc);
 
 /*
  * Drops those of n ascending documents that are noted as dead, and returns

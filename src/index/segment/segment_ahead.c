@@ -7,16 +7,20 @@
 #include "index/segment/segment.h"
 
 /*
- * A plane that takes at most 1/SKX_BRING_SMALL of skx_blkio_room() is read as
- * a whole by the first ranked search that has to read anything.
+ * A plane that takes at most 1/SKX_READ_ALL_FRACTION of
+ * skx_blkio_warmable_pages() is read as a whole by the first ranked search
+ * that has to read anything.
  */
-#define SKX_BRING_SMALL		4
+#define SKX_READ_ALL_FRACTION		4
 
 /* Number of pages of a plane, approximately, that are tested for the cache. */
-#define SKX_BRING_SAMPLE	16
+#define SKX_READ_ALL_SAMPLE	16
 
-/* A plane lacks pages if more than 1/SKX_LACKS_SHARE of it is not cached. */
-#define SKX_LACKS_SHARE		8
+/*
+ * A plane lacks pages if more than 1/SKX_UNCACHED_FRACTION of it is not
+ * cached.
+ */
+#define SKX_UNCACHED_FRACTION		8
 
 uint64		skx_segment_asked;
 
@@ -31,20 +35,20 @@ skx_segment_prefetch(SkxBlkFile *file, const SkxBlkPlane *plane,
 }
 
 uint64
-skx_segment_reads(void)
+skx_segment_nloads(void)
 {
 	const SkxBlkCounters *counters = skx_blkio_counters();
 	uint64		reads = 0;
 
 	for (int i = 0; i < SKX_BLK_NMETHODS; i++)
-		reads += counters[i].loads + counters[i].ahead;
+		reads += counters[i].loads + counters[i].prefetches;
 	return reads;
 }
 
 bool
-skx_segment_cold(uint64 *seen)
+skx_segment_has_read(uint64 *seen)
 {
-	uint64		now = skx_segment_reads();
+	uint64		now = skx_segment_nloads();
 	bool		cold = now != *seen;
 
 	*seen = now;
@@ -53,34 +57,35 @@ skx_segment_cold(uint64 *seen)
 
 /* Returns the estimated number of pages of a plane that are not cached. */
 static uint32
-skx_segment_missing(SkxSegment *seg, SkxSegmentPlane which)
+skx_segment_uncached_pages(SkxSegment *seg, SkxSegmentPlane which)
 {
 	const SkxBlkPlane *plane = &seg->planes[which];
-	uint32		step = plane->npages / SKX_BRING_SAMPLE + 1;
+	uint32		step = plane->npages / SKX_READ_ALL_SAMPLE + 1;
 	uint32		missing = 0;
 	uint32		page;
 
 	for (page = step / 2; page < plane->npages; page += step)
-		if (!skx_blkio_cached(seg->file, plane, page))
+		if (!skx_blkio_page_is_cached(seg->file, plane, page))
 			missing += step;
 	return missing;
 }
 
 bool
-skx_segment_brings(SkxSegment *seg, SkxSegmentPlane which)
+skx_segment_should_read_all(SkxSegment *seg, SkxSegmentPlane which)
 {
 	const SkxBlkPlane *plane = &seg->planes[which];
 
-	return seg->ahead > 0 &&
-		plane->npages <= skx_blkio_room(seg->file, plane) / SKX_BRING_SMALL &&
-		skx_segment_missing(seg, which) > 0;
+	return seg->prefetch_units > 0 &&
+		plane->npages <= skx_blkio_warmable_pages(seg->file, plane) /
+		SKX_READ_ALL_FRACTION &&
+		skx_segment_uncached_pages(seg, which) > 0;
 }
 
 bool
-skx_segment_lacks(SkxSegment *seg, SkxSegmentPlane which)
+skx_segment_is_mostly_uncached(SkxSegment *seg, SkxSegmentPlane which)
 {
-	return skx_segment_missing(seg, which) >
-		seg->planes[which].npages / SKX_LACKS_SHARE;
+	return skx_segment_uncached_pages(seg, which) >
+		seg->planes[which].npages / SKX_UNCACHED_FRACTION;
 }
 
 static int
@@ -93,14 +98,14 @@ skx_segment_page_order(const void *a, const void *b)
 }
 
 void
-skx_segment_ask(SkxSegment *seg, SkxSegmentPlane plane, uint32 *pages, int n,
-				int least)
+skx_segment_prefetch_pages(SkxSegment *seg, SkxSegmentPlane plane,
+						   uint32 *pages, int n, int least)
 {
 	uint32		unit = seg->planes[plane].unit;
 	int			kept = 0;
 	int			i;
 
-	if (seg->ahead == 0)
+	if (seg->prefetch_units == 0)
 		return;
 	qsort(pages, n, sizeof(uint32), skx_segment_page_order);
 	for (i = 0; i < n; i++)
@@ -113,14 +118,14 @@ skx_segment_ask(SkxSegment *seg, SkxSegmentPlane plane, uint32 *pages, int n,
 }
 
 void
-skx_segment_ask_next(SkxSegment *seg, SkxSegmentPlane plane, uint32 at,
-					 uint32 end, uint32 *asked)
+skx_segment_prefetch_next(SkxSegment *seg, SkxSegmentPlane plane, uint32 at,
+						  uint32 end, uint32 *asked)
 {
-	uint32		pages[2 * SKX_AHEAD_MAX];
+	uint32		pages[2 * SKX_PREFETCH_UNITS_MAX];
 	uint32		unit = seg->planes[plane].unit;
 	uint32		here = at / unit;
 	uint32		next = Max(*asked, here + 1);
-	uint32		ahead = Max(seg->ahead / unit, 2);
+	uint32		ahead = Max(seg->prefetch_units / unit, 2);
 	uint32		stop = Min(here + 1 + 2 * ahead, (end - 1) / unit + 1);
 	int			n = 0;
 
@@ -128,7 +133,7 @@ skx_segment_ask_next(SkxSegment *seg, SkxSegmentPlane plane, uint32 at,
 	 * Several such readers read at the same time, so each has few large units
 	 * in flight, or many small ones.
 	 */
-	if (seg->ahead == 0 || next > here + ahead || next >= stop)
+	if (seg->prefetch_units == 0 || next > here + ahead || next >= stop)
 		return;
 	while (next < stop)
 		pages[n++] = next++ * unit;

@@ -21,11 +21,11 @@
 #include "index/segment/segment.h"
 #include "storage/blkio/blkio_marks.h"
 
-StaticAssertDecl(SKX_BLK_MARKS == SKX_DELETES_PER_PAGE,
+StaticAssertDecl(SKX_BLK_BITS_PER_PAGE == SKX_DELETES_PER_PAGE,
 				 "pages of notes and of delete bits are of the same documents");
 
 static void
-skx_segment_dead_marks(const SkxSegment *seg, SkxBlkMarks *marks)
+skx_segment_dead_bitmap(const SkxSegment *seg, SkxBlkBitsKey *marks)
 {
 	marks->locator = SKX_REL_LOCATOR(seg->rel);
 	marks->incarnation = seg->incarnation;
@@ -35,12 +35,12 @@ skx_segment_dead_marks(const SkxSegment *seg, SkxBlkMarks *marks)
 }
 
 void
-skx_segment_note_dead(const SkxSegment *seg, uint32 doc)
+skx_segment_remember_dead(const SkxSegment *seg, uint32 doc)
 {
-	SkxBlkMarks marks;
+	SkxBlkBitsKey marks;
 
-	skx_segment_dead_marks(seg, &marks);
-	skx_blkio_marks_set(&marks, doc);
+	skx_segment_dead_bitmap(seg, &marks);
+	skx_blkio_bits_set(&marks, doc);
 }
 
 /*
@@ -50,14 +50,15 @@ skx_segment_note_dead(const SkxSegment *seg, uint32 doc)
 int
 skx_segment_drop_dead(SkxSegment *seg, uint32 page, uint32 *docs, int n)
 {
-	SkxBlkMarks marks;
+	SkxBlkBitsKey marks;
 
-	if (seg->dead_asked && !skx_bitset_has(seg->dead_groups, page))
+	if (seg->dead_groups_read &&
+		!skx_bitset_word_has(seg->dead_page_groups, page))
 		return n;
-	skx_segment_dead_marks(seg, &marks);
-	if (!seg->dead_asked)
-		seg->dead_groups = skx_blkio_marks_groups(&marks);
-	seg->dead_asked = true;
-	return skx_bitset_has(seg->dead_groups, page) ?
-		skx_blkio_marks_drop(&marks, page, docs, n) : n;
+	skx_segment_dead_bitmap(seg, &marks);
+	if (!seg->dead_groups_read)
+		seg->dead_page_groups = skx_blkio_bits_groups(&marks);
+	seg->dead_groups_read = true;
+	return skx_bitset_word_has(seg->dead_page_groups, page) ?
+		skx_blkio_bits_drop_numbers(&marks, page, docs, n) : n;
 }

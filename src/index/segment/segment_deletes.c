@@ -51,18 +51,18 @@ skx_segment_check_deletes(const SkxSegment *seg, uint32 ordinal,
  * of the plane: all groups, if the page does not record them.
  */
 static uint32
-skx_segment_groups_of(const char *page)
+skx_segment_deletes_groups(const char *page)
 {
 	uint32		groups = PageIsNew((Page) page) ? 0 :
 		((const SkxDiskDeletes *) (page + SKX_PAGE_START))->groups;
 
-	return groups & SKX_DELETES_KEPT ? groups : PG_UINT32_MAX;
+	return groups & SKX_DELETES_GROUPS_VALID ? groups : PG_UINT32_MAX;
 }
 
 /* Locks the buffer of page `ordinal` and raises an error if it is damaged. */
 static const char *
-skx_segment_lock_checked(const SkxSegment *seg, Buffer buffer, uint32 ordinal,
-						 int mode)
+skx_segment_lock_deletes_page(const SkxSegment *seg, Buffer buffer,
+							  uint32 ordinal, int mode)
 {
 	const char *page;
 	const char *wrong;
@@ -92,9 +92,9 @@ skx_segment_lock_deletes(SkxSegment *seg, uint32 ordinal, int mode)
 		seg->deletes = ReleaseAndReadBuffer(seg->deletes, seg->rel, block);
 		seg->deletes_page = ordinal;
 	}
-	page = skx_segment_lock_checked(seg, seg->deletes, ordinal, mode);
+	page = skx_segment_lock_deletes_page(seg, seg->deletes, ordinal, mode);
 	if (ordinal == 0 && seg->deletes_groups == 0)
-		seg->deletes_groups = skx_segment_groups_of(page);
+		seg->deletes_groups = skx_segment_deletes_groups(page);
 	return !PageIsNew((Page) page) &&
 		((const SkxDiskDeletes *) (page + SKX_PAGE_START))->ndeleted > 0;
 }
@@ -120,7 +120,7 @@ skx_segment_count_deletes(const uint8 *bits)
  * bits of all n documents are on the locked page.
  */
 static int
-skx_segment_drop_on_page(const SkxSegment *seg, uint32 *docs, int n)
+skx_segment_drop_deleted_on_page(const SkxSegment *seg, uint32 *docs, int n)
 {
 	const uint8 *bits = skx_segment_deletes_bits(seg);
 	uint32		first = seg->deletes_page * SKX_DELETES_PER_PAGE;
@@ -139,7 +139,7 @@ skx_segment_drop_on_page(const SkxSegment *seg, uint32 *docs, int n)
 
 /* Returns true if the first page says that page `ordinal` may have bits. */
 static bool
-skx_segment_may_delete(SkxSegment *seg, uint32 ordinal)
+skx_segment_page_may_have_deletes(SkxSegment *seg, uint32 ordinal)
 {
 	if (seg->deletes_groups == 0)
 	{
@@ -152,7 +152,7 @@ skx_segment_may_delete(SkxSegment *seg, uint32 ordinal)
 }
 
 void
-skx_segment_expect_deletes(const SkxSegment *seg)
+skx_segment_prefetch_first_deletes(const SkxSegment *seg)
 {
 	if (effective_io_concurrency > 0 && seg->deletes_groups == 0)
 		PrefetchBuffer(seg->rel, MAIN_FORKNUM,
@@ -165,18 +165,18 @@ skx_segment_expect_deletes(const SkxSegment *seg)
  * document, which is read at once, and pages that cannot have bits.
  */
 static void
-skx_segment_ask_deletes(SkxSegment *seg, const uint32 *docs, int n)
+skx_segment_prefetch_deletes(SkxSegment *seg, const uint32 *docs, int n)
 {
 	uint32		last = docs[0] / SKX_DELETES_PER_PAGE;
 	int			i;
 
-	if (effective_io_concurrency == 0 || skx_segment_warm(seg))
+	if (effective_io_concurrency == 0 || skx_segment_is_warm(seg))
 		return;
 	for (i = 1; i < n; i++)
 	{
 		uint32		page = docs[i] / SKX_DELETES_PER_PAGE;
 
-		if (page != last && skx_segment_may_delete(seg, page))
+		if (page != last && skx_segment_page_may_have_deletes(seg, page))
 			PrefetchBuffer(seg->rel, MAIN_FORKNUM,
 						   skx_segment_block(seg, SKX_SEGMENT_DELETES, page));
 		last = page;
@@ -184,19 +184,20 @@ skx_segment_ask_deletes(SkxSegment *seg, const uint32 *docs, int n)
 }
 
 /*
- * Does the same as skx_segment_drop_on_page() for documents of page `page`,
- * which is locked only if it may have bits.
+ * Does the same as skx_segment_drop_deleted_on_page() for documents of page
+ * `page`, which is locked only if it may have bits.
  */
 static int
-skx_segment_drop_marked(SkxSegment *seg, uint32 page, uint32 *docs, int n)
+skx_segment_drop_deleted_of_page(SkxSegment *seg, uint32 page, uint32 *docs,
+								 int n)
 {
-	if (seg->deletes_clean == page + 1 ||
-		(page > 0 && !skx_segment_may_delete(seg, page)))
+	if (seg->deletes_clean_page == page + 1 ||
+		(page > 0 && !skx_segment_page_may_have_deletes(seg, page)))
 		return n;
 	if (skx_segment_lock_deletes(seg, page, BUFFER_LOCK_SHARE))
-		n = skx_segment_drop_on_page(seg, docs, n);
+		n = skx_segment_drop_deleted_on_page(seg, docs, n);
 	else
-		seg->deletes_clean = page + 1;
+		seg->deletes_clean_page = page + 1;
 	LockBuffer(seg->deletes, BUFFER_LOCK_UNLOCK);
 	return n;
 }
@@ -208,7 +209,7 @@ skx_segment_drop_deleted(SkxSegment *seg, uint32 *docs, int n)
 	int			i = 0;
 
 	if (n > 1)
-		skx_segment_ask_deletes(seg, docs, n);
+		skx_segment_prefetch_deletes(seg, docs, n);
 	while (i < n)
 	{
 		uint32		page = docs[i] / SKX_DELETES_PER_PAGE;
@@ -217,7 +218,7 @@ skx_segment_drop_deleted(SkxSegment *seg, uint32 *docs, int n)
 
 		while (next < n && docs[next] / SKX_DELETES_PER_PAGE == page)
 			next++;
-		some = skx_segment_drop_marked(seg, page, docs + i, next - i);
+		some = skx_segment_drop_deleted_of_page(seg, page, docs + i, next - i);
 		some = skx_segment_drop_dead(seg, page, docs + i, some);
 		memmove(docs + kept, docs + i, sizeof(uint32) * some);
 		kept += some;
@@ -227,9 +228,9 @@ skx_segment_drop_deleted(SkxSegment *seg, uint32 *docs, int n)
 }
 
 void
-skx_segment_forget_deletes(SkxSegment *seg)
+skx_segment_reread_deletes(SkxSegment *seg)
 {
-	seg->deletes_clean = 0;
+	seg->deletes_clean_page = 0;
 	seg->deletes_groups = 0;
 }
 
@@ -239,10 +240,10 @@ skx_segment_ndeleted(SkxSegment *seg)
 	uint64		total = 0;
 	uint32		i;
 
-	skx_segment_forget_deletes(seg);
+	skx_segment_reread_deletes(seg);
 	for (i = 0; i < seg->planes[SKX_SEGMENT_DELETES].npages; i++)
 	{
-		if (i > 0 && !skx_segment_may_delete(seg, i))
+		if (i > 0 && !skx_segment_page_may_have_deletes(seg, i))
 			continue;
 		CHECK_FOR_INTERRUPTS();
 		if (skx_segment_lock_deletes(seg, i, BUFFER_LOCK_SHARE))
@@ -275,7 +276,8 @@ skx_segment_read_deletes(SkxSegment *seg, uint32 ordinal, uint8 *bits)
  * group yet.  Returns InvalidBuffer otherwise.
  */
 static Buffer
-skx_segment_lock_groups(const SkxSegment *seg, uint32 ordinal, uint32 group)
+skx_segment_lock_deletes_groups(const SkxSegment *seg, uint32 ordinal,
+								uint32 group)
 {
 	Buffer		first;
 	const char *page;
@@ -284,8 +286,8 @@ skx_segment_lock_groups(const SkxSegment *seg, uint32 ordinal, uint32 group)
 		return InvalidBuffer;
 	first = ReadBuffer(seg->rel,
 					   skx_segment_block(seg, SKX_SEGMENT_DELETES, 0));
-	page = skx_segment_lock_checked(seg, first, 0, BUFFER_LOCK_EXCLUSIVE);
-	if ((skx_segment_groups_of(page) & group) == 0)
+	page = skx_segment_lock_deletes_page(seg, first, 0, BUFFER_LOCK_EXCLUSIVE);
+	if ((skx_segment_deletes_groups(page) & group) == 0)
 		return first;
 	UnlockReleaseBuffer(first);
 	return InvalidBuffer;
@@ -336,7 +338,7 @@ skx_segment_add_deletes(SkxSegment *seg, uint32 ordinal, const uint8 *add)
 	bool		fresh;
 
 	(void) skx_segment_lock_deletes(seg, ordinal, BUFFER_LOCK_EXCLUSIVE);
-	first = skx_segment_lock_groups(seg, ordinal, group);
+	first = skx_segment_lock_deletes_groups(seg, ordinal, group);
 	fresh = PageIsNew(BufferGetPage(seg->deletes));
 	xlog = GenericXLogStart(seg->rel);
 	page = (char *) GenericXLogRegisterBuffer(xlog, seg->deletes, fresh ?
@@ -351,5 +353,5 @@ skx_segment_add_deletes(SkxSegment *seg, uint32 ordinal, const uint8 *add)
 	if (BufferIsValid(first))
 		UnlockReleaseBuffer(first);
 	LockBuffer(seg->deletes, BUFFER_LOCK_UNLOCK);
-	skx_segment_forget_deletes(seg);
+	skx_segment_reread_deletes(seg);
 }

@@ -44,10 +44,10 @@ SKX_NORETURN extern void skx_segment_dict_damaged(SkxDictCursor *c,
  * on no entry of it.  seg->dict_ref has the pin, so that one page of a
  * segment's dictionary is pinned at a time.
  */
-extern void skx_segment_dict_enter(SkxDictCursor *c, uint32 ordinal);
+extern void skx_segment_dict_pin_page(SkxDictCursor *c, uint32 ordinal);
 
 /* Unpins the current page if the backend holds many pins. */
-extern void skx_segment_dict_relax(SkxSegment *seg);
+extern void skx_segment_dict_unpin_if_crowded(SkxSegment *seg);
 
 /*
  * Goes down one level for n ascending lexemes.  pages[i] is the page of
@@ -58,12 +58,14 @@ extern void skx_segment_dict_relax(SkxSegment *seg);
  * are leaves.  The cursor stays on the last page that was read, which need
  * not be one of these.
  */
-extern int	skx_segment_dict_down(SkxDictCursor *c, const SkxLexeme *lexemes,
-								  int n, uint32 *pages, int level, int least);
+extern int	skx_segment_dict_next_level(SkxDictCursor *c,
+										const SkxLexeme *lexemes,
+										int n, uint32 *pages, int level,
+										int least);
 
 /*
  * Moves to restart entry number `restart` of the page.  Each
- * SKX_DICT_RESTART-th entry is one.
+ * SKX_DICT_RESTART_ENTRIES-th entry is one.
  */
 extern void skx_segment_dict_restart(SkxDictCursor *c, int restart);
 
@@ -71,8 +73,8 @@ extern void skx_segment_dict_restart(SkxDictCursor *c, int restart);
  * Moves to the last restart entry of the page whose key is <= the lexeme, or
  * to entry 0 if there is none.
  */
-extern void skx_segment_dict_bisect(SkxDictCursor *c, const char *lexeme,
-									int len);
+extern void skx_segment_dict_bisect_restarts(SkxDictCursor *c,
+											 const char *lexeme, int len);
 
 /*
  * Compares the current key with a lexeme: the result is negative, 0 or
@@ -91,7 +93,7 @@ extern void skx_segment_dict_term(SkxDictCursor *c, SkxTerm *t);
  * Moves to the next entry of the page, and returns false if there is none.
  * c->next must be set: decode the current entry before.
  */
-extern bool skx_segment_dict_step(SkxDictCursor *c);
+extern bool skx_segment_dict_next_entry(SkxDictCursor *c);
 
 /*
  * Moves to the first entry of the next leaf in lexeme order, and returns
@@ -114,7 +116,7 @@ extern uint32 skx_segment_dict_range(SkxDictCursor *c,
  * Copies the documents of the current entry of a leaf into docs, SKX_SUBBLOCK
  * at most, and returns how many there are.  Sets c->next.  Returns 0, and
  * leaves c->next alone, if the entry is damaged or its term does not satisfy
- * skx_segment_is_put().
+ * skx_segment_list_is_inline().
  */
 extern int	skx_segment_dict_documents(SkxDictCursor *c, uint32 *docs);
 

@@ -4,10 +4,10 @@
  *
  * A look-up descends from the root page to one leaf.  On each page it finds a
  * restart entry by binary search, since the keys of these are stored whole.
- * From there it passes at most SKX_DICT_RESTART front-coded entries.  Most of
- * them need no comparison of bytes: how much an entry shares with the entry
- * before it decides (skx_segment_dict_meet).  Walks over ranges decode the
- * keys.
+ * From there it passes at most SKX_DICT_RESTART_ENTRIES front-coded entries.
+ * Most of them need no comparison of bytes: how much an entry shares with the
+ * entry before it decides (skx_segment_dict_compare_at).  Walks over ranges
+ * decode the keys.
  */
 #include "postgres.h"
 
@@ -22,7 +22,7 @@
  * The bytes that a short key adds are copied by one memcpy of this fixed
  * size, even if they are fewer.
  */
-#define SKX_DICT_NEAR	16
+#define SKX_DICT_KEY_COPY_BYTES	16
 
 void
 skx_segment_dict_damaged(SkxDictCursor *c, const char *what)
@@ -31,7 +31,7 @@ skx_segment_dict_damaged(SkxDictCursor *c, const char *what)
 }
 
 void
-skx_segment_dict_enter(SkxDictCursor *c, uint32 ordinal)
+skx_segment_dict_pin_page(SkxDictCursor *c, uint32 ordinal)
 {
 	c->ordinal = ordinal;
 	c->page = skx_segment_pin(c->seg, SKX_SEGMENT_DICT, ordinal,
@@ -42,7 +42,8 @@ skx_segment_dict_enter(SkxDictCursor *c, uint32 ordinal)
 		c->head->restarts < SKX_PAGE_START + sizeof(SkxDiskDictPage) ||
 		c->head->restarts + c->head->nrestarts * sizeof(uint16) >
 		SKX_PAGE_END ||
-		(c->head->nentries - 1) / SKX_DICT_RESTART + 1 != c->head->nrestarts)
+		(c->head->nentries - 1) / SKX_DICT_RESTART_ENTRIES + 1 !=
+		c->head->nrestarts)
 		skx_segment_dict_damaged(c, "dictionary page counts out of range");
 }
 
@@ -88,9 +89,10 @@ skx_segment_dict_key(SkxDictCursor *c, const uint8 *src)
 	uint32		more;
 
 	src = skx_segment_dict_head(c, src, &shared, &more);
-	if (more <= SKX_DICT_NEAR && end - src >= SKX_DICT_NEAR &&
-		shared <= SKX_LEXEME_MAX - SKX_DICT_NEAR)
-		memcpy(c->key + shared, src, SKX_DICT_NEAR);
+	if (more <= SKX_DICT_KEY_COPY_BYTES &&
+		end - src >= SKX_DICT_KEY_COPY_BYTES &&
+		shared <= SKX_LEXEME_MAX - SKX_DICT_KEY_COPY_BYTES)
+		memcpy(c->key + shared, src, SKX_DICT_KEY_COPY_BYTES);
 	else
 		memcpy(c->key + shared, src, more);
 }
@@ -109,7 +111,7 @@ skx_segment_dict_restart_at(SkxDictCursor *c, int restart)
 	if (offset < SKX_PAGE_START + sizeof(SkxDiskDictPage) ||
 		offset >= c->head->restarts)
 		skx_segment_dict_damaged(c, "dictionary restart out of range");
-	c->entry = restart * SKX_DICT_RESTART;
+	c->entry = restart * SKX_DICT_RESTART_ENTRIES;
 	c->keylen = 0;
 	return (const uint8 *) c->page + offset;
 }
@@ -148,48 +150,49 @@ skx_segment_dict_address(const uint8 *src, const uint8 *end, uint32 first,
 }
 
 static const uint8 *
-skx_segment_dict_long(const uint8 *src, const uint8 *end, uint32 first,
-					  SkxTerm *t)
+skx_segment_dict_long_list(const uint8 *src, const uint8 *end, uint32 first,
+						   SkxTerm *t)
 {
-	static const uint32 ks[SKX_NKTHS] = SKX_KTHS;
+	static const uint32 ks[SKX_NKTH_BEST] = SKX_KTH_BEST_RANKS;
 	int			i;
 
-	StaticAssertStmt(lengthof(t->kth) == SKX_NKTHS, "k-th best of a term");
+	StaticAssertStmt(lengthof(t->kth_best) == SKX_NKTH_BEST,
+					 "k-th best of a term");
 
-	src = skx_segment_dict_address(src, end, first, &t->list.page,
-								   &t->list.offset);
+	src = skx_segment_dict_address(src, end, first, &t->long_list.page,
+								   &t->long_list.offset);
 	if (src != NULL)
-		src = skx_codec_varint32_get(src, end, &t->list.nnodes);
-	if (src == NULL || t->list.nnodes == 0 ||
+		src = skx_codec_varint32_get(src, end, &t->long_list.nnodes);
+	if (src == NULL || t->long_list.nnodes == 0 ||
 		end - src < (ptrdiff_t) sizeof(uint64))
 		return NULL;
-	t->list.impacts = 0;
+	t->long_list.impacts = 0;
 	for (i = 0; i < 8; i++)
-		t->list.impacts |= (uint64) src[i] << (8 * i);
+		t->long_list.impacts |= (uint64) src[i] << (8 * i);
 	src += sizeof(uint64);
-	for (i = 0; i < SKX_NKTHS && t->df >= ks[i]; i++)
+	for (i = 0; i < SKX_NKTH_BEST && t->df >= ks[i]; i++)
 	{
 		if (end - src < 2)
 			return NULL;
-		t->kth[i] = (uint16) (src[0] << 8 | src[1]);
+		t->kth_best[i] = (uint16) (src[0] << 8 | src[1]);
 		src += 2;
 	}
-	t->list.has_table = (t->flags & SKX_TERM_TABLE) != 0;
-	if (t->list.has_table)
+	t->long_list.has_table = (t->flags & SKX_TERM_TABLE_PAGES) != 0;
+	if (t->long_list.has_table)
 	{
-		src = skx_codec_varint32_get(src, end, &t->list.table_page);
-		t->list.table_page += first;
+		src = skx_codec_varint32_get(src, end, &t->long_list.table_page);
+		t->long_list.table_page += first;
 	}
 	return src;
 }
 
 static const uint8 *
-skx_segment_dict_place(const uint8 *src, const uint8 *end, uint32 first,
-					   SkxTerm *t)
+skx_segment_dict_list_address(const uint8 *src, const uint8 *end, uint32 first,
+							  SkxTerm *t)
 {
 	uint32		n = 0;
 
-	switch (t->flags & SKX_TERM_PLACE)
+	switch (t->flags & SKX_TERM_FORM_MASK)
 	{
 		case SKX_TERM_INLINE:
 			src = skx_codec_varint32_get(src, end, &n);
@@ -209,7 +212,7 @@ skx_segment_dict_place(const uint8 *src, const uint8 *end, uint32 first,
 				return NULL;
 			return src;
 		case SKX_TERM_LONG:
-			return skx_segment_dict_long(src, end, first, t);
+			return skx_segment_dict_long_list(src, end, first, t);
 		default:
 			return NULL;
 	}
@@ -235,8 +238,9 @@ skx_segment_dict_value(SkxDictCursor *c, SkxTerm *t)
 		src = skx_codec_varint64_get(src, end, &t->npositions);
 	}
 	if (src != NULL && src < end)
-		src = skx_segment_dict_place(src, end, c->head->postings_page, t);
-	if ((t->flags & SKX_TERM_PLACE) == SKX_TERM_INLINE)
+		src = skx_segment_dict_list_address(src, end, c->head->postings_page,
+											t);
+	if ((t->flags & SKX_TERM_FORM_MASK) == SKX_TERM_INLINE)
 		t->short_page = c->ordinal;
 	if (src != NULL && t->npositions > 0 &&
 		(t->flags & SKX_TERM_OWN_POSITIONS) == 0)
@@ -251,8 +255,8 @@ skx_segment_dict_value(SkxDictCursor *c, SkxTerm *t)
 static void
 skx_segment_dict_check(SkxTerm *t, const char *lexeme, int len)
 {
-	if ((t->flags & SKX_TERM_PLACE) == SKX_TERM_LONG)
-		t->check = skx_disk_lexeme_check(lexeme, len);
+	if ((t->flags & SKX_TERM_FORM_MASK) == SKX_TERM_LONG)
+		t->list_check = skx_disk_lexeme_check(lexeme, len);
 }
 
 void
@@ -263,13 +267,13 @@ skx_segment_dict_term(SkxDictCursor *c, SkxTerm *t)
 }
 
 bool
-skx_segment_dict_step(SkxDictCursor *c)
+skx_segment_dict_next_entry(SkxDictCursor *c)
 {
 	if (c->entry + 1 >= c->head->nentries)
 		return false;
 	c->entry++;
-	if (c->entry % SKX_DICT_RESTART == 0)
-		skx_segment_dict_restart(c, c->entry / SKX_DICT_RESTART);
+	if (c->entry % SKX_DICT_RESTART_ENTRIES == 0)
+		skx_segment_dict_restart(c, c->entry / SKX_DICT_RESTART_ENTRIES);
 	else
 		skx_segment_dict_key(c, c->next);
 	return true;
@@ -304,7 +308,7 @@ skx_segment_dict_last_restart(SkxDictCursor *c, const char *lexeme, int len)
 }
 
 void
-skx_segment_dict_bisect(SkxDictCursor *c, const char *lexeme, int len)
+skx_segment_dict_bisect_restarts(SkxDictCursor *c, const char *lexeme, int len)
 {
 	skx_segment_dict_restart(c, skx_segment_dict_last_restart(c, lexeme, len));
 }
@@ -321,8 +325,8 @@ skx_segment_dict_bisect(SkxDictCursor *c, const char *lexeme, int len)
  * it shares exactly *same.
  */
 static int
-skx_segment_dict_meet(SkxDictCursor *c, const uint8 *src, const char *lexeme,
-					  uint32 len, uint32 *same)
+skx_segment_dict_compare_at(SkxDictCursor *c, const uint8 *src,
+							const char *lexeme, uint32 len, uint32 *same)
 {
 	uint32		shared;
 	uint32		more;
@@ -344,7 +348,7 @@ skx_segment_dict_meet(SkxDictCursor *c, const uint8 *src, const char *lexeme,
 /*
  * Moves to the last restart entry whose key is <= the lexeme, or to entry 0
  * if there is none.  Sets *same and returns the comparison like
- * skx_segment_dict_meet().
+ * skx_segment_dict_compare_at().
  */
 static int
 skx_segment_dict_seek(SkxDictCursor *c, const char *lexeme, uint32 len,
@@ -353,8 +357,9 @@ skx_segment_dict_seek(SkxDictCursor *c, const char *lexeme, uint32 len,
 	int			restart = skx_segment_dict_last_restart(c, lexeme, len);
 
 	*same = 0;
-	return skx_segment_dict_meet(c, skx_segment_dict_restart_at(c, restart),
-								 lexeme, len, same);
+	return skx_segment_dict_compare_at(c,
+									   skx_segment_dict_restart_at(c, restart),
+									   lexeme, len, same);
 }
 
 /*
@@ -364,10 +369,10 @@ skx_segment_dict_seek(SkxDictCursor *c, const char *lexeme, uint32 len,
  * restart entry is above the lexeme.
  */
 static bool
-skx_segment_dict_go_on(SkxDictCursor *c)
+skx_segment_dict_next_unread(SkxDictCursor *c)
 {
 	if (c->entry + 1 >= c->head->nentries ||
-		c->entry % SKX_DICT_RESTART == SKX_DICT_RESTART - 1)
+		c->entry % SKX_DICT_RESTART_ENTRIES == SKX_DICT_RESTART_ENTRIES - 1)
 		return false;
 	c->entry++;
 	return true;
@@ -392,9 +397,9 @@ skx_segment_dict_child(SkxDictCursor *c, const char *lexeme, int len)
 										 &child);
 		if (c->next == NULL)
 			skx_segment_dict_damaged(c, "dictionary child out of range");
-		if (cmp >= 0 || !skx_segment_dict_go_on(c))
+		if (cmp >= 0 || !skx_segment_dict_next_unread(c))
 			break;
-		cmp = skx_segment_dict_meet(c, c->next, lexeme, len, &same);
+		cmp = skx_segment_dict_compare_at(c, c->next, lexeme, len, &same);
 	}
 	return child;
 }
@@ -405,22 +410,22 @@ skx_segment_dict_descend(SkxDictCursor *c, const char *lexeme, int len)
 {
 	int			level;
 
-	skx_segment_dict_enter(c, c->seg->header.dict_root);
+	skx_segment_dict_pin_page(c, c->seg->header.dict_root);
 	level = c->head->level;
 	while (level > 0)
 	{
 		uint32		child = skx_segment_dict_child(c, lexeme, len);
 
-		skx_segment_dict_enter(c, child);
+		skx_segment_dict_pin_page(c, child);
 		if (c->head->level != --level)
 			skx_segment_dict_damaged(c, "dictionary page of another level");
 	}
 }
 
 void
-skx_segment_dict_relax(SkxSegment *seg)
+skx_segment_dict_unpin_if_crowded(SkxSegment *seg)
 {
-	if (skx_blkio_crowded(seg->file))
+	if (skx_blkio_has_many_pins(seg->file))
 		skx_blkio_unpin(seg->file, &seg->dict_ref);
 }
 
@@ -442,9 +447,9 @@ skx_segment_dict_find(SkxDictCursor *c, const char *lexeme, int len,
 		skx_segment_dict_value(c, term);
 		if (cmp == 0)
 			break;
-		if (!skx_segment_dict_go_on(c))
+		if (!skx_segment_dict_next_unread(c))
 			return false;
-		cmp = skx_segment_dict_meet(c, c->next, lexeme, len, &same);
+		cmp = skx_segment_dict_compare_at(c, c->next, lexeme, len, &same);
 	}
 	skx_segment_dict_check(term, lexeme, len);
 	return true;
@@ -461,13 +466,13 @@ skx_segment_find(SkxSegment *seg, const char *lexeme, int len, SkxTerm *term)
 	c.seg = seg;
 	skx_segment_dict_descend(&c, lexeme, len);
 	found = skx_segment_dict_find(&c, lexeme, len, term);
-	skx_segment_dict_relax(seg);
+	skx_segment_dict_unpin_if_crowded(seg);
 	return found;
 }
 
 int
-skx_segment_dict_down(SkxDictCursor *c, const SkxLexeme *lexemes, int n,
-					  uint32 *pages, int level, int least)
+skx_segment_dict_next_level(SkxDictCursor *c, const SkxLexeme *lexemes, int n,
+							uint32 *pages, int level, int least)
 {
 	SkxSegment *seg = c->seg;
 	uint32	   *ask;
@@ -476,7 +481,7 @@ skx_segment_dict_down(SkxDictCursor *c, const SkxLexeme *lexemes, int n,
 
 	if (level < 0)
 	{
-		skx_segment_dict_enter(c, seg->header.dict_root);
+		skx_segment_dict_pin_page(c, seg->header.dict_root);
 		level = c->head->level;
 		for (i = 0; i < n; i++)
 			pages[i] = c->ordinal;
@@ -488,14 +493,14 @@ skx_segment_dict_down(SkxDictCursor *c, const SkxLexeme *lexemes, int n,
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (pages[i] != c->ordinal)
-			skx_segment_dict_enter(c, pages[i]);
+			skx_segment_dict_pin_page(c, pages[i]);
 		if (c->head->level != level)
 			skx_segment_dict_damaged(c, "dictionary page of another level");
 		pages[i] = skx_segment_dict_child(c, lexemes[i].bytes, lexemes[i].len);
 		if (nask == 0 || ask[nask - 1] != pages[i])
 			ask[nask++] = pages[i];
 	}
-	if (seg->ahead > 0 && nask >= least && !skx_segment_warm(seg))
+	if (seg->prefetch_units > 0 && nask >= least && !skx_segment_is_warm(seg))
 		skx_segment_prefetch(seg->file, &seg->planes[SKX_SEGMENT_DICT], ask,
 							 nask);
 	pfree(ask);
@@ -507,8 +512,8 @@ skx_segment_dict_down(SkxDictCursor *c, const SkxLexeme *lexemes, int n,
  * terms[i].df to 0 if the segment does not have lexeme i.
  */
 static void
-skx_segment_dict_finish(SkxDictCursor *c, const SkxLexeme *lexemes, int n,
-						const uint32 *pages, SkxTerm *terms)
+skx_segment_dict_find_on_leaves(SkxDictCursor *c, const SkxLexeme *lexemes,
+								int n, const uint32 *pages, SkxTerm *terms)
 {
 	int			i;
 
@@ -516,14 +521,14 @@ skx_segment_dict_finish(SkxDictCursor *c, const SkxLexeme *lexemes, int n,
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (pages[i] != c->ordinal)
-			skx_segment_dict_enter(c, pages[i]);
+			skx_segment_dict_pin_page(c, pages[i]);
 		if (c->head->level != 0)
 			skx_segment_dict_damaged(c, "dictionary page of another level");
 		if (!skx_segment_dict_find(c, lexemes[i].bytes, lexemes[i].len,
 								   &terms[i]))
 			terms[i].df = 0;
 	}
-	skx_segment_dict_relax(c->seg);
+	skx_segment_dict_unpin_if_crowded(c->seg);
 }
 
 /* State of the look-up in one of several segments. */
@@ -550,7 +555,7 @@ skx_segment_find_all(SkxSegment *const *segs, int nsegs,
 		s->cursor.seg = segs[i];
 		s->level = segs[i]->header.nterms > 0 ? -1 : 0;
 		s->pages = palloc(sizeof(uint32) * Max(n, 1));
-		if (n > 0 && nsegs > 1 && s->level < 0 && segs[i]->ahead > 0)
+		if (n > 0 && nsegs > 1 && s->level < 0 && segs[i]->prefetch_units > 0)
 			skx_segment_prefetch(segs[i]->file,
 								 &segs[i]->planes[SKX_SEGMENT_DICT],
 								 &segs[i]->header.dict_root, 1);
@@ -563,9 +568,9 @@ skx_segment_find_all(SkxSegment *const *segs, int nsegs,
 			SkxDictSearch *s = &searches[i];
 
 			if (s->level != 0)
-				s->level = skx_segment_dict_down(&s->cursor, lexemes, n,
-												 s->pages, s->level,
-												 nsegs > 1 ? 1 : 2);
+				s->level = skx_segment_dict_next_level(&s->cursor, lexemes, n,
+													   s->pages, s->level,
+													   nsegs > 1 ? 1 : 2);
 			more |= s->level > 0;
 		}
 	}
@@ -575,8 +580,8 @@ skx_segment_find_all(SkxSegment *const *segs, int nsegs,
 		int			k;
 
 		if (segs[i]->header.nterms > 0 && n > 0)
-			skx_segment_dict_finish(&s->cursor, lexemes, n, s->pages,
-									terms[i]);
+			skx_segment_dict_find_on_leaves(&s->cursor, lexemes, n, s->pages,
+											terms[i]);
 		else
 		{
 			for (k = 0; k < n; k++)
@@ -595,7 +600,7 @@ skx_segment_dict_next_leaf(SkxDictCursor *c)
 
 	while (c->ordinal + 1 < npages)
 	{
-		skx_segment_dict_enter(c, c->ordinal + 1);
+		skx_segment_dict_pin_page(c, c->ordinal + 1);
 		if (c->head->level == 0)
 		{
 			skx_segment_dict_restart(c, 0);
@@ -606,14 +611,14 @@ skx_segment_dict_next_leaf(SkxDictCursor *c)
 }
 
 bool
-skx_segment_dict_mark(SkxSegment *seg, uint32 ordinal, char *lexeme, int most,
-					  int *len, uint64 *before)
+skx_segment_dict_first_lexeme(SkxSegment *seg, uint32 ordinal, char *lexeme,
+							  int most, int *len, uint64 *before)
 {
 	SkxDictCursor c;
 	bool		leaf;
 
 	c.seg = seg;
-	skx_segment_dict_enter(&c, ordinal);
+	skx_segment_dict_pin_page(&c, ordinal);
 	leaf = c.head->level == 0;
 	if (leaf)
 	{
@@ -622,6 +627,6 @@ skx_segment_dict_mark(SkxSegment *seg, uint32 ordinal, char *lexeme, int most,
 		memcpy(lexeme, c.key, *len);
 		*before = (uint64) c.head->postings_page + c.head->positions_page;
 	}
-	skx_segment_dict_relax(seg);
+	skx_segment_dict_unpin_if_crowded(seg);
 	return leaf;
 }

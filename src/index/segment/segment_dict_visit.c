@@ -16,10 +16,11 @@
 #include "miscadmin.h"
 
 /*
- * Bytes before the list in an entry that satisfies skx_segment_is_put(): df,
- * flags, number of positions and length of the list have one byte each.
+ * Bytes before the list in an entry that satisfies
+ * skx_segment_list_is_inline(): df, flags, number of positions and length of
+ * the list have one byte each.
  */
-#define SKX_DICT_INLINE_HEAD	4
+#define SKX_DICT_INLINE_HEAD_BYTES	4
 
 uint32
 skx_segment_dict_range(SkxDictCursor *c, const SkxLexeme ends[2], int least)
@@ -28,10 +29,10 @@ skx_segment_dict_range(SkxDictCursor *c, const SkxLexeme ends[2], int least)
 	int			level = -1;
 
 	do
-		level = skx_segment_dict_down(c, ends, 2, pages, level, least);
+		level = skx_segment_dict_next_level(c, ends, 2, pages, level, least);
 	while (level > 0);
 	if (pages[0] != c->ordinal)
-		skx_segment_dict_enter(c, pages[0]);
+		skx_segment_dict_pin_page(c, pages[0]);
 	if (c->head->level != 0)
 		skx_segment_dict_damaged(c, "dictionary page of another level");
 	return pages[1] + 1;
@@ -53,7 +54,7 @@ skx_segment_dict_is_past(const SkxDictCursor *c, const SkxLexeme ends[2],
 
 /*
  * Reads the entry without decoding it as a term: its numbers have one byte
- * each if it satisfies skx_segment_is_put().
+ * each if it satisfies skx_segment_list_is_inline().
  */
 int
 skx_segment_dict_documents(SkxDictCursor *c, uint32 *docs)
@@ -63,16 +64,17 @@ skx_segment_dict_documents(SkxDictCursor *c, uint32 *docs)
 	const uint8 *stop;
 	int			df;
 
-	if (end - src < SKX_DICT_INLINE_HEAD || src[0] == 0 ||
+	if (end - src < SKX_DICT_INLINE_HEAD_BYTES || src[0] == 0 ||
 		src[0] >= SKX_SUBBLOCK ||
-		(src[1] & (SKX_TERM_PLACE | SKX_TERM_OWN_POSITIONS)) !=
+		(src[1] & (SKX_TERM_FORM_MASK | SKX_TERM_OWN_POSITIONS)) !=
 		(SKX_TERM_INLINE | SKX_TERM_OWN_POSITIONS) || src[2] >= 0x80)
 		return 0;
 	df = src[0];
-	stop = src + SKX_DICT_INLINE_HEAD + src[3];
+	stop = src + SKX_DICT_INLINE_HEAD_BYTES + src[3];
 	if (src[3] > SKX_INLINE_BYTES || stop > end)
 		return 0;
-	src = skx_codec_short_docs(src + SKX_DICT_INLINE_HEAD, end, df, docs);
+	src = skx_codec_short_docs(src + SKX_DICT_INLINE_HEAD_BYTES, end, df,
+							   docs);
 	if (src == NULL || src > stop || docs[df - 1] >= c->seg->header.ndocs)
 		return 0;
 	c->next = stop;
@@ -84,7 +86,7 @@ skx_segment_dict_documents(SkxDictCursor *c, uint32 *docs)
  * skx_segment_dict_documents() cannot read them.
  */
 static bool
-skx_segment_dict_put(SkxDictCursor *c, SkxTermBits *b)
+skx_segment_dict_set_bits(SkxDictCursor *c, SkxTermBits *b)
 {
 	uint32		docs[SKX_SUBBLOCK];
 	int			df = skx_segment_dict_documents(c, docs);
@@ -92,12 +94,12 @@ skx_segment_dict_put(SkxDictCursor *c, SkxTermBits *b)
 
 	for (i = 0; i < df; i++)
 	{
-		uint32		at = docs[i] - b->from;
+		uint32		at = docs[i] - b->first_doc;
 
 		if (at < b->ndocs)
 			skx_bitset_set(b->bits, at);
 	}
-	b->put += df;
+	b->nput += df;
 	return df > 0;
 }
 
@@ -113,7 +115,7 @@ skx_segment_dict_first(SkxDictCursor *c, const SkxLexeme *from)
 	while (skx_segment_dict_compare(c, from->bytes, from->len) < 0)
 	{
 		skx_segment_dict_term(c, &term);
-		if (!skx_segment_dict_step(c))
+		if (!skx_segment_dict_next_entry(c))
 			return false;
 	}
 	return true;
@@ -125,9 +127,9 @@ skx_segment_dict_first(SkxDictCursor *c, const SkxLexeme *from)
  * leaf, which is possible only if `last` is true.
  */
 static bool
-skx_segment_dict_leaf(SkxDictCursor *c, const SkxLexeme ends[2], bool prefix,
-					  bool last, SkxTermBits *bits, SkxTermVisit visit,
-					  void *arg)
+skx_segment_dict_visit_leaf(SkxDictCursor *c, const SkxLexeme ends[2],
+							bool prefix, bool last, SkxTermBits *bits,
+							SkxTermVisit visit, void *arg)
 {
 	SkxTerm		term;
 
@@ -140,12 +142,12 @@ skx_segment_dict_leaf(SkxDictCursor *c, const SkxLexeme ends[2], bool prefix,
 		if (last && skx_segment_dict_is_past(c, ends, prefix))
 			return false;
 		if (wanted && bits != NULL && bits->bits != NULL &&
-			skx_segment_dict_put(c, bits))
+			skx_segment_dict_set_bits(c, bits))
 			continue;
 		skx_segment_dict_term(c, &term);
 		if (wanted && !visit(&term, c->key, c->keylen, arg))
 			return false;
-	} while (skx_segment_dict_step(c));
+	} while (skx_segment_dict_next_entry(c));
 	return true;
 }
 
@@ -165,20 +167,21 @@ skx_segment_dict_visit(SkxSegment *seg, const SkxLexeme ends[2], bool prefix,
 
 	c.seg = seg;
 	end = skx_segment_dict_range(&c, ends, reads_ahead ? 2 : 3);
-	skx_segment_dict_bisect(&c, ends[0].bytes, ends[0].len);
+	skx_segment_dict_bisect_restarts(&c, ends[0].bytes, ends[0].len);
 	more = skx_segment_dict_first(&c, &ends[0]) ||
 		skx_segment_dict_next_leaf(&c);
 	while (more)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (reads_ahead)
-			skx_segment_ask_next(seg, SKX_SEGMENT_DICT, c.ordinal, end,
-								 &asked);
-		more = skx_segment_dict_leaf(&c, ends, prefix, c.ordinal + 1 >= end,
-									 bits, visit, arg) &&
+			skx_segment_prefetch_next(seg, SKX_SEGMENT_DICT, c.ordinal, end,
+									  &asked);
+		more = skx_segment_dict_visit_leaf(&c, ends, prefix,
+										   c.ordinal + 1 >= end, bits, visit,
+										   arg) &&
 			skx_segment_dict_next_leaf(&c);
 	}
-	skx_segment_dict_relax(seg);
+	skx_segment_dict_unpin_if_crowded(seg);
 }
 
 /*
@@ -187,30 +190,32 @@ skx_segment_dict_visit(SkxSegment *seg, const SkxLexeme ends[2], bool prefix,
  * be such lexemes; their pages are then not prefetched or counted.
  */
 static void
-skx_segment_dict_above(const SkxLexeme *prefix, char *above)
+skx_segment_dict_prefix_end(const SkxLexeme *prefix, char *above)
 {
 	memcpy(above, prefix->bytes, prefix->len);
 	above[prefix->len] = (char) 0xFF;
 }
 
 void
-skx_segment_prefix(SkxSegment *seg, const char *prefix, int len,
-				   bool reads_ahead, SkxTermBits *bits, SkxTermVisit visit,
-				   void *arg)
+skx_segment_visit_prefix(SkxSegment *seg, const char *prefix, int len,
+						 bool reads_ahead, SkxTermBits *bits,
+						 SkxTermVisit visit,
+						 void *arg)
 {
 	char		above[SKX_LEXEME_MAX + 1];
 	SkxLexeme	ends[2] = {{prefix, len}, {above, len + 1}};
 
 	if (seg->header.nterms == 0 || len > SKX_LEXEME_MAX)
 		return;
-	skx_segment_dict_above(&ends[0], above);
+	skx_segment_dict_prefix_end(&ends[0], above);
 	skx_segment_dict_visit(seg, ends, true, reads_ahead, bits, visit, arg);
 }
 
 void
-skx_segment_between(SkxSegment *seg, const SkxLexeme *from,
-					const SkxLexeme *to, bool reads_ahead, SkxTermBits *bits,
-					SkxTermVisit visit, void *arg)
+skx_segment_visit_range(SkxSegment *seg, const SkxLexeme *from,
+						const SkxLexeme *to, bool reads_ahead,
+						SkxTermBits *bits,
+						SkxTermVisit visit, void *arg)
 {
 	SkxLexeme	ends[2] = {*from, *to};
 
@@ -224,11 +229,11 @@ skx_segment_between(SkxSegment *seg, const SkxLexeme *from,
  * number of terms if there is none.  Searches from the current leaf on.
  */
 static uint32
-skx_segment_dict_number(SkxDictCursor *c, const SkxLexeme *lexeme)
+skx_segment_dict_ordinal_of(SkxDictCursor *c, const SkxLexeme *lexeme)
 {
 	SkxTerm		term;
 
-	skx_segment_dict_bisect(c, lexeme->bytes, lexeme->len);
+	skx_segment_dict_bisect_restarts(c, lexeme->bytes, lexeme->len);
 	do
 	{
 		do
@@ -239,7 +244,7 @@ skx_segment_dict_number(SkxDictCursor *c, const SkxLexeme *lexeme)
 			skx_segment_dict_term(c, &term);
 			if (cmp >= 0)
 				return term.ordinal;
-		} while (skx_segment_dict_step(c));
+		} while (skx_segment_dict_next_entry(c));
 	} while (skx_segment_dict_next_leaf(c));
 	return c->seg->header.nterms;
 }
@@ -250,7 +255,7 @@ skx_segment_dict_number(SkxDictCursor *c, const SkxLexeme *lexeme)
  * others.
  */
 static uint32
-skx_segment_dict_pages(SkxDictCursor *c, uint32 last)
+skx_segment_dict_list_pages(SkxDictCursor *c, uint32 last)
 {
 	uint32		others = last - c->ordinal;
 	uint32		begin = c->head->postings_page;
@@ -258,7 +263,7 @@ skx_segment_dict_pages(SkxDictCursor *c, uint32 last)
 
 	if (others == 0)
 		return 0;
-	skx_segment_dict_enter(c, last);
+	skx_segment_dict_pin_page(c, last);
 	pages = c->head->postings_page - Min(begin, c->head->postings_page);
 	return (uint32) Min(pages * (others + 1) / others, PG_UINT32_MAX);
 }
@@ -268,8 +273,8 @@ skx_segment_dict_pages(SkxDictCursor *c, uint32 last)
  * NULL.
  */
 static uint32
-skx_segment_dict_extent(SkxSegment *seg, const SkxLexeme ends[2],
-						SkxTermExtent *extent)
+skx_segment_dict_count_range(SkxSegment *seg, const SkxLexeme ends[2],
+							 SkxTermPages *extent)
 {
 	SkxDictCursor c;
 	uint32		leaf;
@@ -282,30 +287,30 @@ skx_segment_dict_extent(SkxSegment *seg, const SkxLexeme ends[2],
 	if (extent != NULL)
 	{
 		leaf = c.ordinal;
-		extent->leaves = last - leaf + 1;
-		extent->pages = skx_segment_dict_pages(&c, last);
-		skx_segment_dict_enter(&c, leaf);
+		extent->leaf_pages = last - leaf + 1;
+		extent->list_pages = skx_segment_dict_list_pages(&c, last);
+		skx_segment_dict_pin_page(&c, leaf);
 	}
-	first = skx_segment_dict_number(&c, &ends[0]);
-	skx_segment_dict_enter(&c, last);
-	past = skx_segment_dict_number(&c, &ends[1]);
-	skx_segment_dict_relax(seg);
+	first = skx_segment_dict_ordinal_of(&c, &ends[0]);
+	skx_segment_dict_pin_page(&c, last);
+	past = skx_segment_dict_ordinal_of(&c, &ends[1]);
+	skx_segment_dict_unpin_if_crowded(seg);
 	return past - Min(first, past);
 }
 
 uint32
-skx_segment_terms_between(SkxSegment *seg, const SkxLexeme *from,
-						  const SkxLexeme *to)
+skx_segment_count_range(SkxSegment *seg, const SkxLexeme *from,
+						const SkxLexeme *to)
 {
 	SkxLexeme	ends[2] = {*from, *to};
 
 	return seg->header.nterms == 0 ? 0 :
-		skx_segment_dict_extent(seg, ends, NULL);
+		skx_segment_dict_count_range(seg, ends, NULL);
 }
 
 uint32
-skx_segment_terms_prefixed(SkxSegment *seg, const char *prefix, int len,
-						   SkxTermExtent *extent)
+skx_segment_count_prefix(SkxSegment *seg, const char *prefix, int len,
+						 SkxTermPages *extent)
 {
 	char		above[SKX_LEXEME_MAX + 1];
 	SkxLexeme	ends[2] = {{prefix, len}, {above, len + 1}};
@@ -313,17 +318,17 @@ skx_segment_terms_prefixed(SkxSegment *seg, const char *prefix, int len,
 	memset(extent, 0, sizeof(*extent));
 	if (seg->header.nterms == 0 || len > SKX_LEXEME_MAX)
 		return 0;
-	skx_segment_dict_above(&ends[0], above);
-	return skx_segment_dict_extent(seg, ends, extent);
+	skx_segment_dict_prefix_end(&ends[0], above);
+	return skx_segment_dict_count_range(seg, ends, extent);
 }
 
 struct SkxTermWalk
 {
 	SkxDictCursor cursor;
-	bool		begun;
-	bool		waits;			/* the current term was not returned yet */
-	uint32		asked;			/* *asked of skx_segment_ask_next */
-	uint32		end;			/* no page from this one on is prefetched */
+	bool		has_begun;
+	bool		has_unreturned; /* the current term was not returned yet */
+	uint32		prefetched_to;	/* *asked of skx_segment_prefetch_next */
+	uint32		prefetch_end;	/* no page from this one on is prefetched */
 	char		page[BLCKSZ];	/* copy of the current leaf */
 };
 
@@ -334,10 +339,10 @@ skx_segment_walk_begin(SkxSegment *seg)
 
 	memset(&walk->cursor, 0, sizeof(walk->cursor));
 	walk->cursor.seg = seg;
-	walk->begun = false;
-	walk->waits = false;
-	walk->asked = 0;
-	walk->end = seg->planes[SKX_SEGMENT_DICT].npages;
+	walk->has_begun = false;
+	walk->has_unreturned = false;
+	walk->prefetched_to = 0;
+	walk->prefetch_end = seg->planes[SKX_SEGMENT_DICT].npages;
 	return walk;
 }
 
@@ -347,8 +352,8 @@ skx_segment_walk_copy(SkxTermWalk *walk)
 {
 	SkxDictCursor *c = &walk->cursor;
 
-	skx_segment_ask_next(c->seg, SKX_SEGMENT_DICT, c->ordinal, walk->end,
-						 &walk->asked);
+	skx_segment_prefetch_next(c->seg, SKX_SEGMENT_DICT, c->ordinal,
+							  walk->prefetch_end, &walk->prefetched_to);
 	memcpy(walk->page, c->page, BLCKSZ);
 	skx_blkio_unpin(c->seg->file, &c->seg->dict_ref);
 	c->page = walk->page;
@@ -364,14 +369,14 @@ skx_segment_walk_page(SkxTermWalk *walk)
 {
 	SkxDictCursor *c = &walk->cursor;
 
-	if (!walk->begun)
+	if (!walk->has_begun)
 	{
 		if (c->seg->header.nterms == 0)
 			return false;
-		skx_segment_dict_enter(c, 0);
+		skx_segment_dict_pin_page(c, 0);
 		if (c->head->level != 0)
 			skx_segment_dict_damaged(c, "dictionary page of another level");
-		walk->begun = true;
+		walk->has_begun = true;
 	}
 	else if (!skx_segment_dict_next_leaf(c))
 	{
@@ -391,18 +396,18 @@ skx_segment_walk_range(SkxTermWalk *walk, const SkxLexeme ends[2])
 
 	if (c->seg->header.nterms == 0)
 		return;
-	walk->end = skx_segment_dict_range(c, ends, 3);
-	walk->begun = true;
+	walk->prefetch_end = skx_segment_dict_range(c, ends, 3);
+	walk->has_begun = true;
 	skx_segment_walk_copy(walk);
-	skx_segment_dict_bisect(c, ends[0].bytes, ends[0].len);
+	skx_segment_dict_bisect_restarts(c, ends[0].bytes, ends[0].len);
 	for (;;)
 	{
-		walk->waits = skx_segment_dict_compare(c, ends[0].bytes,
-											   ends[0].len) >= 0;
-		if (walk->waits)
+		walk->has_unreturned = skx_segment_dict_compare(c, ends[0].bytes,
+														ends[0].len) >= 0;
+		if (walk->has_unreturned)
 			return;
 		skx_segment_dict_term(c, &term);
-		if (!skx_segment_dict_step(c))
+		if (!skx_segment_dict_next_entry(c))
 			return;
 	}
 }
@@ -413,10 +418,11 @@ skx_segment_walk_next(SkxTermWalk *walk, SkxTerm *term, const char **lexeme,
 {
 	SkxDictCursor *c = &walk->cursor;
 
-	if (!walk->waits && (!walk->begun || !skx_segment_dict_step(c)) &&
+	if (!walk->has_unreturned &&
+		(!walk->has_begun || !skx_segment_dict_next_entry(c)) &&
 		!skx_segment_walk_page(walk))
 		return false;
-	walk->waits = false;
+	walk->has_unreturned = false;
 	skx_segment_dict_term(c, term);
 	*lexeme = c->key;
 	*len = c->keylen;

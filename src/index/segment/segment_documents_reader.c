@@ -16,22 +16,22 @@
 #include "utils/memutils.h"
 
 /* Pages that are prefetched before the first of them is pinned. */
-#define SKX_BRING_PLANNED	1024
+#define SKX_TIDS_PREFETCH_PAGES	1024
 
 /* Keeps a copy of the directory, of `size` bytes, in the session. */
 static void
 skx_segment_keep_directory(SkxSegment *seg, const uint32 *directory, Size size)
 {
-	SkxSessionEntry *entry = &seg->kept->entry;
+	SkxSessionEntry *entry = &seg->session->entry;
 	uint32	   *kept = MemoryContextAllocHuge(skx_sessioncache_context(), size);
 
 	memcpy(kept, directory, size);
-	(void) skx_sessioncache_room(entry->kind, entry, size, 0);
+	(void) skx_sessioncache_make_room(entry->kind, entry, size, 0);
 	skx_sessioncache_resize(entry, entry->bytes + size);
-	seg->kept->tid_directory = kept;
+	seg->session->tid_directory = kept;
 }
 
-/* Reads the directory of TIDs into seg->kept. */
+/* Reads the directory of TIDs into seg->session. */
 static void
 skx_segment_tid_directory(SkxSegment *seg)
 {
@@ -63,7 +63,7 @@ skx_segment_tid_directory(SkxSegment *seg)
 static uint32
 skx_segment_tid_find(const SkxSegment *seg, uint32 group, uint32 page)
 {
-	const uint32 *directory = seg->kept->tid_directory;
+	const uint32 *directory = seg->session->tid_directory;
 	uint32		n = seg->header.tid_pages;
 	uint32		low = 0;
 	uint32		high = n - 1;
@@ -90,47 +90,50 @@ skx_segment_tid_find(const SkxSegment *seg, uint32 group, uint32 page)
  * time.
  */
 static void
-skx_segment_tids_ahead(SkxSegment *seg, uint32 page, const uint32 *docs, int n,
-					   int least)
+skx_segment_prefetch_tid_pages(SkxSegment *seg, uint32 page,
+							   const uint32 *docs, int n, int least)
 {
-	uint32		pages[2 * SKX_AHEAD_MAX];
+	uint32		pages[2 * SKX_PREFETCH_UNITS_MAX];
 	uint32		npages = seg->header.tid_pages;
 	int			window = 0;
 	int			k = 0;
 	int			i = 0;
 
-	if ((docs[0] >= seg->tid_from && docs[0] < seg->tid_asked) ||
-		!skx_segment_cold(&seg->tid_reads))
+	if ((docs[0] >= seg->tid_prefetched_from &&
+		 docs[0] < seg->tid_prefetched_to) ||
+		!skx_segment_has_read(&seg->tid_reads))
 		return;
-	seg->tid_from = docs[0];
+	seg->tid_prefetched_from = docs[0];
 	if (page == seg->tid_page + 1)
-		window = Min(Max(seg->tid_window * 2, 1), seg->ahead);
-	seg->tid_window = window;
+		window = Min(Max(seg->tid_prefetch_pages * 2, 1), seg->prefetch_units);
+	seg->tid_prefetch_pages = window;
 	for (;;)
 	{
 		int			high = n;
 
-		page = skx_segment_tid_find(seg, docs[i] / SKX_TID_GROUP, page);
+		page = skx_segment_tid_find(seg, docs[i] / SKX_TID_GROUP_DOCS, page);
 		pages[k++] = page++;
-		seg->tid_asked = page < npages ?
-			seg->kept->tid_directory[page] * SKX_TID_GROUP : SKX_NO_DOC;
+		seg->tid_prefetched_to = page < npages ?
+			seg->session->tid_directory[page] * SKX_TID_GROUP_DOCS :
+			SKX_NO_DOC;
 		while (i < high)
 		{
 			int			mid = (i + high) / 2;
 
-			if (docs[mid] < seg->tid_asked)
+			if (docs[mid] < seg->tid_prefetched_to)
 				i = mid + 1;
 			else
 				high = mid;
 		}
-		if (i >= n || k == SKX_AHEAD_MAX)
+		if (i >= n || k == SKX_PREFETCH_UNITS_MAX)
 			break;
 	}
 	for (; window > 0 && page < npages; window--)
 	{
 		pages[k++] = page++;
-		seg->tid_asked = page < npages ?
-			seg->kept->tid_directory[page] * SKX_TID_GROUP : SKX_NO_DOC;
+		seg->tid_prefetched_to = page < npages ?
+			seg->session->tid_directory[page] * SKX_TID_GROUP_DOCS :
+			SKX_NO_DOC;
 	}
 	if (k >= least)
 		skx_segment_prefetch(seg->file, &seg->planes[SKX_SEGMENT_TIDS], pages,
@@ -138,31 +141,32 @@ skx_segment_tids_ahead(SkxSegment *seg, uint32 page, const uint32 *docs, int n,
 }
 
 void
-skx_segment_ask_tids(SkxSegment *seg, const uint32 *docs, int n)
+skx_segment_prefetch_tids(SkxSegment *seg, const uint32 *docs, int n)
 {
 	uint32		page;
 
-	if (seg->ahead == 0)
+	if (seg->prefetch_units == 0)
 		return;
-	if (seg->kept->tid_directory == NULL)
+	if (seg->session->tid_directory == NULL)
 		skx_segment_tid_directory(seg);
-	page = skx_segment_tid_find(seg, docs[0] / SKX_TID_GROUP, seg->tid_page);
-	skx_segment_tids_ahead(seg, page, docs, n, 1);
+	page = skx_segment_tid_find(seg, docs[0] / SKX_TID_GROUP_DOCS,
+								seg->tid_page);
+	skx_segment_prefetch_tid_pages(seg, page, docs, n, 1);
 }
 
 void
-skx_segment_bring_tids(SkxSegment *seg)
+skx_segment_read_all_tids(SkxSegment *seg)
 {
 	const SkxBlkPlane *plane = &seg->planes[SKX_SEGMENT_TIDS];
 	SkxBlkRef	ref = {0};
 	uint32		page = 0;
 
-	if (!skx_segment_brings(seg, SKX_SEGMENT_TIDS))
+	if (!skx_segment_should_read_all(seg, SKX_SEGMENT_TIDS))
 		return;
 	while (page < plane->npages)
 	{
-		uint32		pages[SKX_BRING_PLANNED];
-		uint32		stop = Min(plane->npages, page + SKX_BRING_PLANNED);
+		uint32		pages[SKX_TIDS_PREFETCH_PAGES];
+		uint32		stop = Min(plane->npages, page + SKX_TIDS_PREFETCH_PAGES);
 		int			n = 0;
 
 		CHECK_FOR_INTERRUPTS();
@@ -182,15 +186,15 @@ skx_segment_bring_tids(SkxSegment *seg)
 static const SkxDiskTidPage *
 skx_segment_tid_page(SkxSegment *seg, const uint32 *docs, int n)
 {
-	uint32		group = docs[0] / SKX_TID_GROUP;
+	uint32		group = docs[0] / SKX_TID_GROUP_DOCS;
 	uint32		page;
 	const SkxDiskTidPage *disk;
 
-	if (seg->kept->tid_directory == NULL)
+	if (seg->session->tid_directory == NULL)
 		skx_segment_tid_directory(seg);
 	page = skx_segment_tid_find(seg, group, seg->tid_page);
-	if (seg->ahead > 0)
-		skx_segment_tids_ahead(seg, page, docs, n, 2);
+	if (seg->prefetch_units > 0)
+		skx_segment_prefetch_tid_pages(seg, page, docs, n, 2);
 	seg->tid_page = page;
 	disk = (const SkxDiskTidPage *)
 		(skx_segment_pin(seg, SKX_SEGMENT_TIDS, page, &seg->tid_ref) +
@@ -232,8 +236,8 @@ skx_segment_tid_get(const char *page, const SkxDiskTidGroup *group, uint32 i,
 }
 
 void
-skx_segment_tids_of(SkxSegment *seg, const uint32 *docs, int n,
-					ItemPointerData *tids)
+skx_segment_read_tids_of(SkxSegment *seg, const uint32 *docs, int n,
+						 ItemPointerData *tids)
 {
 	uint32		current = PG_UINT32_MAX;
 	const SkxDiskTidGroup *group = NULL;
@@ -242,7 +246,7 @@ skx_segment_tids_of(SkxSegment *seg, const uint32 *docs, int n,
 
 	for (; docs < end; docs++, tids++)
 	{
-		uint32		wanted = *docs / SKX_TID_GROUP;
+		uint32		wanted = *docs / SKX_TID_GROUP_DOCS;
 
 		if (wanted != current)
 		{
@@ -254,16 +258,17 @@ skx_segment_tids_of(SkxSegment *seg, const uint32 *docs, int n,
 			current = wanted;
 		}
 		if (!skx_segment_tid_get(seg->tid_ref.page, group,
-								 *docs % SKX_TID_GROUP, tids))
+								 *docs % SKX_TID_GROUP_DOCS, tids))
 			skx_segment_damaged(seg, SKX_SEGMENT_TIDS, seg->tid_page,
 								"TID group does not decode");
 	}
-	if (skx_blkio_crowded(seg->file))
+	if (skx_blkio_has_many_pins(seg->file))
 		skx_blkio_unpin(seg->file, &seg->tid_ref);
 }
 
 void
-skx_segment_tids(SkxSegment *seg, uint32 first, int n, ItemPointerData *tids)
+skx_segment_read_tids(SkxSegment *seg, uint32 first, int n,
+					  ItemPointerData *tids)
 {
 	uint32		docs[SKX_SUBBLOCK];
 	int			done;
@@ -275,7 +280,7 @@ skx_segment_tids(SkxSegment *seg, uint32 first, int n, ItemPointerData *tids)
 
 		for (i = 0; i < some; i++)
 			docs[i] = first + done + i;
-		skx_segment_tids_of(seg, docs, some, tids + done);
+		skx_segment_read_tids_of(seg, docs, some, tids + done);
 	}
 }
 
@@ -290,7 +295,7 @@ skx_segment_norm(SkxSegment *seg, uint32 doc)
 }
 
 int
-skx_segment_keep_null(SkxSegment *seg, uint32 *docs, int n, bool is_null)
+skx_segment_filter_null(SkxSegment *seg, uint32 *docs, int n, bool is_null)
 {
 	int			kept = 0;
 	int			i;
@@ -302,7 +307,7 @@ skx_segment_keep_null(SkxSegment *seg, uint32 *docs, int n, bool is_null)
 		docs[kept] = docs[i];
 		kept += (skx_segment_norm(seg, docs[i]) == SKX_NORM_NULL) == is_null;
 	}
-	if (skx_blkio_crowded(seg->file))
+	if (skx_blkio_has_many_pins(seg->file))
 		skx_blkio_unpin(seg->file, &seg->norm_ref);
 	return kept;
 }

@@ -62,15 +62,15 @@ extern SkxKeyReader *skx_segment_keys_open(SkxSegment *seg, int column);
  * Opens the keys of a column.  Returns NULL if the segment has no keys of it,
  * or these were made from values in another way than *column says.
  */
-extern SkxKeyReader *skx_segment_keys_made(SkxSegment *seg,
-										   const SkxKeyColumn *column);
+extern SkxKeyReader *skx_segment_keys_open_as(SkxSegment *seg,
+											  const SkxKeyColumn *column);
 
 /*
- * Does the same as skx_segment_keys_made(), but raises the error of
- * skx_segment_keys_missing() instead of returning NULL.
+ * Does the same as skx_segment_keys_open_as(), but raises the error of
+ * skx_segment_keys_raise_missing() instead of returning NULL.
  */
-extern SkxKeyReader *skx_segment_keys_needed(Relation index, SkxSegment *seg,
-											 const SkxKeyColumn *column);
+extern SkxKeyReader *skx_segment_keys_require(Relation index, SkxSegment *seg,
+											  const SkxKeyColumn *column);
 
 /* Unpins the pages of a reader and frees it. */
 extern void skx_segment_keys_close(SkxKeyReader *reader);
@@ -79,17 +79,18 @@ extern void skx_segment_keys_close(SkxKeyReader *reader);
  * Raises ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE: a segment of the index has
  * no usable keys of the column, counted from 0.
  */
-SKX_NORETURN extern void skx_segment_keys_missing(Relation index, int column);
+SKX_NORETURN extern void skx_segment_keys_raise_missing(Relation index,
+														int column);
 
 /* Returns the column of a reader; valid until the reader is closed. */
 extern const SkxKeyColumn *skx_segment_keys_column(const SkxKeyReader *reader);
 
 /*
- * Returns true if the keys span so few bits (SKX_BETWEEN_WIDTH) that a range
- * is tested on eight of them at once.  If the keys span more than 32 bits,
- * only the bits above the low 32 count.
+ * Returns true if the keys span so few bits (SKX_BETWEEN_WIDTH_MAX) that a
+ * range is tested on eight of them at once.  If the keys span more than 32
+ * bits, only the bits above the low 32 count.
  */
-extern bool skx_segment_keys_narrow(const SkxKeyReader *reader);
+extern bool skx_segment_keys_are_narrow(const SkxKeyReader *reader);
 
 /* Reads the keys of documents first to first + n - 1 into keys. */
 extern void skx_segment_keys_read(SkxKeyReader *reader, uint32 first, int n,
@@ -97,10 +98,11 @@ extern void skx_segment_keys_read(SkxKeyReader *reader, uint32 first, int n,
 
 /*
  * Reads the keys of n ascending documents into keys.  Prefetches the leaves
- * with skx_segment_keys_ask().
+ * with skx_segment_keys_prefetch().
  */
-extern void skx_segment_keys_of(SkxKeyReader *reader, const uint32 *docs,
-								int n, SkxKey *keys);
+extern void skx_segment_keys_read_docs(SkxKeyReader *reader,
+									   const uint32 *docs, int n,
+									   SkxKey *keys);
 
 /* segment_keys_range.c : finds the documents whose keys are in a range */
 
@@ -115,8 +117,8 @@ extern int	skx_segment_keys_quantiles(const SkxKeyReader *reader,
  * Returns the estimated share, 0 to 1, of the segment's documents whose keys
  * are in the range.  0 means that there are none.
  */
-extern double skx_segment_keys_share(const SkxKeyReader *reader,
-									 const SkxKeyRange *range);
+extern double skx_segment_keys_fraction(const SkxKeyReader *reader,
+										const SkxKeyRange *range);
 
 /* Number of keys that were tested on a range; per backend, never reset. */
 extern PGDLLIMPORT uint64 skx_segment_keys_tested;
@@ -126,27 +128,28 @@ extern PGDLLIMPORT uint64 skx_segment_keys_tested;
  * find those in the range.  It counts the groups whose least and most key
  * meet the range.  In large trees some inner pages are counted as a whole.
  */
-extern uint32 skx_segment_keys_met(SkxKeyReader *reader,
-								   const SkxKeyRange *range);
+extern uint32 skx_segment_keys_to_test(SkxKeyReader *reader,
+									   const SkxKeyRange *range);
 
 /*
  * Returns the first document from `doc` on whose key may be in the range,
  * judged by the least and most key of its group.  Returns SKX_NO_DOC if there
  * is none.
  */
-extern uint32 skx_segment_keys_next(SkxKeyReader *reader,
-									const SkxKeyRange *range, uint32 doc);
+extern uint32 skx_segment_keys_next_candidate(SkxKeyReader *reader,
+											  const SkxKeyRange *range,
+											  uint32 doc);
 
 /*
  * Copies the documents of one group whose keys are in the range into docs,
  * ascending.  The group is that of `doc`, and only documents from `doc` on
  * and below `limit` are taken.  Sets *n to their number; docs has capacity
- * for SKX_KEY_GROUP.  Returns the first document of the next group, or the
- * segment's number of documents after the last group.
+ * for SKX_KEY_GROUP_DOCS.  Returns the first document of the next group, or
+ * the segment's number of documents after the last group.
  */
-extern uint32 skx_segment_keys_take(SkxKeyReader *reader,
-									const SkxKeyRange *range, uint32 doc,
-									uint32 limit, uint32 *docs, int *n);
+extern uint32 skx_segment_keys_next_docs(SkxKeyReader *reader,
+										 const SkxKeyRange *range, uint32 doc,
+										 uint32 limit, uint32 *docs, int *n);
 
 /*
  * Keeps those of n ascending documents whose keys are in the range, and
@@ -161,17 +164,19 @@ extern int	skx_segment_keys_filter(SkxKeyReader *reader,
  * nwords * 64 documents.  Leaves other bits alone.  window is a multiple of
  * 64.
  */
-extern void skx_segment_keys_fill(SkxKeyReader *reader,
-								  const SkxKeyRange *range, uint32 window,
-								  uint64 *bits, int nwords);
+extern void skx_segment_keys_fill_window(SkxKeyReader *reader,
+										 const SkxKeyRange *range,
+										 uint32 window,
+										 uint64 *bits, int nwords);
 
 /*
  * Clears bit i of `bits` if the key of document window + i is not in the
  * range, for nwords * 64 documents.  window is a multiple of 64.
  */
-extern void skx_segment_keys_restrict(SkxKeyReader *reader,
-									  const SkxKeyRange *range, uint32 window,
-									  uint64 *bits, int nwords);
+extern void skx_segment_keys_clear_others(SkxKeyReader *reader,
+										  const SkxKeyRange *range,
+										  uint32 window,
+										  uint64 *bits, int nwords);
 
 /* segment_keys_values.c : reads the values whose keys are in a range */
 

@@ -16,10 +16,10 @@ struct SkxKeyReader
 	SkxDiskKeyColumn column;	/* as it is on disk */
 	SkxKeyColumn key;			/* how values become keys */
 	uint32		ngroups;		/* of the segment */
-	SkxBlkRef	refs[SKX_KEY_LEVELS];	/* a page of each level */
+	SkxBlkRef	refs[SKX_KEY_LEVELS_MAX];	/* a page of each level */
 	const SkxDiskKeyPage *leaf; /* pinned, or NULL */
 	uint32		leaf_page;		/* ordinal of leaf */
-	uint64		reads;			/* for skx_segment_cold */
+	uint64		reads;			/* for skx_segment_has_read */
 };
 
 /* The encoded keys of a group of documents. */
@@ -28,8 +28,8 @@ typedef struct SkxKeyBody
 	const SkxDiskKeyGroup *group;
 	const uint8 *nulls;			/* a bit for each document, set if its key is
 								 * NULL; NULL if none or all are */
-	const uint8 *low;			/* bit string of the low bits of keys */
-	const uint8 *high;			/* bit string of the high bits */
+	const uint8 *low_bits;		/* bit string of the low bits of keys */
+	const uint8 *high_bits;		/* bit string of the high bits */
 	const uint8 *end;			/* of the page's content */
 } SkxKeyBody;
 
@@ -62,8 +62,8 @@ extern int	skx_segment_keys_child(const SkxDiskKeyPage *page, uint32 group);
  * Makes page `ordinal` the reader's leaf.  Raises an error if the group is
  * not on it.
  */
-extern void skx_segment_keys_enter(SkxKeyReader *reader, uint32 ordinal,
-								   uint32 group);
+extern void skx_segment_keys_pin_leaf(SkxKeyReader *reader, uint32 ordinal,
+									  uint32 group);
 
 /*
  * Returns a group, after descending to its leaf if the reader is on another
@@ -82,15 +82,15 @@ extern void skx_segment_keys_body(SkxKeyReader *reader,
 								  SkxKeyBody *body);
 
 /*
- * Prefetches the leaves of n ascending documents, the first SKX_AHEAD_MAX of
- * them, if there are two or more.  Does nothing if the backend has read no
- * page since the last call.
+ * Prefetches the leaves of n ascending documents, the first
+ * SKX_PREFETCH_UNITS_MAX of them, if there are two or more.  Does nothing if
+ * the backend has read no page since the last call.
  */
-extern void skx_segment_keys_ask(SkxKeyReader *reader, const uint32 *docs,
-								 int n);
+extern void skx_segment_keys_prefetch(SkxKeyReader *reader, const uint32 *docs,
+									  int n);
 
 /* Unpins all pages that a reader holds, its leaf included. */
-extern void skx_segment_keys_relax(SkxKeyReader *reader);
+extern void skx_segment_keys_unpin(SkxKeyReader *reader);
 
 /* Returns the groups of a leaf, leaf->n of them. */
 static inline const SkxDiskKeyGroup *
@@ -133,10 +133,10 @@ skx_keys_delta(const SkxKeyBody *body, uint32 i)
 	uint32		low = 0;
 	uint32		high = 0;
 
-	(void) skx_codec_bits_get(body->low, body->end, i,
+	(void) skx_codec_bits_get(body->low_bits, body->end, i,
 							  body->group->low_width, &low);
 	if (body->group->high_width > 0)
-		(void) skx_codec_bits_get(body->high, body->end, i,
+		(void) skx_codec_bits_get(body->high_bits, body->end, i,
 								  body->group->high_width, &high);
 	return (uint64) high << 32 | low;
 }

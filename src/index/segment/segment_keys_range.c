@@ -13,17 +13,19 @@
 #include "support/bitset/bitset.h"
 
 /* Number of documents of a group from which on all its keys are tested. */
-#define SKX_KEYS_UNPACKED	6
+#define SKX_KEYS_TEST_ALL_DOCS	6
 
-/* Inner pages that skx_segment_keys_met() reads at most, below the root. */
-#define SKX_KEYS_PAGES		8
+/*
+ * Inner pages that skx_segment_keys_to_test() reads at most, below the root.
+ */
+#define SKX_KEYS_ESTIMATE_PAGES		8
 
-#define SKX_KEY_WORDS		SKX_BITSET_WORDS(SKX_KEY_GROUP)
+#define SKX_KEY_WORDS		SKX_BITSET_WORDS(SKX_KEY_GROUP_DOCS)
 
 uint64		skx_segment_keys_tested;
 
 static inline bool
-skx_keys_meet(uint64 least, uint64 most, const SkxKeyRange *range)
+skx_keys_overlap(uint64 least, uint64 most, const SkxKeyRange *range)
 {
 	return least <= range->most && most >= range->least;
 }
@@ -33,9 +35,9 @@ skx_keys_meet(uint64 least, uint64 most, const SkxKeyRange *range)
  * from `least` to `most`.
  */
 static double
-skx_keys_part(uint64 least, uint64 most, const SkxKeyRange *range)
+skx_keys_range_fraction(uint64 least, uint64 most, const SkxKeyRange *range)
 {
-	if (!skx_keys_meet(least, most, range))
+	if (!skx_keys_overlap(least, most, range))
 		return 0;
 	return ((double) (Min(most, range->most) - Max(least, range->least)) + 1) /
 		((double) (most - least) + 1);
@@ -52,7 +54,7 @@ skx_segment_keys_quantiles(const SkxKeyReader *reader, uint64 *quantiles)
 }
 
 double
-skx_segment_keys_share(const SkxKeyReader *reader, const SkxKeyRange *range)
+skx_segment_keys_fraction(const SkxKeyReader *reader, const SkxKeyRange *range)
 {
 	const uint64 *quantiles = reader->column.quantiles;
 	uint32		ndocs = reader->seg->header.ndocs;
@@ -61,7 +63,8 @@ skx_segment_keys_share(const SkxKeyReader *reader, const SkxKeyRange *range)
 	int			i;
 
 	for (i = 1; i < SKX_KEY_QUANTILES; i++)
-		parts += skx_keys_part(quantiles[i - 1], quantiles[i], range);
+		parts += skx_keys_range_fraction(quantiles[i - 1], quantiles[i],
+										 range);
 	return nvalues == 0 ? 0 :
 		Min(parts / (SKX_KEY_QUANTILES - 1), 1) * nvalues / ndocs;
 }
@@ -88,8 +91,8 @@ skx_keys_next_group(SkxKeyReader *reader, const SkxKeyRange *range,
 			const SkxDiskKeyChild *children = skx_keys_children(page);
 			int			i = skx_segment_keys_child(page, group);
 
-			while (i < page->n && !skx_keys_meet(children[i].least,
-												 children[i].most, range))
+			while (i < page->n && !skx_keys_overlap(children[i].least,
+													children[i].most, range))
 				i++;
 			if (i == page->n)
 				break;
@@ -101,13 +104,13 @@ skx_keys_next_group(SkxKeyReader *reader, const SkxKeyRange *range,
 		if (on_leaf || level == 0)
 		{
 			if (!on_leaf)
-				skx_segment_keys_enter(reader, ordinal, group);
+				skx_segment_keys_pin_leaf(reader, ordinal, group);
 			end = reader->leaf->first_group + reader->leaf->n;
 			for (; group < end; group++)
 			{
 				const SkxDiskKeyGroup *g = skx_segment_keys_group(reader, group);
 
-				if (skx_keys_meet(g->least, g->most, range))
+				if (skx_keys_overlap(g->least, g->most, range))
 					return group;
 			}
 		}
@@ -119,17 +122,17 @@ skx_keys_next_group(SkxKeyReader *reader, const SkxKeyRange *range,
 }
 
 uint32
-skx_segment_keys_next(SkxKeyReader *reader, const SkxKeyRange *range,
-					  uint32 doc)
+skx_segment_keys_next_candidate(SkxKeyReader *reader, const SkxKeyRange *range,
+								uint32 doc)
 {
 	uint32		group = skx_keys_next_group(reader, range,
-											doc / SKX_KEY_GROUP);
+											doc / SKX_KEY_GROUP_DOCS);
 
-	if (skx_blkio_crowded(reader->seg->file))
-		skx_segment_keys_relax(reader);
+	if (skx_blkio_has_many_pins(reader->seg->file))
+		skx_segment_keys_unpin(reader);
 	if (group >= reader->ngroups)
 		return SKX_NO_DOC;
-	return Max(doc, group * SKX_KEY_GROUP);
+	return Max(doc, group * SKX_KEY_GROUP_DOCS);
 }
 
 /*
@@ -140,8 +143,8 @@ skx_segment_keys_next(SkxKeyReader *reader, const SkxKeyRange *range,
  * inner page.
  */
 static uint32
-skx_keys_met(SkxKeyReader *reader, uint32 ordinal, int level, uint32 end,
-			 const SkxKeyRange *range, int *pages)
+skx_keys_count_overlapping(SkxKeyReader *reader, uint32 ordinal, int level,
+						   uint32 end, const SkxKeyRange *range, int *pages)
 {
 	const SkxDiskKeyPage *page = skx_segment_keys_page(reader, ordinal, level);
 	const SkxDiskKeyChild *children = skx_keys_children(page);
@@ -155,16 +158,16 @@ skx_keys_met(SkxKeyReader *reader, uint32 ordinal, int level, uint32 end,
 
 		if (level == 0)
 		{
-			if (skx_keys_meet(groups[i].least, groups[i].most, range))
+			if (skx_keys_overlap(groups[i].least, groups[i].most, range))
 				met++;
 			continue;
 		}
-		if (!skx_keys_meet(children[i].least, children[i].most, range))
+		if (!skx_keys_overlap(children[i].least, children[i].most, range))
 			continue;
 		stop = i + 1 < page->n ? children[i + 1].first_group : end;
 		if (level > 1 && (*pages)-- > 0)
-			met += skx_keys_met(reader, children[i].page, level - 1, stop,
-								range, pages);
+			met += skx_keys_count_overlapping(reader, children[i].page,
+											  level - 1, stop, range, pages);
 		else
 			met += stop - Min(children[i].first_group, stop);
 	}
@@ -172,30 +175,31 @@ skx_keys_met(SkxKeyReader *reader, uint32 ordinal, int level, uint32 end,
 }
 
 uint32
-skx_segment_keys_met(SkxKeyReader *reader, const SkxKeyRange *range)
+skx_segment_keys_to_test(SkxKeyReader *reader, const SkxKeyRange *range)
 {
-	int			pages = SKX_KEYS_PAGES;
+	int			pages = SKX_KEYS_ESTIMATE_PAGES;
 	uint64		met;
 
-	met = skx_keys_met(reader, reader->column.root, reader->column.level,
-					   reader->ngroups, range, &pages);
-	/* skx_keys_met() may have replaced the pin of the leaf */
+	met = skx_keys_count_overlapping(reader, reader->column.root,
+									 reader->column.level, reader->ngroups,
+									 range, &pages);
+	/* skx_keys_count_overlapping() may have replaced the pin of the leaf */
 	reader->leaf = NULL;
-	return Min(met * SKX_KEY_GROUP, reader->seg->header.ndocs);
+	return Min(met * SKX_KEY_GROUP_DOCS, reader->seg->header.ndocs);
 }
 
 /*
- * A group that is tested on a range.  Fields from `least` on are set only if
- * single keys must be tested.
+ * A group that is tested on a range.  Fields from `min_delta` on are set only
+ * if single keys must be tested.
  */
 typedef struct SkxKeyTest
 {
 	const SkxDiskKeyGroup *group;
-	bool		none;			/* no key is in the range */
-	bool		all;			/* all keys are in the range */
-	uint64		least;			/* ends of the range, less the least key of
+	bool		none_in_range;	/* no key is in the range */
+	bool		all_in_range;	/* all keys are in the range */
+	uint64		min_delta;		/* ends of the range, less the least key of
 								 * the group */
-	uint64		most;
+	uint64		max_delta;
 	SkxKeyBody	body;
 } SkxKeyTest;
 
@@ -206,30 +210,30 @@ skx_keys_test_group(SkxKeyReader *reader, const SkxKeyRange *range,
 	const SkxDiskKeyGroup *group = skx_segment_keys_group(reader, number);
 
 	test->group = group;
-	test->none = group->least > group->most ||
-		!skx_keys_meet(group->least, group->most, range);
-	test->all = !test->none && group->nnull == 0 &&
+	test->none_in_range = group->least > group->most ||
+		!skx_keys_overlap(group->least, group->most, range);
+	test->all_in_range = !test->none_in_range && group->nnull == 0 &&
 		group->least >= range->least && group->most <= range->most;
-	if (test->none || test->all)
+	if (test->none_in_range || test->all_in_range)
 		return;
-	test->least = range->least > group->least ?
+	test->min_delta = range->least > group->least ?
 		range->least - group->least : 0;
-	test->most = range->most - group->least;
+	test->max_delta = range->most - group->least;
 	skx_segment_keys_body(reader, group, &test->body);
 }
 
 static inline bool
-skx_keys_passes(const SkxKeyTest *test, uint32 i)
+skx_keys_is_in_range(const SkxKeyTest *test, uint32 i)
 {
 	uint64		delta;
 
-	if (test->none || test->all)
-		return test->all;
+	if (test->none_in_range || test->all_in_range)
+		return test->all_in_range;
 	skx_segment_keys_tested++;
 	if (i >= test->group->ndocs || skx_keys_is_null(&test->body, i))
 		return false;
 	delta = skx_keys_delta(&test->body, i);
-	return delta >= test->least && delta <= test->most;
+	return delta >= test->min_delta && delta <= test->max_delta;
 }
 
 /*
@@ -245,8 +249,8 @@ skx_keys_between(const SkxKeyTest *test, bool high, uint32 least, uint32 most,
 	const SkxDiskKeyGroup *group = test->group;
 	const SkxKeyBody *body = &test->body;
 
-	return skx_codec_bits_between(high ? body->high : body->low, body->end,
-								  group->ndocs,
+	return skx_codec_bits_between(high ? body->high_bits : body->low_bits,
+								  body->end, group->ndocs,
 								  high ? group->high_width : group->low_width,
 								  least, most - least, bits);
 }
@@ -258,32 +262,33 @@ skx_keys_between(const SkxKeyTest *test, bool high, uint32 least, uint32 most,
 static bool
 skx_keys_test_narrow(const SkxKeyTest *test, uint64 *bits)
 {
-	return test->least > PG_UINT32_MAX ||
-		skx_keys_between(test, false, (uint32) test->least,
-						 (uint32) Min(test->most, PG_UINT32_MAX), bits);
+	return test->min_delta > PG_UINT32_MAX ||
+		skx_keys_between(test, false, (uint32) test->min_delta,
+						 (uint32) Min(test->max_delta, PG_UINT32_MAX), bits);
 }
 
 /*
  * Sets `bits` to the documents whose keys are in the range.  Before, `bits`
- * has those whose high part is from that of test->least to that of
- * test->most, and `inner` those whose high part is strictly between.  The
+ * has those whose high part is from that of test->min_delta to that of
+ * test->max_delta, and `inner` those whose high part is strictly between.  The
  * latter are in the range.  If the high part is that of an end, the low part
  * decides.  Returns false if the keys do not decode.
  */
 static bool
-skx_keys_test_ends(const SkxKeyTest *test, const uint64 *inner, uint64 *bits)
+skx_keys_test_high_ends(const SkxKeyTest *test, const uint64 *inner,
+						uint64 *bits)
 {
-	uint32		from = (uint32) (test->least >> 32);
-	uint32		to = (uint32) (test->most >> 32);
+	uint32		from = (uint32) (test->min_delta >> 32);
+	uint32		to = (uint32) (test->max_delta >> 32);
 	uint64		first[SKX_KEY_WORDS] = {0};
 	uint64		above[SKX_KEY_WORDS] = {0};
 	uint64		below[SKX_KEY_WORDS] = {0};
 	int			w;
 
 	if (!skx_keys_between(test, true, from, from, first) ||
-		!skx_keys_between(test, false, (uint32) test->least, PG_UINT32_MAX,
+		!skx_keys_between(test, false, (uint32) test->min_delta, PG_UINT32_MAX,
 						  above) ||
-		!skx_keys_between(test, false, 0, (uint32) test->most, below))
+		!skx_keys_between(test, false, 0, (uint32) test->max_delta, below))
 		return false;
 	for (w = 0; w < SKX_KEY_WORDS; w++)
 	{
@@ -303,8 +308,8 @@ skx_keys_test_ends(const SkxKeyTest *test, const uint64 *inner, uint64 *bits)
 static bool
 skx_keys_test_wide(const SkxKeyTest *test, uint64 *bits)
 {
-	uint32		from = (uint32) (test->least >> 32);
-	uint32		to = (uint32) (test->most >> 32);
+	uint32		from = (uint32) (test->min_delta >> 32);
+	uint32		to = (uint32) (test->max_delta >> 32);
 	uint64		inner[SKX_KEY_WORDS] = {0};
 	bool		ends = false;
 	int			w;
@@ -315,7 +320,7 @@ skx_keys_test_wide(const SkxKeyTest *test, uint64 *bits)
 		return false;
 	for (w = 0; w < SKX_KEY_WORDS; w++)
 		ends |= bits[w] != inner[w];
-	return !ends || skx_keys_test_ends(test, inner, bits);
+	return !ends || skx_keys_test_high_ends(test, inner, bits);
 }
 
 /*
@@ -329,9 +334,9 @@ skx_keys_test_all(SkxKeyReader *reader, const SkxKeyTest *test, uint64 *bits)
 	const SkxKeyBody *body = &test->body;
 
 	memset(bits, 0, sizeof(uint64) * SKX_KEY_WORDS);
-	if (test->all)
+	if (test->all_in_range)
 		skx_bitset_set_range(bits, 0, group->ndocs);
-	if (test->none || test->all)
+	if (test->none_in_range || test->all_in_range)
 		return;
 	skx_segment_keys_tested += group->ndocs;
 	if (group->high_width == 0 ? !skx_keys_test_narrow(test, bits) :
@@ -339,7 +344,7 @@ skx_keys_test_all(SkxKeyReader *reader, const SkxKeyTest *test, uint64 *bits)
 		skx_segment_keys_damaged(reader, reader->leaf_page,
 								 "group of keys passes the end of its page");
 	if (body->nulls != NULL)
-		skx_bitset_andnot_bytes(bits, body->nulls, SKX_KEY_GROUP / 8);
+		skx_bitset_andnot_bytes(bits, body->nulls, SKX_KEY_GROUP_DOCS / 8);
 	else if (group->nnull > 0)
 		memset(bits, 0, sizeof(uint64) * SKX_KEY_WORDS);
 }
@@ -355,33 +360,35 @@ skx_keys_group_bits(SkxKeyReader *reader, const SkxKeyRange *range,
 }
 
 uint32
-skx_segment_keys_take(SkxKeyReader *reader, const SkxKeyRange *range,
-					  uint32 doc, uint32 limit, uint32 *docs, int *n)
+skx_segment_keys_next_docs(SkxKeyReader *reader, const SkxKeyRange *range,
+						   uint32 doc, uint32 limit, uint32 *docs, int *n)
 {
-	uint32		group = doc / SKX_KEY_GROUP;
-	uint32		first = group * SKX_KEY_GROUP;
+	uint32		group = doc / SKX_KEY_GROUP_DOCS;
+	uint32		first = group * SKX_KEY_GROUP_DOCS;
 	uint64		bits[SKX_KEY_WORDS];
 	uint32		w = 0;
 
 	skx_keys_group_bits(reader, range, group, bits);
 	skx_bitset_clear_range(bits, 0, doc - first);
-	if (limit - first < SKX_KEY_GROUP)
-		skx_bitset_clear_range(bits, limit - first, SKX_KEY_GROUP);
-	*n = skx_bitset_list(bits, SKX_KEY_WORDS, &w, first, docs, SKX_KEY_GROUP);
-	if (skx_blkio_crowded(reader->seg->file))
-		skx_segment_keys_relax(reader);
-	return Min(first + SKX_KEY_GROUP, reader->seg->header.ndocs);
+	if (limit - first < SKX_KEY_GROUP_DOCS)
+		skx_bitset_clear_range(bits, limit - first, SKX_KEY_GROUP_DOCS);
+	*n = skx_bitset_list(bits, SKX_KEY_WORDS, &w, first, docs,
+						 SKX_KEY_GROUP_DOCS);
+	if (skx_blkio_has_many_pins(reader->seg->file))
+		skx_segment_keys_unpin(reader);
+	return Min(first + SKX_KEY_GROUP_DOCS, reader->seg->header.ndocs);
 }
 
 /*
- * Returns true if at least the first SKX_KEYS_UNPACKED of n ascending
+ * Returns true if at least the first SKX_KEYS_TEST_ALL_DOCS of n ascending
  * documents are in the same group.
  */
 static inline bool
-skx_keys_are_many(const uint32 *docs, int n)
+skx_keys_has_many_docs(const uint32 *docs, int n)
 {
-	return n >= SKX_KEYS_UNPACKED &&
-		docs[SKX_KEYS_UNPACKED - 1] / SKX_KEY_GROUP == docs[0] / SKX_KEY_GROUP;
+	return n >= SKX_KEYS_TEST_ALL_DOCS &&
+		docs[SKX_KEYS_TEST_ALL_DOCS - 1] / SKX_KEY_GROUP_DOCS == docs[0] /
+		SKX_KEY_GROUP_DOCS;
 }
 
 int
@@ -396,54 +403,56 @@ skx_segment_keys_filter(SkxKeyReader *reader, const SkxKeyRange *range,
 	int			i;
 
 	if (n > 1)
-		skx_segment_keys_ask(reader, docs, n);
+		skx_segment_keys_prefetch(reader, docs, n);
 	for (i = 0; i < n; i++)
 	{
-		uint32		at = docs[i] % SKX_KEY_GROUP;
+		uint32		at = docs[i] % SKX_KEY_GROUP_DOCS;
 
-		if (docs[i] / SKX_KEY_GROUP != current)
+		if (docs[i] / SKX_KEY_GROUP_DOCS != current)
 		{
-			current = docs[i] / SKX_KEY_GROUP;
+			current = docs[i] / SKX_KEY_GROUP_DOCS;
 			skx_keys_test_group(reader, range, current, &test);
-			many = skx_keys_are_many(docs + i, n - i);
+			many = skx_keys_has_many_docs(docs + i, n - i);
 			if (many)
 				skx_keys_test_all(reader, &test, bits);
 		}
 		docs[kept] = docs[i];
-		kept += many ? skx_bitset_test(bits, at) : skx_keys_passes(&test, at);
+		kept += many ? skx_bitset_test(bits, at) : skx_keys_is_in_range(&test,
+																		at);
 	}
-	if (skx_blkio_crowded(reader->seg->file))
-		skx_segment_keys_relax(reader);
+	if (skx_blkio_has_many_pins(reader->seg->file))
+		skx_segment_keys_unpin(reader);
 	return kept;
 }
 
 void
-skx_segment_keys_fill(SkxKeyReader *reader, const SkxKeyRange *range,
-					  uint32 window, uint64 *bits, int nwords)
+skx_segment_keys_fill_window(SkxKeyReader *reader, const SkxKeyRange *range,
+							 uint32 window, uint64 *bits, int nwords)
 {
-	uint32		end = Min(window + (uint32) nwords * SKX_BITSET_WORD,
+	uint32		end = Min(window + (uint32) nwords * SKX_BITSET_BITS,
 						  reader->seg->header.ndocs);
 	uint32		doc = window;
 
-	while (doc < end && (doc = skx_segment_keys_next(reader, range, doc)) < end)
+	while (doc < end &&
+		   (doc = skx_segment_keys_next_candidate(reader, range, doc)) < end)
 	{
 		uint64		of_group[SKX_KEY_WORDS];
-		uint32		group = doc / SKX_KEY_GROUP;
+		uint32		group = doc / SKX_KEY_GROUP_DOCS;
 		int			w;
 
 		skx_keys_group_bits(reader, range, group, of_group);
-		doc = group * SKX_KEY_GROUP;
-		for (w = 0; w < SKX_KEY_WORDS; w++, doc += SKX_BITSET_WORD)
+		doc = group * SKX_KEY_GROUP_DOCS;
+		for (w = 0; w < SKX_KEY_WORDS; w++, doc += SKX_BITSET_BITS)
 			if (doc >= window && doc < end)
-				bits[(doc - window) / SKX_BITSET_WORD] |= of_group[w];
+				bits[(doc - window) / SKX_BITSET_BITS] |= of_group[w];
 	}
-	if (skx_blkio_crowded(reader->seg->file))
-		skx_segment_keys_relax(reader);
+	if (skx_blkio_has_many_pins(reader->seg->file))
+		skx_segment_keys_unpin(reader);
 }
 
 void
-skx_segment_keys_restrict(SkxKeyReader *reader, const SkxKeyRange *range,
-						  uint32 window, uint64 *bits, int nwords)
+skx_segment_keys_clear_others(SkxKeyReader *reader, const SkxKeyRange *range,
+							  uint32 window, uint64 *bits, int nwords)
 {
 	uint32		current = PG_UINT32_MAX;
 	uint64		of_group[SKX_KEY_WORDS];
@@ -451,19 +460,19 @@ skx_segment_keys_restrict(SkxKeyReader *reader, const SkxKeyRange *range,
 
 	for (i = 0; i < nwords; i++)
 	{
-		uint32		doc = window + (uint32) i * SKX_BITSET_WORD;
+		uint32		doc = window + (uint32) i * SKX_BITSET_BITS;
 
 		if (doc >= reader->seg->header.ndocs)
 			break;
 		if (bits[i] == 0)
 			continue;
-		if (doc / SKX_KEY_GROUP != current)
+		if (doc / SKX_KEY_GROUP_DOCS != current)
 		{
-			current = doc / SKX_KEY_GROUP;
+			current = doc / SKX_KEY_GROUP_DOCS;
 			skx_keys_group_bits(reader, range, current, of_group);
 		}
-		bits[i] &= of_group[doc / SKX_BITSET_WORD % SKX_KEY_WORDS];
+		bits[i] &= of_group[doc / SKX_BITSET_BITS % SKX_KEY_WORDS];
 	}
-	if (skx_blkio_crowded(reader->seg->file))
-		skx_segment_keys_relax(reader);
+	if (skx_blkio_has_many_pins(reader->seg->file))
+		skx_segment_keys_unpin(reader);
 }

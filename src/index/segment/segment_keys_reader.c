@@ -10,7 +10,7 @@
 #include "format/disk/disk_check.h"
 #include "index/segment/segment_keys_internal.h"
 
-StaticAssertDecl(SKX_KEY_CHILDREN <= SKX_KEY_NODE_CHILDREN,
+StaticAssertDecl(SKX_KEY_CHILDREN_MAX <= SKX_KEY_NODE_CHILDREN,
 				 "children of a page");
 
 void
@@ -30,7 +30,7 @@ skx_segment_keys_open(SkxSegment *seg, int column)
 
 	if (seg->header.nkeys == 0)
 		return NULL;
-	if (seg->header.nkeys > SKX_KEY_COLUMNS || npages <= seg->header.nkeys)
+	if (seg->header.nkeys > SKX_KEY_COLUMNS_MAX || npages <= seg->header.nkeys)
 		skx_segment_damaged(seg, SKX_SEGMENT_KEYS, 0,
 							"keys plane of an impossible size");
 	columns = (const SkxDiskKeyColumn *)
@@ -46,11 +46,11 @@ skx_segment_keys_open(SkxSegment *seg, int column)
 		reader->key.column = columns[i].column;
 		reader->key.kind = columns[i].kind;
 		reader->key.width = columns[i].width;
-		reader->ngroups = (seg->header.ndocs + SKX_KEY_GROUP - 1) /
-			SKX_KEY_GROUP;
+		reader->ngroups = (seg->header.ndocs + SKX_KEY_GROUP_DOCS - 1) /
+			SKX_KEY_GROUP_DOCS;
 		reader->reads = PG_UINT64_MAX;
-		if (columns[i].level >= SKX_KEY_LEVELS ||
-			!skx_disk_key_column_is_sound(&columns[i]))
+		if (columns[i].level >= SKX_KEY_LEVELS_MAX ||
+			!skx_disk_key_column_is_valid(&columns[i]))
 			skx_segment_keys_damaged(reader, npages - 1,
 									 "keys of a column are of no kind");
 	}
@@ -59,7 +59,7 @@ skx_segment_keys_open(SkxSegment *seg, int column)
 }
 
 SkxKeyReader *
-skx_segment_keys_made(SkxSegment *seg, const SkxKeyColumn *column)
+skx_segment_keys_open_as(SkxSegment *seg, const SkxKeyColumn *column)
 {
 	SkxKeyReader *reader = skx_segment_keys_open(seg, column->column);
 
@@ -71,17 +71,17 @@ skx_segment_keys_made(SkxSegment *seg, const SkxKeyColumn *column)
 }
 
 void
-skx_segment_keys_relax(SkxKeyReader *reader)
+skx_segment_keys_unpin(SkxKeyReader *reader)
 {
 	int			i;
 
-	for (i = 0; i < SKX_KEY_LEVELS; i++)
+	for (i = 0; i < SKX_KEY_LEVELS_MAX; i++)
 		skx_blkio_unpin(reader->seg->file, &reader->refs[i]);
 	reader->leaf = NULL;
 }
 
 void
-skx_segment_keys_missing(Relation index, int column)
+skx_segment_keys_raise_missing(Relation index, int column)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -94,20 +94,20 @@ skx_segment_keys_missing(Relation index, int column)
 }
 
 SkxKeyReader *
-skx_segment_keys_needed(Relation index, SkxSegment *seg,
-						const SkxKeyColumn *column)
+skx_segment_keys_require(Relation index, SkxSegment *seg,
+						 const SkxKeyColumn *column)
 {
-	SkxKeyReader *keys = skx_segment_keys_made(seg, column);
+	SkxKeyReader *keys = skx_segment_keys_open_as(seg, column);
 
 	if (keys == NULL)
-		skx_segment_keys_missing(index, column->column);
+		skx_segment_keys_raise_missing(index, column->column);
 	return keys;
 }
 
 void
 skx_segment_keys_close(SkxKeyReader *reader)
 {
-	skx_segment_keys_relax(reader);
+	skx_segment_keys_unpin(reader);
 	pfree(reader);
 }
 
@@ -118,7 +118,7 @@ skx_segment_keys_column(const SkxKeyReader *reader)
 }
 
 bool
-skx_segment_keys_narrow(const SkxKeyReader *reader)
+skx_segment_keys_are_narrow(const SkxKeyReader *reader)
 {
 	const uint64 *quantiles = reader->column.quantiles;
 	uint64		span = quantiles[SKX_KEY_QUANTILES - 1] - quantiles[0];
@@ -126,7 +126,7 @@ skx_segment_keys_narrow(const SkxKeyReader *reader)
 	/* the low 32 bits of wide keys are rarely tested */
 	if (span > PG_UINT32_MAX)
 		span >>= 32;
-	return span >> SKX_BETWEEN_WIDTH == 0;
+	return span >> SKX_BETWEEN_WIDTH_MAX == 0;
 }
 
 const SkxDiskKeyPage *
@@ -137,7 +137,7 @@ skx_segment_keys_page(SkxKeyReader *reader, uint32 ordinal, int level)
 						 &reader->refs[level]) + SKX_PAGE_START);
 
 	if (page->level != level || page->column != reader->column.column ||
-		page->n == 0 || page->n > SKX_KEY_CHILDREN ||
+		page->n == 0 || page->n > SKX_KEY_CHILDREN_MAX ||
 		page->first_group >= reader->ngroups)
 		skx_segment_keys_damaged(reader, ordinal, "key page of another place");
 	return page;
@@ -163,7 +163,7 @@ skx_segment_keys_child(const SkxDiskKeyPage *page, uint32 group)
 }
 
 void
-skx_segment_keys_enter(SkxKeyReader *reader, uint32 ordinal, uint32 group)
+skx_segment_keys_pin_leaf(SkxKeyReader *reader, uint32 ordinal, uint32 group)
 {
 	reader->leaf = skx_segment_keys_page(reader, ordinal, 0);
 	reader->leaf_page = ordinal;
@@ -186,7 +186,7 @@ skx_segment_keys_group(SkxKeyReader *reader, uint32 group)
 			ordinal = skx_keys_children(page)[skx_segment_keys_child(page,
 																	 group)].page;
 		}
-		skx_segment_keys_enter(reader, ordinal, group);
+		skx_segment_keys_pin_leaf(reader, ordinal, group);
 	}
 	return &skx_keys_groups(reader->leaf)[group - reader->leaf->first_group];
 }
@@ -204,32 +204,32 @@ skx_segment_keys_body(SkxKeyReader *reader, const SkxDiskKeyGroup *group,
 	if (group->nnull > 0 && group->nnull < group->ndocs)
 	{
 		body->nulls = at;
-		at += SKX_KEY_GROUP / 8;
+		at += SKX_KEY_GROUP_DOCS / 8;
 	}
-	body->low = at;
-	body->high = at + ((uint32) group->ndocs * group->low_width + 7) / 8;
-	if (group->ndocs > SKX_KEY_GROUP || group->low_width > 32 ||
+	body->low_bits = at;
+	body->high_bits = at + ((uint32) group->ndocs * group->low_width + 7) / 8;
+	if (group->ndocs > SKX_KEY_GROUP_DOCS || group->low_width > 32 ||
 		group->high_width > 32 ||
-		body->high + ((uint32) group->ndocs * group->high_width + 7) / 8 >
+		body->high_bits + ((uint32) group->ndocs * group->high_width + 7) / 8 >
 		body->end)
 		skx_segment_keys_damaged(reader, reader->leaf_page,
 								 "group of keys passes the end of its page");
 }
 
 void
-skx_segment_keys_ask(SkxKeyReader *reader, const uint32 *docs, int n)
+skx_segment_keys_prefetch(SkxKeyReader *reader, const uint32 *docs, int n)
 {
-	uint32		pages[SKX_AHEAD_MAX];
+	uint32		pages[SKX_PREFETCH_UNITS_MAX];
 	uint32		end = 0;		/* groups below it are on the pages so far */
 	int			k = 0;
 	int			i;
 
-	if (reader->seg->ahead == 0 || reader->column.level == 0 ||
-		!skx_segment_cold(&reader->reads))
+	if (reader->seg->prefetch_units == 0 || reader->column.level == 0 ||
+		!skx_segment_has_read(&reader->reads))
 		return;
-	for (i = 0; i < n && k < SKX_AHEAD_MAX; i++)
+	for (i = 0; i < n && k < SKX_PREFETCH_UNITS_MAX; i++)
 	{
-		uint32		group = docs[i] / SKX_KEY_GROUP;
+		uint32		group = docs[i] / SKX_KEY_GROUP_DOCS;
 		uint32		ordinal = reader->column.root;
 		int			level;
 
@@ -247,7 +247,7 @@ skx_segment_keys_ask(SkxKeyReader *reader, const uint32 *docs, int n)
 		}
 		pages[k++] = ordinal;
 	}
-	skx_segment_ask(reader->seg, SKX_SEGMENT_KEYS, pages, k, 2);
+	skx_segment_prefetch_pages(reader->seg, SKX_SEGMENT_KEYS, pages, k, 2);
 }
 
 /*
@@ -255,8 +255,8 @@ skx_segment_keys_ask(SkxKeyReader *reader, const uint32 *docs, int n)
  * and those after it.
  */
 static void
-skx_keys_get(SkxKeyReader *reader, const uint32 *docs, uint32 first, int n,
-			 SkxKey *keys)
+skx_keys_read_docs(SkxKeyReader *reader, const uint32 *docs, uint32 first,
+				   int n, SkxKey *keys)
 {
 	SkxKeyBody	body;
 	uint32		current = PG_UINT32_MAX;
@@ -265,11 +265,11 @@ skx_keys_get(SkxKeyReader *reader, const uint32 *docs, uint32 first, int n,
 	for (k = 0; k < n; k++, keys++)
 	{
 		uint32		doc = docs != NULL ? docs[k] : first + k;
-		uint32		i = doc % SKX_KEY_GROUP;
+		uint32		i = doc % SKX_KEY_GROUP_DOCS;
 
-		if (doc / SKX_KEY_GROUP != current)
+		if (doc / SKX_KEY_GROUP_DOCS != current)
 		{
-			current = doc / SKX_KEY_GROUP;
+			current = doc / SKX_KEY_GROUP_DOCS;
 			skx_segment_keys_body(reader, skx_segment_keys_group(reader, current), &body);
 		}
 		if (i >= body.group->ndocs)
@@ -279,23 +279,23 @@ skx_keys_get(SkxKeyReader *reader, const uint32 *docs, uint32 first, int n,
 		keys->value = keys->is_null ? 0 :
 			body.group->least + skx_keys_delta(&body, i);
 	}
-	if (skx_blkio_crowded(reader->seg->file))
-		skx_segment_keys_relax(reader);
+	if (skx_blkio_has_many_pins(reader->seg->file))
+		skx_segment_keys_unpin(reader);
 }
 
 void
 skx_segment_keys_read(SkxKeyReader *reader, uint32 first, int n, SkxKey *keys)
 {
-	skx_keys_get(reader, NULL, first, n, keys);
+	skx_keys_read_docs(reader, NULL, first, n, keys);
 }
 
 void
-skx_segment_keys_of(SkxKeyReader *reader, const uint32 *docs, int n,
-					SkxKey *keys)
+skx_segment_keys_read_docs(SkxKeyReader *reader, const uint32 *docs, int n,
+						   SkxKey *keys)
 {
 	if (n > 1)
-		skx_segment_keys_ask(reader, docs, n);
-	skx_keys_get(reader, docs, 0, n, keys);
+		skx_segment_keys_prefetch(reader, docs, n);
+	skx_keys_read_docs(reader, docs, 0, n, keys);
 }
 
 void
@@ -314,7 +314,7 @@ skx_keys_child_node(const SkxDiskKeyChild *child, SkxKeyNode *node)
 {
 	node->least = child->least;
 	node->most = child->most;
-	node->first = child->first_group * SKX_KEY_GROUP;
+	node->first = child->first_group * SKX_KEY_GROUP_DOCS;
 	node->page = child->page;
 }
 
@@ -324,7 +324,7 @@ skx_keys_group_node(const SkxDiskKeyPage *leaf, int i, uint32 page,
 {
 	node->least = skx_keys_groups(leaf)[i].least;
 	node->most = skx_keys_groups(leaf)[i].most;
-	node->first = (leaf->first_group + i) * SKX_KEY_GROUP;
+	node->first = (leaf->first_group + i) * SKX_KEY_GROUP_DOCS;
 	node->page = page;
 }
 
@@ -353,7 +353,7 @@ skx_segment_keys_children(SkxKeyReader *reader, const SkxKeyNode *node,
 	}
 	/* the page may have replaced the pinned leaf */
 	reader->leaf = NULL;
-	if (skx_blkio_crowded(reader->seg->file))
-		skx_segment_keys_relax(reader);
+	if (skx_blkio_has_many_pins(reader->seg->file))
+		skx_segment_keys_unpin(reader);
 	return n;
 }

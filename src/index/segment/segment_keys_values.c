@@ -16,7 +16,7 @@
 #include "miscadmin.h"
 
 /* Leaves that are prefetched together, once a walk goes beyond its first. */
-#define SKX_VALUES_AHEAD	4
+#define SKX_VALUES_PREFETCH_LEAVES	4
 
 struct SkxKeyValues
 {
@@ -28,20 +28,20 @@ struct SkxKeyValues
 	bool		backward;
 	uint32		leaf;			/* leaf of the entries to load next */
 	int			restart;		/* restart entry that these begin with */
-	bool		ends;			/* there are no entries to load */
-	uint32		asked;			/* leaves that the walk has left */
-	uint64		reads;			/* for skx_segment_cold */
+	bool		at_last_entry;	/* there are no entries to load */
+	uint32		left_leaves;	/* leaves that the walk has left */
+	uint64		page_reads;		/* for skx_segment_has_read */
 	int			n;				/* values that are loaded */
-	int			given;			/* number of these that were returned */
-	SkxKeyValue values[SKX_DICT_RESTART];
+	int			nreturned;		/* number of these that were returned */
+	SkxKeyValue values[SKX_DICT_RESTART_ENTRIES];
 };
 
 /*
  * Compares the value of the current entry with v->from and v->to.  Returns
- * -1, 0 or 1 as skx_values_place() does.
+ * -1, 0 or 1 as skx_values_compare_range() does.
  */
 static int
-skx_values_bounded(const SkxKeyValues *v)
+skx_values_compare_bounds(const SkxKeyValues *v)
 {
 	SkxLexeme	value = {v->cursor.key, v->cursor.keylen};
 
@@ -56,28 +56,30 @@ skx_values_bounded(const SkxKeyValues *v)
  * is a value of the column.
  */
 static int
-skx_values_place(const SkxKeyValues *v, uint64 *key)
+skx_values_compare_range(const SkxKeyValues *v, uint64 *key)
 {
 	const SkxDictCursor *c = &v->cursor;
-	const char	head[SKX_VALUE_HEAD] = {'\0', (char) (v->column.column + 1),
+	const char	head[SKX_VALUE_HEAD_BYTES] = {'\0',
+		(char) (v->column.column + 1),
 	SKX_VALUE_PRESENT};
-	int			cmp = memcmp(c->key, head, Min(c->keylen, SKX_VALUE_HEAD));
+	int			cmp = memcmp(c->key, head,
+							 Min(c->keylen, SKX_VALUE_HEAD_BYTES));
 	SkxKey		at;
 
 	if (cmp != 0)
 		return cmp;
-	if (c->keylen < SKX_VALUE_HEAD)
+	if (c->keylen < SKX_VALUE_HEAD_BYTES)
 		return -1;
 	skx_column_key(&v->column, c->key, c->keylen, &at);
 	*key = at.value;
 	if (at.value < v->range.least || at.value > v->range.most)
 		return at.value < v->range.least ? -1 : 1;
-	return v->from == NULL ? 0 : skx_values_bounded(v);
+	return v->from == NULL ? 0 : skx_values_compare_bounds(v);
 }
 
 /* Reads the documents, or else the term, of the current entry into *value. */
 static void
-skx_values_read(SkxKeyValues *v, SkxKeyValue *value)
+skx_values_read_entry(SkxKeyValues *v, SkxKeyValue *value)
 {
 	value->n = skx_segment_dict_documents(&v->cursor, value->docs);
 	if (value->n == 0)
@@ -89,11 +91,11 @@ skx_values_read(SkxKeyValues *v, SkxKeyValue *value)
  * there is none.
  */
 static bool
-skx_values_leaf_before(SkxDictCursor *c)
+skx_values_previous_leaf(SkxDictCursor *c)
 {
 	while (c->ordinal > 0)
 	{
-		skx_segment_dict_enter(c, c->ordinal - 1);
+		skx_segment_dict_pin_page(c, c->ordinal - 1);
 		if (c->head->level == 0)
 			return true;
 	}
@@ -102,21 +104,22 @@ skx_values_leaf_before(SkxDictCursor *c)
 
 /*
  * Prefetches the leaves that the walk reaches next, at every
- * SKX_VALUES_AHEAD-th leaf that it leaves.
+ * SKX_VALUES_PREFETCH_LEAVES-th leaf that it leaves.
  */
 static void
-skx_values_ask(SkxKeyValues *v)
+skx_values_prefetch(SkxKeyValues *v)
 {
 	SkxSegment *seg = v->cursor.seg;
 	uint32		npages = seg->planes[SKX_SEGMENT_DICT].npages;
-	uint32		pages[SKX_VALUES_AHEAD];
+	uint32		pages[SKX_VALUES_PREFETCH_LEAVES];
 	int			n = 0;
 	int			i;
 
-	if (v->asked++ % SKX_VALUES_AHEAD != 0 || seg->ahead == 0 ||
-		!skx_segment_cold(&v->reads))
+	if (v->left_leaves++ % SKX_VALUES_PREFETCH_LEAVES != 0 ||
+		seg->prefetch_units == 0 ||
+		!skx_segment_has_read(&v->page_reads))
 		return;
-	for (i = 1; i <= SKX_VALUES_AHEAD; i++)
+	for (i = 1; i <= SKX_VALUES_PREFETCH_LEAVES; i++)
 	{
 		uint32		page = v->backward ? v->leaf - i : v->leaf + i;
 
@@ -124,23 +127,23 @@ skx_values_ask(SkxKeyValues *v)
 		if (page < npages)
 			pages[n++] = page;
 	}
-	skx_segment_ask(seg, SKX_SEGMENT_DICT, pages, n, 1);
+	skx_segment_prefetch_pages(seg, SKX_SEGMENT_DICT, pages, n, 1);
 }
 
 /*
  * Moves to the next restart entry in the direction of the walk, on this leaf
- * or the next one.  Sets v->ends if there is none.
+ * or the next one.  Sets v->at_last_entry if there is none.
  */
 static void
-skx_values_move(SkxKeyValues *v)
+skx_values_next_restart(SkxKeyValues *v)
 {
 	SkxDictCursor *c = &v->cursor;
 
 	v->restart += v->backward ? -1 : 1;
 	if (v->restart >= 0 && v->restart < c->head->nrestarts)
 		return;
-	skx_values_ask(v);
-	v->ends = v->backward ? !skx_values_leaf_before(c) :
+	skx_values_prefetch(v);
+	v->at_last_entry = v->backward ? !skx_values_previous_leaf(c) :
 		!skx_segment_dict_next_leaf(c);
 	v->leaf = c->ordinal;
 	v->restart = v->backward ? c->head->nrestarts - 1 : 0;
@@ -151,16 +154,16 @@ skx_values_move(SkxKeyValues *v)
  * entry to the next one.  Returns false if the walk is at its end.
  */
 static bool
-skx_values_load(SkxKeyValues *v)
+skx_values_load_entries(SkxKeyValues *v)
 {
 	SkxDictCursor *c = &v->cursor;
 	int			place;
 
-	if (v->ends)
+	if (v->at_last_entry)
 		return false;
 	CHECK_FOR_INTERRUPTS();
-	v->n = v->given = 0;
-	skx_segment_dict_enter(c, v->leaf);
+	v->n = v->nreturned = 0;
+	skx_segment_dict_pin_page(c, v->leaf);
 	if (c->head->level != 0 || v->restart >= c->head->nrestarts)
 		skx_segment_dict_damaged(c, "dictionary page is not the one it was");
 	skx_segment_dict_restart(c, v->restart);
@@ -168,17 +171,18 @@ skx_values_load(SkxKeyValues *v)
 	{
 		SkxKeyValue *value = &v->values[v->n];
 
-		place = skx_values_place(v, &value->key);
-		v->ends |= v->backward ? place < 0 : place > 0;
+		place = skx_values_compare_range(v, &value->key);
+		v->at_last_entry |= v->backward ? place < 0 : place > 0;
 		if (place > 0)
 			break;
-		skx_values_read(v, value);
+		skx_values_read_entry(v, value);
 		v->n += place == 0;
-	} while (v->n < SKX_DICT_RESTART &&
-			 c->entry % SKX_DICT_RESTART != SKX_DICT_RESTART - 1 &&
-			 skx_segment_dict_step(c));
-	if (!v->ends)
-		skx_values_move(v);
+	} while (v->n < SKX_DICT_RESTART_ENTRIES &&
+			 c->entry % SKX_DICT_RESTART_ENTRIES != SKX_DICT_RESTART_ENTRIES -
+			 1 &&
+			 skx_segment_dict_next_entry(c));
+	if (!v->at_last_entry)
+		skx_values_next_restart(v);
 	return true;
 }
 
@@ -189,7 +193,7 @@ skx_values_load(SkxKeyValues *v)
  * backward walk then begins after all of them.
  */
 static void
-skx_values_start(const SkxKeyValues *v, SkxLexeme *start, char *bytes)
+skx_values_start_lexeme(const SkxKeyValues *v, SkxLexeme *start, char *bytes)
 {
 	uint64		key = v->backward ? v->range.most : v->range.least;
 
@@ -202,7 +206,8 @@ skx_values_start(const SkxKeyValues *v, SkxLexeme *start, char *bytes)
 		}
 		key++;
 	}
-	start->len += skx_column_key_form(&v->column, key, bytes + SKX_VALUE_HEAD);
+	start->len += skx_column_key_form(&v->column, key,
+									  bytes + SKX_VALUE_HEAD_BYTES);
 }
 
 SkxKeyValues *
@@ -211,9 +216,9 @@ skx_segment_values_begin(const SkxKeyReader *reader, const SkxKeyRange *range,
 						 bool backward)
 {
 	SkxKeyValues *v = palloc(sizeof(SkxKeyValues));
-	char		bytes[SKX_VALUE_HEAD + SKX_KEY_FORM_MOST] = {'\0',
+	char		bytes[SKX_VALUE_HEAD_BYTES + SKX_KEY_FORM_BYTES_MAX] = {'\0',
 	(char) (reader->key.column + 1), SKX_VALUE_PRESENT};
-	SkxLexeme	start = {bytes, SKX_VALUE_HEAD};
+	SkxLexeme	start = {bytes, SKX_VALUE_HEAD_BYTES};
 	SkxLexeme	ends[2];
 
 	v->cursor.seg = reader->seg;
@@ -222,34 +227,34 @@ skx_segment_values_begin(const SkxKeyReader *reader, const SkxKeyRange *range,
 	v->from = from;
 	v->to = to;
 	v->backward = backward;
-	v->asked = 0;
-	v->reads = PG_UINT64_MAX;
-	v->n = v->given = 0;
-	v->ends = reader->seg->header.nterms == 0;
-	if (v->ends)
+	v->left_leaves = 0;
+	v->page_reads = PG_UINT64_MAX;
+	v->n = v->nreturned = 0;
+	v->at_last_entry = reader->seg->header.nterms == 0;
+	if (v->at_last_entry)
 		return v;
-	skx_values_start(v, &start, bytes);
+	skx_values_start_lexeme(v, &start, bytes);
 	ends[0] = ends[1] = start;
 	(void) skx_segment_dict_range(&v->cursor, ends, 3);
-	skx_segment_dict_bisect(&v->cursor, start.bytes, start.len);
+	skx_segment_dict_bisect_restarts(&v->cursor, start.bytes, start.len);
 	v->leaf = v->cursor.ordinal;
-	v->restart = v->cursor.entry / SKX_DICT_RESTART;
+	v->restart = v->cursor.entry / SKX_DICT_RESTART_ENTRIES;
 	return v;
 }
 
 const SkxKeyValue *
 skx_segment_values_next(SkxKeyValues *v)
 {
-	while (v->given == v->n)
-		if (!skx_values_load(v))
+	while (v->nreturned == v->n)
+		if (!skx_values_load_entries(v))
 			return NULL;
-	v->given++;
-	return &v->values[v->backward ? v->n - v->given : v->given - 1];
+	v->nreturned++;
+	return &v->values[v->backward ? v->n - v->nreturned : v->nreturned - 1];
 }
 
 void
 skx_segment_values_end(SkxKeyValues *v)
 {
-	skx_segment_dict_relax(v->cursor.seg);
+	skx_segment_dict_unpin_if_crowded(v->cursor.seg);
 	pfree(v);
 }

@@ -66,9 +66,9 @@ extern void skx_segment_walk_end(SkxTermWalk *walk);
  * Sets *before to the approximate number of pages that the postings and
  * positions of all terms before take.  Returns false if the page is no leaf.
  */
-extern bool skx_segment_dict_mark(SkxSegment *seg, uint32 ordinal,
-								  char *lexeme, int most, int *len,
-								  uint64 *before);
+extern bool skx_segment_dict_first_lexeme(SkxSegment *seg, uint32 ordinal,
+										  char *lexeme, int most, int *len,
+										  uint64 *before);
 
 /* segment_deletes.c : reads and sets deleted bits */
 

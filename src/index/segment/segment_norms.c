@@ -6,32 +6,35 @@
  * of a rare term are on as many pages of norms as it has postings.  To pin
  * all these pages would cost more than scoring, and a copy of all norms would
  * take memory that grows with the segment.  So norms are read without a pin
- * (skx_blkio_glance()).  A page is pinned only if this backend has not noted
- * its address in the cache, or the page was evicted since.
+ * (skx_blkio_optimistic_read()).  A page is pinned only if this backend has
+ * not noted its address in the cache, or the page was evicted since.
  */
 #include "postgres.h"
 
 #include "format/disk/disk_page.h"
 #include "index/segment/segment.h"
 
-/* The whole plane is read if a batch needs 1/SKX_NORMS_SHARE of its pages. */
-#define SKX_NORMS_SHARE		16
+/*
+ * The whole plane is read if a batch needs 1/SKX_NORMS_READ_ALL_FRACTION of
+ * its pages.
+ */
+#define SKX_NORMS_READ_ALL_FRACTION		16
 
 /*
- * A batch of at least SKX_NORMS_BATCH documents is dense if it needs
- * 1/SKX_NORMS_DENSE of the pages from its first to its last.  Then all of
- * these are read, in aligned groups of SKX_NORMS_GROUP pages, since similar
- * batches are likely to follow.
+ * A batch of at least SKX_NORMS_BATCH_DOCS documents is dense if it needs
+ * 1/SKX_NORMS_DENSE_FRACTION of the pages from its first to its last.  Then
+ * all of these are read, in aligned groups of SKX_NORMS_GROUP_PAGES pages,
+ * since similar batches are likely to follow.
  */
-#define SKX_NORMS_BATCH		16
-#define SKX_NORMS_DENSE		4
-#define SKX_NORMS_GROUP		16
+#define SKX_NORMS_BATCH_DOCS		16
+#define SKX_NORMS_DENSE_FRACTION		4
+#define SKX_NORMS_GROUP_PAGES		16
 
 /* Pages that are prefetched before the first of them is pinned. */
-#define SKX_NORMS_PLANNED	1024
+#define SKX_NORMS_PREFETCH_PAGES	1024
 
 /* Number of documents of a batch, at most, whose pages are looked up. */
-#define SKX_NORMS_SAMPLE	16
+#define SKX_NORMS_SAMPLE_DOCS	16
 
 /* Documents first to end - 1 of a batch, whose norms are on the same page. */
 typedef struct SkxNormsRun
@@ -44,14 +47,14 @@ typedef struct SkxNormsRun
 /*
  * Makes a page that of norm_glance, and returns false if that is not possible
  * without a pin.  The caller reads norms from it, and must then check with
- * skx_blkio_glance_holds() that these were valid.
+ * skx_blkio_optimistic_is_valid() that these were valid.
  */
 static inline bool
 skx_segment_norms_begin(SkxSegment *seg, uint32 page)
 {
 	seg->norm_count = 0;
-	if (!skx_blkio_glance(seg->file, &seg->planes[SKX_SEGMENT_NORMS], page,
-						  &seg->norm_glance))
+	if (!skx_blkio_optimistic_read(seg->file, &seg->planes[SKX_SEGMENT_NORMS],
+								   page, &seg->norm_page))
 		return false;
 	seg->norm_first = page * SKX_NORMS_PER_PAGE;
 	seg->norm_count = SKX_NORMS_PER_PAGE;
@@ -65,12 +68,12 @@ skx_segment_norms_pin(SkxSegment *seg, uint32 page)
 	const char *content = skx_segment_pin(seg, SKX_SEGMENT_NORMS, page,
 										  &seg->norm_ref);
 
-	skx_blkio_note(seg->file, &seg->norm_ref);
+	skx_blkio_remember_page(seg->file, &seg->norm_ref);
 	return content;
 }
 
 uint8
-skx_segment_norm_slow(SkxSegment *seg, uint32 doc)
+skx_segment_norm_pinned(SkxSegment *seg, uint32 doc)
 {
 	uint32		page = doc / SKX_NORMS_PER_PAGE;
 	uint32		at = SKX_PAGE_START + doc % SKX_NORMS_PER_PAGE;
@@ -78,8 +81,8 @@ skx_segment_norm_slow(SkxSegment *seg, uint32 doc)
 
 	if (skx_segment_norms_begin(seg, page))
 	{
-		norm = (uint8) seg->norm_glance.page[at];
-		if (skx_blkio_glance_holds(&seg->norm_glance))
+		norm = (uint8) seg->norm_page.page[at];
+		if (skx_blkio_optimistic_is_valid(&seg->norm_page))
 			return norm;
 		seg->norm_count = 0;
 	}
@@ -93,37 +96,39 @@ skx_segment_norm_slow(SkxSegment *seg, uint32 doc)
  * without a pin.
  */
 static void
-skx_segment_norms_plan(SkxSegment *seg, uint32 first, uint32 end)
+skx_segment_norms_prefetch_range(SkxSegment *seg, uint32 first, uint32 end)
 {
 	const SkxBlkPlane *plane = &seg->planes[SKX_SEGMENT_NORMS];
 
 	while (first < end)
 	{
-		uint32		pages[SKX_AHEAD_MAX];
-		SkxBlkGlance glance;
+		uint32		pages[SKX_PREFETCH_UNITS_MAX];
+		SkxBlkOptimisticRead glance;
 		int			n = 0;
 
-		for (; first < end && n < SKX_AHEAD_MAX; first++)
-			if (!skx_blkio_glance(seg->file, plane, first, &glance))
+		for (; first < end && n < SKX_PREFETCH_UNITS_MAX; first++)
+			if (!skx_blkio_optimistic_read(seg->file, plane, first, &glance))
 				pages[n++] = first;
-		skx_segment_ask(seg, SKX_SEGMENT_NORMS, pages, n, 2);
+		skx_segment_prefetch_pages(seg, SKX_SEGMENT_NORMS, pages, n, 2);
 	}
 }
 
-/* Reads pages [first, end) into the cache, SKX_NORMS_PLANNED at a time. */
+/*
+ * Reads pages [first, end) into the cache, SKX_NORMS_PREFETCH_PAGES at a time.
+ */
 static void
-skx_segment_norms_range(SkxSegment *seg, uint32 first, uint32 end)
+skx_segment_norms_read_range(SkxSegment *seg, uint32 first, uint32 end)
 {
 	const SkxBlkPlane *plane = &seg->planes[SKX_SEGMENT_NORMS];
 
 	while (first < end)
 	{
-		uint32		stop = Min(end, first + SKX_NORMS_PLANNED);
-		SkxBlkGlance glance;
+		uint32		stop = Min(end, first + SKX_NORMS_PREFETCH_PAGES);
+		SkxBlkOptimisticRead glance;
 
-		skx_segment_norms_plan(seg, first, stop);
+		skx_segment_norms_prefetch_range(seg, first, stop);
 		for (; first < stop; first++)
-			if (!skx_blkio_glance(seg->file, plane, first, &glance))
+			if (!skx_blkio_optimistic_read(seg->file, plane, first, &glance))
 				(void) skx_segment_norms_pin(seg, first);
 	}
 }
@@ -131,23 +136,24 @@ skx_segment_norms_range(SkxSegment *seg, uint32 first, uint32 end)
 /*
  * Reads the aligned groups with the pages from `first` to `last`.  While
  * requests are sequential, also reads pages after them: twice as many at each
- * request, up to SKX_AHEAD_MAX.
+ * request, up to SKX_PREFETCH_UNITS_MAX.
  */
 static void
-skx_segment_norms_groups(SkxSegment *seg, uint32 first, uint32 last)
+skx_segment_norms_read_groups(SkxSegment *seg, uint32 first, uint32 last)
 {
 	uint32		npages = seg->planes[SKX_SEGMENT_NORMS].npages;
 	uint32		end;
 
-	if (first > 0 && first <= seg->norm_asked)
-		seg->norm_run = Min(seg->norm_run * 2, SKX_AHEAD_MAX);
+	if (first > 0 && first <= seg->norm_prefetched_to)
+		seg->norm_prefetch_pages = Min(seg->norm_prefetch_pages * 2,
+									   SKX_PREFETCH_UNITS_MAX);
 	else
-		seg->norm_run = SKX_NORMS_GROUP;
-	first -= first % SKX_NORMS_GROUP;
-	end = Max(first + seg->norm_run,
-			  last - last % SKX_NORMS_GROUP + SKX_NORMS_GROUP);
-	seg->norm_asked = Min(end, npages);
-	skx_segment_norms_range(seg, first, seg->norm_asked);
+		seg->norm_prefetch_pages = SKX_NORMS_GROUP_PAGES;
+	first -= first % SKX_NORMS_GROUP_PAGES;
+	end = Max(first + seg->norm_prefetch_pages,
+			  last - last % SKX_NORMS_GROUP_PAGES + SKX_NORMS_GROUP_PAGES);
+	seg->norm_prefetched_to = Min(end, npages);
+	skx_segment_norms_read_range(seg, first, seg->norm_prefetched_to);
 }
 
 /*
@@ -156,7 +162,8 @@ skx_segment_norms_groups(SkxSegment *seg, uint32 first, uint32 last)
  * likely to be needed next: 1, 2, 4, ... pages from the last one on.
  */
 static void
-skx_segment_norms_some(SkxSegment *seg, const SkxNormsRun *runs, int nruns)
+skx_segment_norms_prefetch_batch(SkxSegment *seg, const SkxNormsRun *runs,
+								 int nruns)
 {
 	uint32		last = runs[nruns - 1].page;
 	uint32		pages[SKX_SUBBLOCK];
@@ -164,27 +171,29 @@ skx_segment_norms_some(SkxSegment *seg, const SkxNormsRun *runs, int nruns)
 
 	for (i = 0; i < nruns; i++)
 		pages[i] = runs[i].page;
-	skx_segment_ask(seg, SKX_SEGMENT_NORMS, pages, nruns, 2);
-	if (runs[0].page >= seg->norm_asked &&
-		runs[0].page - seg->norm_asked < seg->norm_run)
-		seg->norm_run = Min(seg->norm_run * 2, SKX_AHEAD_MAX);
+	skx_segment_prefetch_pages(seg, SKX_SEGMENT_NORMS, pages, nruns, 2);
+	if (runs[0].page >= seg->norm_prefetched_to &&
+		runs[0].page - seg->norm_prefetched_to < seg->norm_prefetch_pages)
+		seg->norm_prefetch_pages = Min(seg->norm_prefetch_pages * 2,
+									   SKX_PREFETCH_UNITS_MAX);
 	else
-		seg->norm_run = 1;
-	seg->norm_asked = Min(last + seg->norm_run,
-						  seg->planes[SKX_SEGMENT_NORMS].npages);
-	if (seg->norm_run > 1)
-		skx_segment_norms_range(seg, last, seg->norm_asked);
+		seg->norm_prefetch_pages = 1;
+	seg->norm_prefetched_to = Min(last + seg->norm_prefetch_pages,
+								  seg->planes[SKX_SEGMENT_NORMS].npages);
+	if (seg->norm_prefetch_pages > 1)
+		skx_segment_norms_read_range(seg, last, seg->norm_prefetched_to);
 }
 
 /* Returns true if the page of at least one of n runs is not cached. */
 static bool
-skx_segment_norms_cold(SkxSegment *seg, const SkxNormsRun *runs, int n)
+skx_segment_norms_are_uncached(SkxSegment *seg, const SkxNormsRun *runs, int n)
 {
 	int			i;
 
 	for (i = 0; i < n; i++)
-		if (!skx_blkio_cached(seg->file, &seg->planes[SKX_SEGMENT_NORMS],
-							  runs[i].page))
+		if (!skx_blkio_page_is_cached(seg->file,
+									  &seg->planes[SKX_SEGMENT_NORMS],
+									  runs[i].page))
 			return true;
 	return false;
 }
@@ -196,29 +205,30 @@ skx_segment_norms_cold(SkxSegment *seg, const SkxNormsRun *runs, int n)
  * Later batches then need no reads.
  */
 static void
-skx_segment_norms_ask(SkxSegment *seg, const SkxNormsRun *runs, int nruns,
-					  int n)
+skx_segment_norms_prefetch_runs(SkxSegment *seg, const SkxNormsRun *runs,
+								int nruns, int n)
 {
 	const SkxBlkPlane *plane = &seg->planes[SKX_SEGMENT_NORMS];
 	uint32		first = runs[0].page;
 	uint32		last = runs[nruns - 1].page;
-	uint32		room = skx_blkio_room(seg->file, plane);
+	uint32		room = skx_blkio_warmable_pages(seg->file, plane);
 
-	if (!skx_segment_norms_cold(seg, runs, nruns))
+	if (!skx_segment_norms_are_uncached(seg, runs, nruns))
 		return;
-	seg->norm_loads += nruns;
-	if (plane->npages <= room && !seg->norm_all &&
-		(seg->norm_loads * 2 > plane->npages ||
-		 nruns * SKX_NORMS_SHARE > plane->npages))
+	seg->norm_page_loads += nruns;
+	if (plane->npages <= room && !seg->norms_read_all &&
+		(seg->norm_page_loads * 2 > plane->npages ||
+		 nruns * SKX_NORMS_READ_ALL_FRACTION > plane->npages))
 	{
-		seg->norm_all = true;
-		skx_segment_norms_range(seg, 0, plane->npages);
+		seg->norms_read_all = true;
+		skx_segment_norms_read_range(seg, 0, plane->npages);
 	}
-	else if (n >= SKX_NORMS_BATCH && nruns * SKX_NORMS_DENSE > last - first &&
-			 last - first + SKX_AHEAD_MAX <= room)
-		skx_segment_norms_groups(seg, first, last);
+	else if (n >= SKX_NORMS_BATCH_DOCS &&
+			 nruns * SKX_NORMS_DENSE_FRACTION > last - first &&
+			 last - first + SKX_PREFETCH_UNITS_MAX <= room)
+		skx_segment_norms_read_groups(seg, first, last);
 	else
-		skx_segment_norms_some(seg, runs, nruns);
+		skx_segment_norms_prefetch_batch(seg, runs, nruns);
 }
 
 /*
@@ -232,7 +242,7 @@ skx_segment_norms_load(SkxSegment *seg, const SkxNormsRun *runs, int nruns,
 	int			i;
 	int			k;
 
-	skx_segment_norms_ask(seg, runs, nruns, n);
+	skx_segment_norms_prefetch_runs(seg, runs, nruns, n);
 	for (k = 0; k < nruns; k++)
 	{
 		const char *content = skx_segment_norms_pin(seg, runs[k].page);
@@ -253,7 +263,7 @@ static inline int
 skx_segment_norms_copy(const SkxSegment *seg, const uint32 *docs, int i, int n,
 					   uint8 *restrict norms)
 {
-	const uint8 *content = (const uint8 *) seg->norm_glance.page +
+	const uint8 *content = (const uint8 *) seg->norm_page.page +
 		SKX_PAGE_START;
 	uint32		first = seg->norm_first;
 
@@ -284,7 +294,7 @@ skx_segment_norms(SkxSegment *seg, const uint32 *docs, int n, uint8 *norms)
 			skx_segment_norms_begin(seg, docs[i] / SKX_NORMS_PER_PAGE))
 		{
 			i = skx_segment_norms_copy(seg, docs, i, n, norms);
-			if (skx_blkio_glance_holds(&seg->norm_glance))
+			if (skx_blkio_optimistic_is_valid(&seg->norm_page))
 				continue;
 			seg->norm_count = 0;
 			i = first;
@@ -302,44 +312,46 @@ skx_segment_norms(SkxSegment *seg, const uint32 *docs, int n, uint8 *norms)
 }
 
 void
-skx_segment_want_norms(SkxSegment *seg, const uint32 *docs, int n)
+skx_segment_load_norms(SkxSegment *seg, const uint32 *docs, int n)
 {
 	uint8		norms[SKX_SUBBLOCK];
 
-	if (!skx_segment_warm(seg))
+	if (!skx_segment_is_warm(seg))
 		skx_segment_norms(seg, docs, n, norms);
 }
 
 /*
  * Returns true if the pages with the norms of n documents are cached, judged
- * by at most SKX_NORMS_SAMPLE of the documents.
+ * by at most SKX_NORMS_SAMPLE_DOCS of the documents.
  */
 static bool
-skx_segment_norms_here(SkxSegment *seg, const uint32 *docs, int n)
+skx_segment_norms_are_cached(SkxSegment *seg, const uint32 *docs, int n)
 {
 	const SkxBlkPlane *plane = &seg->planes[SKX_SEGMENT_NORMS];
-	int			step = (n - 1) / SKX_NORMS_SAMPLE + 1;
-	SkxBlkGlance glance;
+	int			step = (n - 1) / SKX_NORMS_SAMPLE_DOCS + 1;
+	SkxBlkOptimisticRead glance;
 	int			i;
 
 	for (i = 0; i < n; i += step)
 	{
 		uint32		page = docs[i] / SKX_NORMS_PER_PAGE;
 
-		if (!skx_blkio_glance(seg->file, plane, page, &glance) &&
-			!skx_blkio_cached(seg->file, plane, page))
+		if (!skx_blkio_optimistic_read(seg->file, plane, page, &glance) &&
+			!skx_blkio_page_is_cached(seg->file, plane, page))
 			return false;
 	}
 	return true;
 }
 
 void
-skx_segment_bring_norms(SkxSegment *seg)
+skx_segment_read_all_norms(SkxSegment *seg)
 {
-	if (seg->norm_all || !skx_segment_brings(seg, SKX_SEGMENT_NORMS))
+	if (seg->norms_read_all ||
+		!skx_segment_should_read_all(seg, SKX_SEGMENT_NORMS))
 		return;
-	seg->norm_all = true;
-	skx_segment_norms_range(seg, 0, seg->planes[SKX_SEGMENT_NORMS].npages);
+	seg->norms_read_all = true;
+	skx_segment_norms_read_range(seg, 0,
+								 seg->planes[SKX_SEGMENT_NORMS].npages);
 }
 
 bool
@@ -347,16 +359,16 @@ skx_segment_has_norms(SkxSegment *seg, const uint32 *docs, int n)
 {
 	const SkxBlkPlane *plane = &seg->planes[SKX_SEGMENT_NORMS];
 
-	if (skx_segment_warm(seg) || skx_segment_norms_here(seg, docs, n))
+	if (skx_segment_is_warm(seg) || skx_segment_norms_are_cached(seg, docs, n))
 		return true;
-	if (++seg->kept->norms_refused < plane->npages ||
-		plane->npages > skx_blkio_room(seg->file, plane))
+	if (++seg->session->norms_refused < plane->npages ||
+		plane->npages > skx_blkio_warmable_pages(seg->file, plane))
 	{
-		seg->norm_refused = true;
+		seg->norms_refused = true;
 		return false;
 	}
-	seg->kept->norms_refused = 0;
-	seg->norm_all = true;
-	skx_segment_norms_range(seg, 0, plane->npages);
+	seg->session->norms_refused = 0;
+	seg->norms_read_all = true;
+	skx_segment_norms_read_range(seg, 0, plane->npages);
 	return true;
 }

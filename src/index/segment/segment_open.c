@@ -15,39 +15,39 @@
  * Header and layout of a segment, which a session keeps, since a layout may
  * have many runs.
  */
-typedef struct SkxKept
+typedef struct SkxSegmentLayout
 {
-	SkxSegmentKept readers;
+	SkxSegmentSession nreaders;
 	uint64		salt;
 	SkxDiskSegment header;
 	SkxBlkPlane planes[SKX_SEGMENT_NPLANES];
 	SkxBlkRun  *runs;			/* in the same allocation */
-} SkxKept;
+} SkxSegmentLayout;
 
 static void
-skx_segment_forget(SkxSessionEntry *entry)
+skx_segment_free_layout(SkxSessionEntry *entry)
 {
-	SkxKept    *kept = (SkxKept *) entry;
+	SkxSegmentLayout *kept = (SkxSegmentLayout *) entry;
 
-	if (kept->readers.tid_directory != NULL)
-		pfree(kept->readers.tid_directory);
-	if (kept->readers.terms != NULL)
-		pfree(kept->readers.terms);
+	if (kept->nreaders.tid_directory != NULL)
+		pfree(kept->nreaders.tid_directory);
+	if (kept->nreaders.known_terms != NULL)
+		pfree(kept->nreaders.known_terms);
 	pfree(kept);
 }
 
 static SkxSessionKind skx_segment_kind = {
-	.most_entries = 64,
-	.most_bytes = 3 * 1024 * 1024,
-	.forget = skx_segment_forget
+	.max_entries = 64,
+	.max_bytes = 3 * 1024 * 1024,
+	.free_entry = skx_segment_free_layout
 };
 
-static SkxKept *
-skx_segment_find_kept(Relation rel, uint64 incarnation,
-					  const SkxDiskSegmentRef *ref)
+static SkxSegmentLayout *
+skx_segment_find_layout(Relation rel, uint64 incarnation,
+						const SkxDiskSegmentRef *ref)
 {
 	SkxSessionKey key = skx_sessioncache_key(rel, incarnation, ref->segment);
-	SkxKept    *kept = skx_sessioncache_find(&skx_segment_kind, &key);
+	SkxSegmentLayout *kept = skx_sessioncache_find(&skx_segment_kind, &key);
 
 	return kept != NULL && kept->salt == ref->salt ? kept : NULL;
 }
@@ -95,14 +95,14 @@ skx_segment_header_plane(const SkxDiskSegmentRef *ref, SkxBlkPlane *plane,
 
 /* The planes are not freed, since pages may be in flight. */
 void
-skx_segment_ask_headers(SkxBlkFile *file, Relation rel, const SkxView *view,
-						int first, int n)
+skx_segment_prefetch_headers(SkxBlkFile *file, Relation rel,
+							 const SkxView *view, int first, int n)
 {
 	SkxBlkPlane *planes;
 	SkxBlkRun  *runs;
 	int			i;
 
-	if (skx_blkio_ahead(file) == 0 || n < 2)
+	if (skx_blkio_prefetch_depth(file) == 0 || n < 2)
 		return;
 	planes = palloc(sizeof(SkxBlkPlane) * n);
 	runs = palloc(sizeof(SkxBlkRun) * n);
@@ -110,8 +110,8 @@ skx_segment_ask_headers(SkxBlkFile *file, Relation rel, const SkxView *view,
 	{
 		uint32		page = 0;
 
-		if (skx_segment_find_kept(rel, view->meta.incarnation,
-								  &view->segments[first + i]) != NULL)
+		if (skx_segment_find_layout(rel, view->meta.incarnation,
+									&view->segments[first + i]) != NULL)
 			continue;
 		skx_segment_header_plane(&view->segments[first + i], &planes[i],
 								 &runs[i]);
@@ -120,18 +120,19 @@ skx_segment_ask_headers(SkxBlkFile *file, Relation rel, const SkxView *view,
 }
 
 /*
- * Prefetches the pages of a header from `page` on, SKX_AHEAD_MAX at most.
- * Returns the page after the last of them.
+ * Prefetches the pages of a header from `page` on, SKX_PREFETCH_UNITS_MAX at
+ * most. Returns the page after the last of them.
  */
 static uint32
-skx_segment_ask_header(SkxBlkFile *file, const SkxBlkPlane *plane, uint32 page)
+skx_segment_prefetch_header(SkxBlkFile *file, const SkxBlkPlane *plane,
+							uint32 page)
 {
-	uint32		pages[SKX_AHEAD_MAX];
+	uint32		pages[SKX_PREFETCH_UNITS_MAX];
 	int			n = 0;
 
-	for (; page < plane->npages && n < SKX_AHEAD_MAX; page++)
+	for (; page < plane->npages && n < SKX_PREFETCH_UNITS_MAX; page++)
 		pages[n++] = page;
-	if (skx_blkio_ahead(file) > 0)
+	if (skx_blkio_prefetch_depth(file) > 0)
 		skx_segment_prefetch(file, plane, pages, n);
 	return page;
 }
@@ -156,7 +157,7 @@ skx_segment_read_header(SkxBlkFile *file, const SkxDiskSegmentRef *ref)
 		const char *page;
 
 		if (i >= asked && ref->header_pages > 1)
-			asked = skx_segment_ask_header(file, plane, i);
+			asked = skx_segment_prefetch_header(file, plane, i);
 		page = skx_blkio_pin(file, plane, i, &pin);
 
 		memcpy(bytes + i * SKX_PAGE_CAPACITY, page + SKX_PAGE_START,
@@ -171,7 +172,7 @@ skx_segment_read_header(SkxBlkFile *file, const SkxDiskSegmentRef *ref)
  * not cover its pages without holes.
  */
 static bool
-skx_segment_layout(SkxSegment *seg, int which)
+skx_segment_lay_out_plane(SkxSegment *seg, int which)
 {
 	const SkxDiskPlane *disk = &seg->header.planes[which];
 	SkxBlkPlane *plane = &seg->planes[which];
@@ -239,14 +240,14 @@ skx_segment_check_header(const SkxSegment *seg, const SkxDiskSegmentRef *ref,
  * Reads the header of a segment and lays out its planes.  The session keeps
  * both.
  */
-static SkxKept *
-skx_segment_keep(SkxBlkFile *file, SkxSegment *seg, uint32 block_size,
-				 const SkxDiskSegmentRef *ref)
+static SkxSegmentLayout *
+skx_segment_keep_layout(SkxBlkFile *file, SkxSegment *seg, uint32 block_size,
+						const SkxDiskSegmentRef *ref)
 {
 	SkxSessionKey key = skx_sessioncache_key(seg->rel, seg->incarnation,
 											 ref->segment);
 	char	   *bytes = skx_segment_read_header(file, ref);
-	SkxKept    *kept;
+	SkxSegmentLayout *kept;
 	Size		size;
 	int			i;
 
@@ -256,17 +257,18 @@ skx_segment_keep(SkxBlkFile *file, SkxSegment *seg, uint32 block_size,
 					 (bytes + sizeof(SkxDiskSegment)));
 	pfree(bytes);
 	for (i = 0; i < SKX_SEGMENT_NPLANES; i++)
-		if (!skx_segment_layout(seg, i))
+		if (!skx_segment_lay_out_plane(seg, i))
 			skx_damage_report(seg->rel, ref->header,
 							  "segment planes do not cover their pages");
-	size = MAXALIGN(sizeof(SkxKept)) +
+	size = MAXALIGN(sizeof(SkxSegmentLayout)) +
 		sizeof(SkxBlkRun) * (seg->header.nruns + 1);
 	kept = MemoryContextAllocHuge(skx_sessioncache_context(), size);
-	memset(kept, 0, sizeof(SkxKept));
+	memset(kept, 0, sizeof(SkxSegmentLayout));
 	kept->salt = ref->salt;
-	kept->readers.reads = PG_UINT64_MAX;
+	kept->nreaders.warm_reads = PG_UINT64_MAX;
 	kept->header = seg->header;
-	kept->runs = (SkxBlkRun *) ((char *) kept + MAXALIGN(sizeof(SkxKept)));
+	kept->runs =
+		(SkxBlkRun *) ((char *) kept + MAXALIGN(sizeof(SkxSegmentLayout)));
 	memcpy(kept->runs, seg->runs, sizeof(SkxBlkRun) * seg->header.nruns);
 	for (i = 0; i < SKX_SEGMENT_NPLANES; i++)
 	{
@@ -275,7 +277,7 @@ skx_segment_keep(SkxBlkFile *file, SkxSegment *seg, uint32 block_size,
 			seg->header.planes[i].first_run;
 	}
 	pfree(seg->runs);
-	skx_sessioncache_put(&skx_segment_kind, &key, &kept->readers.entry, size);
+	skx_sessioncache_put(&skx_segment_kind, &key, &kept->nreaders.entry, size);
 	return kept;
 }
 
@@ -284,11 +286,11 @@ skx_segment_keep(SkxBlkFile *file, SkxSegment *seg, uint32 block_size,
  * the current memory context is reset or deleted.
  */
 static void
-skx_segment_use(SkxSegment *seg, SkxKept *kept)
+skx_segment_use_layout(SkxSegment *seg, SkxSegmentLayout *kept)
 {
-	skx_sessioncache_hold(&kept->readers.entry);
-	seg->kept = &kept->readers;
-	seg->tid_reads = kept->readers.reads;
+	skx_sessioncache_hold(&kept->nreaders.entry);
+	seg->session = &kept->nreaders;
+	seg->tid_reads = kept->nreaders.warm_reads;
 	seg->header = kept->header;
 	seg->runs = kept->runs;
 	memcpy(seg->planes, kept->planes, sizeof(seg->planes));
@@ -299,17 +301,18 @@ skx_segment_open_ref(SkxBlkFile *file, Relation rel, uint64 incarnation,
 					 uint32 block_size, const SkxDiskSegmentRef *ref)
 {
 	SkxSegment *seg = palloc0(sizeof(SkxSegment));
-	SkxKept    *kept = skx_segment_find_kept(rel, incarnation, ref);
+	SkxSegmentLayout *kept = skx_segment_find_layout(rel, incarnation, ref);
 
 	seg->rel = rel;
 	seg->file = file;
 	seg->incarnation = incarnation;
 	seg->deletes = InvalidBuffer;
-	seg->ahead = Min(skx_blkio_ahead(file), SKX_AHEAD_MAX);
-	seg->reads = skx_segment_reads();
+	seg->prefetch_units = Min(skx_blkio_prefetch_depth(file),
+							  SKX_PREFETCH_UNITS_MAX);
+	seg->reads_at_open = skx_segment_nloads();
 	if (kept == NULL)
-		kept = skx_segment_keep(file, seg, block_size, ref);
-	skx_segment_use(seg, kept);
+		kept = skx_segment_keep_layout(file, seg, block_size, ref);
+	skx_segment_use_layout(seg, kept);
 	return seg;
 }
 
@@ -365,7 +368,7 @@ skx_segment_extents(const SkxSegment *seg, const SkxDiskSegmentRef *ref,
 }
 
 void
-skx_segment_relax(SkxSegment *seg)
+skx_segment_unpin_all(SkxSegment *seg)
 {
 	skx_blkio_unpin(seg->file, &seg->dict_ref);
 	skx_blkio_unpin(seg->file, &seg->tid_ref);
@@ -378,26 +381,27 @@ skx_segment_relax(SkxSegment *seg)
 void
 skx_segment_close(SkxSegment *seg)
 {
-	skx_segment_relax(seg);
+	skx_segment_unpin_all(seg);
 
 	/* pages may be in flight, which need the planes */
-	if (seg->ahead > 0)
+	if (seg->prefetch_units > 0)
 		return;
 	pfree(seg);
 }
 
 void
-skx_segment_searched(SkxSegment *seg)
+skx_segment_record_warmth(SkxSegment *seg)
 {
-	bool		warm = skx_segment_reads() == seg->reads && !seg->norm_refused;
+	bool		warm = skx_segment_nloads() == seg->reads_at_open &&
+		!seg->norms_refused;
 
-	seg->kept->reads = warm ? seg->reads : PG_UINT64_MAX;
+	seg->session->warm_reads = warm ? seg->reads_at_open : PG_UINT64_MAX;
 }
 
 bool
-skx_segment_warm(const SkxSegment *seg)
+skx_segment_is_warm(const SkxSegment *seg)
 {
-	return seg->kept->reads == skx_segment_reads();
+	return seg->session->warm_reads == skx_segment_nloads();
 }
 
 BlockNumber

@@ -16,27 +16,27 @@
 #include "utils/memutils.h"
 
 /* Most lexemes of a look-up whose entries are kept. */
-#define SKX_KNOWN_LEXEMES	64
+#define SKX_KNOWN_LEXEMES_MAX	64
 
 /* Bytes of records at first, and bytes for each slot of the table. */
-#define SKX_KNOWN_BYTES		1024
-#define SKX_KNOWN_SLOT		16
+#define SKX_KNOWN_RECORDS_INIT		1024
+#define SKX_KNOWN_BYTES_PER_SLOT		16
 
 /*
  * Another segment's entries make room if it was not used while segments were
  * used so often.
  */
-#define SKX_KNOWN_UNUSED	256
+#define SKX_KNOWN_UNUSED_MAX	256
 
 /* A record: this, the bytes of the lexeme, and its SkxTerm if it was found. */
 typedef struct SkxKnownTerm
 {
 	uint32		hash;
 	uint16		len;
-	bool		found;
+	bool		is_found;
 } SkxKnownTerm;
 
-#define SKX_KNOWN_HEAD(len)	(sizeof(SkxKnownTerm) + MAXALIGN(len))
+#define SKX_KNOWN_RECORD_HEAD(len)	(sizeof(SkxKnownTerm) + MAXALIGN(len))
 
 StaticAssertDecl(sizeof(SkxKnownTerm) % MAXIMUM_ALIGNOF == 0 &&
 				 sizeof(SkxTerm) % MAXIMUM_ALIGNOF == 0,
@@ -47,8 +47,8 @@ struct SkxKnownTerms
 {
 	uint32		n;				/* records */
 	uint32		nslots;			/* a power of two, more than n */
-	uint32		used;			/* bytes of records */
-	uint32		size;			/* room for these, behind the slots */
+	uint32		records_bytes;	/* bytes of records */
+	uint32		table_bytes;	/* room for these, behind the slots */
 	uint32		slots[FLEXIBLE_ARRAY_MEMBER];	/* 1 + offset of a record; 0:
 												 * empty */
 };
@@ -57,13 +57,14 @@ static Size
 skx_known_bytes(uint32 size)
 {
 	return MAXALIGN(offsetof(struct SkxKnownTerms, slots) +
-					sizeof(uint32) * (size / SKX_KNOWN_SLOT)) + size;
+					sizeof(uint32) * (size / SKX_KNOWN_BYTES_PER_SLOT)) + size;
 }
 
 static char *
 skx_known_records(SkxKnownTerms *known)
 {
-	return (char *) known + skx_known_bytes(known->size) - known->size;
+	return (char *) known + skx_known_bytes(known->table_bytes) -
+		known->table_bytes;
 }
 
 /* Returns the slot of a lexeme: that of its record, or else an empty one. */
@@ -89,8 +90,8 @@ skx_known_slot(SkxKnownTerms *known, SkxLexeme lexeme, uint32 hash)
 
 /* Sets the entries of n lexemes, or returns false if one is not known. */
 static bool
-skx_known_all(SkxKnownTerms *known, const SkxLexeme *lexemes,
-			  const uint32 *hashes, int n, SkxTerm *terms)
+skx_known_find_all(SkxKnownTerms *known, const SkxLexeme *lexemes,
+				   const uint32 *hashes, int n, SkxTerm *terms)
 {
 	int			k;
 
@@ -104,8 +105,8 @@ skx_known_all(SkxKnownTerms *known, const SkxLexeme *lexemes,
 		if (slot == 0)
 			return false;
 		record = skx_known_records(known) + slot - 1;
-		if (((const SkxKnownTerm *) record)->found)
-			memcpy(&terms[k], record + SKX_KNOWN_HEAD(lexemes[k].len),
+		if (((const SkxKnownTerm *) record)->is_found)
+			memcpy(&terms[k], record + SKX_KNOWN_RECORD_HEAD(lexemes[k].len),
 				   sizeof(SkxTerm));
 		else
 			terms[k].df = 0;
@@ -115,9 +116,9 @@ skx_known_all(SkxKnownTerms *known, const SkxLexeme *lexemes,
 
 /* Returns true if a table of `size` bytes has room for n records in all. */
 static bool
-skx_known_holds(uint32 size, uint32 n, Size bytes)
+skx_known_has_capacity(uint32 size, uint32 n, Size bytes)
 {
-	return bytes <= size && n < size / SKX_KNOWN_SLOT / 4 * 3;
+	return bytes <= size && n < size / SKX_KNOWN_BYTES_PER_SLOT / 4 * 3;
 }
 
 /* Copies the records of `old`, if any, to a table of `size` bytes. */
@@ -129,21 +130,23 @@ skx_known_grow(SkxKnownTerms *old, uint32 size)
 	uint32		at = 0;
 
 	memset(known, 0, skx_known_bytes(size) - size);
-	known->size = size;
-	known->nslots = size / SKX_KNOWN_SLOT;
+	known->table_bytes = size;
+	known->nslots = size / SKX_KNOWN_BYTES_PER_SLOT;
 	if (old == NULL)
 		return known;
 	known->n = old->n;
-	known->used = old->used;
-	memcpy(skx_known_records(known), skx_known_records(old), old->used);
-	while (at < known->used)
+	known->records_bytes = old->records_bytes;
+	memcpy(skx_known_records(known), skx_known_records(old),
+		   old->records_bytes);
+	while (at < known->records_bytes)
 	{
 		const char *record = skx_known_records(known) + at;
 		const SkxKnownTerm *t = (const SkxKnownTerm *) record;
 		SkxLexeme	lexeme = {record + sizeof(*t), t->len};
 
 		*skx_known_slot(known, lexeme, t->hash) = at + 1;
-		at += SKX_KNOWN_HEAD(t->len) + (t->found ? sizeof(SkxTerm) : 0);
+		at += SKX_KNOWN_RECORD_HEAD(t->len) +
+			(t->is_found ? sizeof(SkxTerm) : 0);
 	}
 	return known;
 }
@@ -153,22 +156,23 @@ skx_known_grow(SkxKnownTerms *old, uint32 size)
  * there is none even without those that are known.
  */
 static bool
-skx_known_room(SkxSegmentKept *kept, int n, Size bytes)
+skx_known_make_room(SkxSegmentSession *kept, int n, Size bytes)
 {
-	SkxKnownTerms *known = kept->terms;
-	uint32		size = known == NULL ? SKX_KNOWN_BYTES : known->size;
-	uint32		used = known == NULL ? 0 : known->used;
+	SkxKnownTerms *known = kept->known_terms;
+	uint32		size = known == NULL ? SKX_KNOWN_RECORDS_INIT :
+		known->table_bytes;
+	uint32		used = known == NULL ? 0 : known->records_bytes;
 	uint32		records = known == NULL ? 0 : known->n;
 	Size		more;
 
-	while (!skx_known_holds(size, records + n, used + bytes))
+	while (!skx_known_has_capacity(size, records + n, used + bytes))
 		size *= 2;
 	more = skx_known_bytes(size) -
-		(known == NULL ? 0 : skx_known_bytes(known->size));
-	if (skx_sessioncache_room(kept->entry.kind, &kept->entry, more,
-							  SKX_KNOWN_UNUSED))
+		(known == NULL ? 0 : skx_known_bytes(known->table_bytes));
+	if (skx_sessioncache_make_room(kept->entry.kind, &kept->entry, more,
+								   SKX_KNOWN_UNUSED_MAX))
 	{
-		kept->terms = skx_known_grow(known, size);
+		kept->known_terms = skx_known_grow(known, size);
 		skx_sessioncache_resize(&kept->entry, kept->entry.bytes + more);
 		if (known != NULL)
 			pfree(known);
@@ -177,60 +181,61 @@ skx_known_room(SkxSegmentKept *kept, int n, Size bytes)
 	if (known == NULL)
 		return false;
 	memset(known->slots, 0, sizeof(uint32) * known->nslots);
-	known->n = known->used = 0;
-	return skx_known_holds(known->size, n, bytes);
+	known->n = known->records_bytes = 0;
+	return skx_known_has_capacity(known->table_bytes, n, bytes);
 }
 
 static void
-skx_known_keep(SkxSegmentKept *kept, const SkxLexeme *lexemes,
-			   const uint32 *hashes, int n, const SkxTerm *terms)
+skx_known_add(SkxSegmentSession *kept, const SkxLexeme *lexemes,
+			  const uint32 *hashes, int n, const SkxTerm *terms)
 {
-	SkxKnownTerms *known = kept->terms;
+	SkxKnownTerms *known = kept->known_terms;
 	Size		bytes = 0;
 	int			k;
 
 	for (k = 0; k < n; k++)
-		bytes += SKX_KNOWN_HEAD(lexemes[k].len) +
+		bytes += SKX_KNOWN_RECORD_HEAD(lexemes[k].len) +
 			(terms[k].df > 0 ? sizeof(SkxTerm) : 0);
 	if ((known == NULL ||
-		 !skx_known_holds(known->size, known->n + n, known->used + bytes)) &&
-		!skx_known_room(kept, n, bytes))
+		 !skx_known_has_capacity(known->table_bytes, known->n + n,
+								 known->records_bytes + bytes)) &&
+		!skx_known_make_room(kept, n, bytes))
 		return;
-	known = kept->terms;
+	known = kept->known_terms;
 	for (k = 0; k < n; k++)
 	{
 		uint32	   *slot = skx_known_slot(known, lexemes[k], hashes[k]);
-		char	   *record = skx_known_records(known) + known->used;
+		char	   *record = skx_known_records(known) + known->records_bytes;
 		SkxKnownTerm *t = (SkxKnownTerm *) record;
 
 		if (*slot != 0)
 			continue;
 		t->hash = hashes[k];
 		t->len = lexemes[k].len;
-		t->found = terms[k].df > 0;
+		t->is_found = terms[k].df > 0;
 		memcpy(t + 1, lexemes[k].bytes, lexemes[k].len);
-		*slot = known->used + 1;
+		*slot = known->records_bytes + 1;
 		known->n++;
-		known->used += SKX_KNOWN_HEAD(t->len);
-		if (!t->found)
+		known->records_bytes += SKX_KNOWN_RECORD_HEAD(t->len);
+		if (!t->is_found)
 			continue;
-		memcpy(skx_known_records(known) + known->used, &terms[k],
+		memcpy(skx_known_records(known) + known->records_bytes, &terms[k],
 			   sizeof(SkxTerm));
-		known->used += sizeof(SkxTerm);
+		known->records_bytes += sizeof(SkxTerm);
 	}
 }
 
 void
-skx_segment_find_known(SkxSegment *const *segs, int nsegs,
-					   const SkxLexeme *lexemes, int n, SkxTerm **terms)
+skx_segment_find_all_cached(SkxSegment *const *segs, int nsegs,
+							const SkxLexeme *lexemes, int n, SkxTerm **terms)
 {
-	uint32		hashes[SKX_KNOWN_LEXEMES];
+	uint32		hashes[SKX_KNOWN_LEXEMES_MAX];
 	SkxSegment **asked;
 	SkxTerm   **found;
 	int			nasked = 0;
 	int			i;
 
-	if (n == 0 || n > SKX_KNOWN_LEXEMES)
+	if (n == 0 || n > SKX_KNOWN_LEXEMES_MAX)
 	{
 		skx_segment_find_all(segs, nsegs, lexemes, n, terms);
 		return;
@@ -242,7 +247,8 @@ skx_segment_find_known(SkxSegment *const *segs, int nsegs,
 	found = palloc(sizeof(SkxTerm *) * (nsegs + (Size) 1));
 	for (i = 0; i < nsegs; i++)
 	{
-		if (skx_known_all(segs[i]->kept->terms, lexemes, hashes, n, terms[i]))
+		if (skx_known_find_all(segs[i]->session->known_terms, lexemes, hashes,
+							   n, terms[i]))
 			continue;
 		asked[nasked] = segs[i];
 		found[nasked++] = terms[i];
@@ -250,7 +256,7 @@ skx_segment_find_known(SkxSegment *const *segs, int nsegs,
 	if (nasked > 0)
 		skx_segment_find_all(asked, nasked, lexemes, n, found);
 	for (i = 0; i < nasked; i++)
-		skx_known_keep(asked[i]->kept, lexemes, hashes, n, found[i]);
+		skx_known_add(asked[i]->session, lexemes, hashes, n, found[i]);
 	pfree(asked);
 	pfree(found);
 }

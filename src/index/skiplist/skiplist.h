@@ -114,10 +114,10 @@ extern uint32 skx_skiplist_writer_finish(SkxSkiplistWriter *w);
  */
 typedef struct SkxSkiplistWork
 {
-	uint64		nodes;			/* node headers read */
-	uint64		passed;			/* nodes skipped without reading them */
-	uint64		portions;		/* pages of posting lists entered */
-	uint64		tables;			/* pages of node tables read */
+	uint64		read_nodes;		/* node headers read */
+	uint64		skipped_nodes;	/* nodes skipped without reading them */
+	uint64		entered_portions;	/* pages of posting lists entered */
+	uint64		read_table_pages;	/* pages of node tables read */
 } SkxSkiplistWork;
 
 extern PGDLLIMPORT SkxSkiplistWork skx_skiplist_work;
@@ -125,10 +125,10 @@ extern PGDLLIMPORT SkxSkiplistWork skx_skiplist_work;
 /*
  * skiplist_cursor.c : a cursor over one long list
  *
- * The cursor is on a sub-block after a successful seek: `base` is the last
- * document before it, `last` its last document, `n` its number of postings.
- * body..end are its bytes, valid while `ref` is pinned.  All functions report
- * damage as an error.
+ * The cursor is on a sub-block after a successful seek: `base_doc` is the last
+ * document before it, `last_doc` its last document, `n` its number of
+ * postings. body..end are its bytes, valid while `ref` is pinned.  All
+ * functions report damage as an error.
  */
 typedef struct SkxSkiplistCursor
 {
@@ -136,7 +136,7 @@ typedef struct SkxSkiplistCursor
 	SkxBlkFile *file;
 	Relation	rel;
 	const SkxBlkPlane *plane;
-	uint32		check;			/* skx_disk_lexeme_check() of the term */
+	uint32		list_check;		/* skx_disk_lexeme_check() of the term */
 	SkxListAddress list;
 
 	/* the current node; none before the first seek */
@@ -156,31 +156,32 @@ typedef struct SkxSkiplistCursor
 	int			page_slots;		/* capacity of these two */
 	SkxImpacts *table_impacts;	/* by node of the list; NULL: not loaded */
 	uint32	   *table_last;		/* by node of the list; same allocation */
-	uint32		table_from;		/* first node with valid entries in these two */
+	uint32		table_first_valid;	/* first node with valid entries in these
+									 * two */
 
 	/*
 	 * Called when a node is entered, unless NULL.  `step` is the number of
 	 * the node minus that of the node before, 0 for the first node entered.
 	 * skx_skiplist_open() sets it to NULL.
 	 */
-	void		(*entered) (struct SkxSkiplistCursor *c, int64 step);
+	void		(*on_enter) (struct SkxSkiplistCursor *c, int64 step);
 
 	/* the current portion */
 	SkxBlkRef	ref;			/* pin of its page */
 	uint32		portion;		/* number of its page in the node, from 0 */
 	int			nsub;			/* sub-blocks */
-	int			tail;			/* postings of the last sub-block */
+	int			last_npostings; /* postings of the last sub-block */
 	uint32		portion_base;	/* last document before it */
 	uint32		pos_page;		/* added to the pos_page column */
 	const uint64 *impacts;		/* by sub-block, on the page */
-	const uint32 *lasts;		/* last documents; NULL while unpinned */
-	const char *bodies;			/* the columns from body on, unaligned */
+	const uint32 *last_docs;	/* last documents; NULL while unpinned */
+	const char *body_offsets;	/* the columns from body on, unaligned */
 
 	/* the current sub-block */
-	int			sub;			/* number in the portion; -1: none */
+	int			subblock;		/* number in the portion; -1: none */
 	int			n;
-	uint32		base;
-	uint32		last;
+	uint32		base_doc;
+	uint32		last_doc;
 	const uint8 *body;
 	const uint8 *end;
 } SkxSkiplistCursor;
@@ -215,13 +216,14 @@ extern void skx_skiplist_seek_back(SkxSkiplistCursor *c, uint32 target);
  * Prefetches, into the processor's cache, the sub-block that a seek to
  * `target` will decode.  Does nothing if that is not on the current page.
  */
-extern void skx_skiplist_touch(const SkxSkiplistCursor *c, uint32 target);
+extern void skx_skiplist_prefetch_target(const SkxSkiplistCursor *c,
+										 uint32 target);
 
 /*
  * Fills table_last and table_impacts for the current node and all nodes after
  * it.  A seek must precede.
  */
-extern void skx_skiplist_know_nodes(SkxSkiplistCursor *c);
+extern void skx_skiplist_fill_tables_from(SkxSkiplistCursor *c);
 
 /* Pins the page of the current portion and makes body..end valid. */
 extern void skx_skiplist_pin_page(SkxSkiplistCursor *c);
@@ -230,13 +232,13 @@ extern void skx_skiplist_pin_page(SkxSkiplistCursor *c);
  * Releases the pin if this backend holds many pins.  skx_skiplist_pin() renews
  * it.
  */
-extern void skx_skiplist_relax(SkxSkiplistCursor *c);
+extern void skx_skiplist_unpin_if_crowded(SkxSkiplistCursor *c);
 
 /* Pins the page of the current portion, unless it is pinned. */
 static inline void
 skx_skiplist_pin(SkxSkiplistCursor *c)
 {
-	if (c->lasts == NULL || c->ref.page == NULL)
+	if (c->last_docs == NULL || c->ref.page == NULL)
 		skx_skiplist_pin_page(c);
 }
 

@@ -22,7 +22,7 @@ SkxSkiplistWork skx_skiplist_work;
 #define SKX_CACHE_LINE		64
 
 /* Bytes of a sub-block's body that documents and frequencies mostly take. */
-#define SKX_BODY_FETCHED	(3 * SKX_CACHE_LINE)
+#define SKX_BODY_PREFETCH_BYTES	(3 * SKX_CACHE_LINE)
 
 /*
  * Reports damage in a page of the list.
@@ -106,12 +106,12 @@ skx_skiplist_enter_node(SkxSkiplistCursor *c, uint32 node)
 		offset + sizeof(SkxDiskNode) > SKX_PAGE_END)
 		skx_skiplist_damaged(c, ordinal, "node header out of its page");
 	disk = (const SkxDiskNode *) (page + offset);
-	if (disk->check != c->check || disk->node != node)
+	if (disk->check != c->list_check || disk->node != node)
 		skx_skiplist_damaged(c, ordinal, "node of another list");
 	if (disk->npages == 0 || disk->npages > disk->page_slots ||
 		disk->npages > c->plane->unit ||
 		disk->nforward > disk->forward_slots ||
-		disk->forward_slots > SKX_NODE_LINEAR ||
+		disk->forward_slots > SKX_NODE_FORWARD_LINEAR ||
 		offset + SKX_NODE_HEADER_SIZE(disk->page_slots, disk->forward_slots,
 									  disk->table_slots) > SKX_PAGE_END)
 		skx_skiplist_damaged(c, ordinal, "node header counts out of range");
@@ -127,17 +127,17 @@ skx_skiplist_enter_node(SkxSkiplistCursor *c, uint32 node)
 	c->nforward = disk->nforward;
 	c->is_last = disk->is_last != 0;
 	skx_skiplist_copy_header(c, disk, ordinal);
-	c->lasts = NULL;
-	c->sub = -1;
-	skx_skiplist_work.nodes++;
-	skx_skiplist_work.passed += Max(passed, 0);
-	if (c->entered != NULL)
-		c->entered(c, step);
+	c->last_docs = NULL;
+	c->subblock = -1;
+	skx_skiplist_work.read_nodes++;
+	skx_skiplist_work.skipped_nodes += Max(passed, 0);
+	if (c->on_enter != NULL)
+		c->on_enter(c, step);
 }
 
 /* Prefetches bytes into the processor's cache. */
 static inline void
-skx_skiplist_fetch(const void *bytes, int n)
+skx_skiplist_prefetch_memory(const void *bytes, int n)
 {
 	int			i;
 
@@ -151,25 +151,25 @@ skx_skiplist_fetch(const void *bytes, int n)
 static void
 skx_skiplist_enter_subblock(SkxSkiplistCursor *c, int sub)
 {
-	uint16		body = ((const uint16 *) c->bodies)[sub];
+	uint16		body = ((const uint16 *) c->body_offsets)[sub];
 	uint16		next = SKX_PAGE_END;
-	bool		in_row = sub == c->sub + 1;
+	bool		in_row = sub == c->subblock + 1;
 
 	if (sub + 1 < c->nsub)
-		next = ((const uint16 *) c->bodies)[sub + 1];
+		next = ((const uint16 *) c->body_offsets)[sub + 1];
 	if (body < SKX_PAGE_START || body >= next || next > SKX_PAGE_END)
 		skx_skiplist_damaged(c, c->node_page + c->portion,
 							 "sub-block out of its page");
-	c->sub = sub;
-	c->n = sub + 1 < c->nsub ? SKX_SUBBLOCK : c->tail;
-	c->base = sub > 0 ? c->lasts[sub - 1] : c->portion_base;
-	c->last = c->lasts[sub];
+	c->subblock = sub;
+	c->n = sub + 1 < c->nsub ? SKX_SUBBLOCK : c->last_npostings;
+	c->base_doc = sub > 0 ? c->last_docs[sub - 1] : c->portion_base;
+	c->last_doc = c->last_docs[sub];
 	c->body = (const uint8 *) c->ref.page + body;
 	c->end = (const uint8 *) c->ref.page + next;
 	/* most sub-blocks that are entered are decoded a little later */
-	skx_skiplist_fetch(c->body, SKX_BODY_FETCHED);
+	skx_skiplist_prefetch_memory(c->body, SKX_BODY_PREFETCH_BYTES);
 	if (in_row)
-		skx_skiplist_fetch(c->end, SKX_BODY_FETCHED);
+		skx_skiplist_prefetch_memory(c->end, SKX_BODY_PREFETCH_BYTES);
 }
 
 void
@@ -186,33 +186,33 @@ skx_skiplist_pin_page(SkxSkiplistCursor *c)
 	if (offset + sizeof(SkxDiskPortion) > SKX_PAGE_END)
 		skx_skiplist_damaged(c, ordinal, "portion out of its page");
 	disk = (const SkxDiskPortion *) (page + offset);
-	if (disk->check != c->check)
+	if (disk->check != c->list_check)
 		skx_skiplist_damaged(c, ordinal, "portion of another list");
 	if (disk->nsub == 0 || disk->tail == 0 || disk->tail > SKX_SUBBLOCK ||
 		offset + sizeof(SkxDiskPortion) +
 		(uint32) disk->nsub * SKX_PORTION_COLUMNS > SKX_PAGE_END)
 		skx_skiplist_damaged(c, ordinal, "portion counts out of range");
 	c->nsub = disk->nsub;
-	c->tail = disk->tail;
+	c->last_npostings = disk->tail;
 	c->portion_base = disk->base;
 	c->pos_page = disk->pos_page;
 	c->impacts = (const uint64 *) (disk + 1);
-	c->lasts = (const uint32 *) (c->impacts + disk->nsub);
-	c->bodies = (const char *) (c->lasts + disk->nsub);
-	if (c->sub >= 0)
-		skx_skiplist_enter_subblock(c, c->sub);
+	c->last_docs = (const uint32 *) (c->impacts + disk->nsub);
+	c->body_offsets = (const char *) (c->last_docs + disk->nsub);
+	if (c->subblock >= 0)
+		skx_skiplist_enter_subblock(c, c->subblock);
 	else
-		skx_skiplist_fetch(c->lasts, disk->nsub *
-						   (sizeof(uint32) + sizeof(uint16)));
+		skx_skiplist_prefetch_memory(c->last_docs, disk->nsub *
+									 (sizeof(uint32) + sizeof(uint16)));
 }
 
 void
-skx_skiplist_relax(SkxSkiplistCursor *c)
+skx_skiplist_unpin_if_crowded(SkxSkiplistCursor *c)
 {
-	if (c->ref.page != NULL && skx_blkio_crowded(c->file))
+	if (c->ref.page != NULL && skx_blkio_has_many_pins(c->file))
 	{
 		skx_blkio_unpin(c->file, &c->ref);
-		c->lasts = NULL;
+		c->last_docs = NULL;
 	}
 }
 
@@ -220,10 +220,10 @@ static void
 skx_skiplist_enter_portion(SkxSkiplistCursor *c, uint32 portion)
 {
 	c->portion = portion;
-	c->lasts = NULL;
-	c->sub = -1;
+	c->last_docs = NULL;
+	c->subblock = -1;
 	skx_skiplist_pin(c);
-	skx_skiplist_work.portions++;
+	skx_skiplist_work.entered_portions++;
 }
 
 void
@@ -235,9 +235,9 @@ skx_skiplist_open(SkxSkiplistCursor *c, SkxBlkFile *file, Relation rel,
 	c->file = file;
 	c->rel = rel;
 	c->plane = plane;
-	c->check = check;
+	c->list_check = check;
 	c->list = *list;
-	c->sub = -1;
+	c->subblock = -1;
 	c->node_npages = 0;			/* no node entered yet */
 }
 
@@ -268,7 +268,7 @@ skx_skiplist_load_table(SkxSkiplistCursor *c)
 		const uint64 *impacts;
 
 		disk = (const SkxDiskNodeTable *) (page + SKX_PAGE_START);
-		if (disk->check != c->check || disk->first_node != done ||
+		if (disk->check != c->list_check || disk->first_node != done ||
 			disk->nnodes == 0 || disk->nnodes > c->list.nnodes - done ||
 			disk->nnodes > SKX_NODE_TABLE_MAX)
 			skx_skiplist_damaged(c, ordinal, "node table of another list");
@@ -279,7 +279,7 @@ skx_skiplist_load_table(SkxSkiplistCursor *c)
 			   sizeof(uint32) * disk->nnodes);
 		done += disk->nnodes;
 		ordinal++;
-		skx_skiplist_work.tables++;
+		skx_skiplist_work.read_table_pages++;
 	}
 	skx_blkio_unpin(c->file, &ref);
 }
@@ -289,7 +289,7 @@ skx_skiplist_load_table(SkxSkiplistCursor *c)
  * nodes reach its end.
  */
 void
-skx_skiplist_know_nodes(SkxSkiplistCursor *c)
+skx_skiplist_fill_tables_from(SkxSkiplistCursor *c)
 {
 	if (c->table_last != NULL)
 		return;
@@ -302,7 +302,7 @@ skx_skiplist_know_nodes(SkxSkiplistCursor *c)
 		skx_skiplist_damaged(c, c->node_page,
 							 "forward pointers end before their list");
 	skx_skiplist_make_table(c);
-	c->table_from = c->node;
+	c->table_first_valid = c->node;
 	c->table_last[c->node] = c->node_last;
 	c->table_impacts[c->node] = c->node_impacts;
 	memcpy(c->table_last + c->node + 1, c->forward_last,
@@ -318,7 +318,7 @@ skx_skiplist_know_nodes(SkxSkiplistCursor *c)
  * goes on from there.
  */
 static uint32
-skx_skiplist_node_after(SkxSkiplistCursor *c, uint32 target)
+skx_skiplist_next_candidate_node(SkxSkiplistCursor *c, uint32 target)
 {
 	int			i;
 
@@ -353,14 +353,18 @@ skx_skiplist_seek_page(SkxSkiplistCursor *c, uint32 target)
 	}
 	while (c->node_last < target)
 	{
-		uint32		node = skx_skiplist_node_after(c, target);
+		uint32		node = skx_skiplist_next_candidate_node(c, target);
 
 		if (node >= c->list.nnodes)
 		{
-			skx_skiplist_work.passed += c->list.nnodes - 1 - c->node;
-			/* skx_skiplist_relax() is not called after the end of a list */
+			skx_skiplist_work.skipped_nodes += c->list.nnodes - 1 - c->node;
+
+			/*
+			 * skx_skiplist_unpin_if_crowded() is not called after the end of
+			 * a list
+			 */
 			skx_blkio_unpin(c->file, &c->ref);
-			c->lasts = NULL;
+			c->last_docs = NULL;
 			return false;
 		}
 		skx_skiplist_enter_node(c, node);
@@ -380,22 +384,22 @@ skx_skiplist_seek(SkxSkiplistCursor *c, uint32 target)
 {
 	int			sub;
 
-	if (c->node_npages != 0 && c->sub >= 0)
+	if (c->node_npages != 0 && c->subblock >= 0)
 	{
-		if (c->last >= target)
+		if (c->last_doc >= target)
 			return true;
 		skx_skiplist_pin(c);
-		if (c->lasts[c->nsub - 1] >= target)
+		if (c->last_docs[c->nsub - 1] >= target)
 		{
-			sub = skx_skiplist_lower_bound(c->lasts, c->sub + 1, c->nsub,
-										   target);
+			sub = skx_skiplist_lower_bound(c->last_docs, c->subblock + 1,
+										   c->nsub, target);
 			skx_skiplist_enter_subblock(c, sub);
 			return true;
 		}
 	}
 	if (!skx_skiplist_seek_page(c, target))
 		return false;
-	sub = skx_skiplist_lower_bound(c->lasts, 0, c->nsub, target);
+	sub = skx_skiplist_lower_bound(c->last_docs, 0, c->nsub, target);
 	if (sub >= c->nsub)
 		skx_skiplist_damaged(c, c->node_page + c->portion,
 							 "page ends before its last document");
@@ -405,9 +409,9 @@ skx_skiplist_seek(SkxSkiplistCursor *c, uint32 target)
 
 /* Fills table_last and table_impacts for all nodes of the list. */
 static void
-skx_skiplist_know_all(SkxSkiplistCursor *c)
+skx_skiplist_fill_tables(SkxSkiplistCursor *c)
 {
-	if (c->table_last != NULL && c->table_from == 0)
+	if (c->table_last != NULL && c->table_first_valid == 0)
 		return;
 	if (c->table_impacts != NULL)
 		pfree(c->table_impacts);
@@ -415,8 +419,8 @@ skx_skiplist_know_all(SkxSkiplistCursor *c)
 	c->table_last = NULL;
 	if (!c->list.has_table && (c->node_npages == 0 || c->node != 0))
 		skx_skiplist_enter_node(c, 0);
-	c->table_from = 0;
-	skx_skiplist_know_nodes(c);
+	c->table_first_valid = 0;
+	skx_skiplist_fill_tables_from(c);
 }
 
 void
@@ -428,7 +432,7 @@ skx_skiplist_seek_back(SkxSkiplistCursor *c, uint32 target)
 
 	if (c->list.nnodes > 1)
 	{
-		skx_skiplist_know_all(c);
+		skx_skiplist_fill_tables(c);
 		node = skx_skiplist_lower_bound(c->table_last, 0, c->list.nnodes,
 										target);
 		node = Min(node, c->list.nnodes - 1);
@@ -437,11 +441,11 @@ skx_skiplist_seek_back(SkxSkiplistCursor *c, uint32 target)
 		skx_skiplist_enter_node(c, node);
 	page = skx_skiplist_lower_bound(c->page_last, 0, c->node_npages, target);
 	page = Min(page, c->node_npages - 1);
-	if (c->sub < 0 || c->portion != page)
+	if (c->subblock < 0 || c->portion != page)
 		skx_skiplist_enter_portion(c, page);
 	else
 		skx_skiplist_pin(c);
-	sub = skx_skiplist_lower_bound(c->lasts, 0, c->nsub, target);
+	sub = skx_skiplist_lower_bound(c->last_docs, 0, c->nsub, target);
 	skx_skiplist_enter_subblock(c, Min(sub, c->nsub - 1));
 }
 
@@ -471,15 +475,17 @@ skx_skiplist_find_node(SkxSkiplistCursor *c, uint32 target, uint32 *node)
 }
 
 void
-skx_skiplist_touch(const SkxSkiplistCursor *c, uint32 target)
+skx_skiplist_prefetch_target(const SkxSkiplistCursor *c, uint32 target)
 {
 	int			sub;
 
-	if (c->lasts == NULL || c->lasts[c->nsub - 1] < target)
+	if (c->last_docs == NULL || c->last_docs[c->nsub - 1] < target)
 		return;
-	sub = skx_skiplist_lower_bound(c->lasts, c->sub + 1, c->nsub, target);
-	skx_skiplist_fetch(c->ref.page + ((const uint16 *) c->bodies)[sub],
-					   SKX_BODY_FETCHED);
+	sub = skx_skiplist_lower_bound(c->last_docs, c->subblock + 1, c->nsub,
+								   target);
+	skx_skiplist_prefetch_memory(c->ref.page +
+								 ((const uint16 *) c->body_offsets)[sub],
+								 SKX_BODY_PREFETCH_BYTES);
 }
 
 void
@@ -488,8 +494,8 @@ skx_skiplist_positions(SkxSkiplistCursor *c, SkxPositionAddress *address)
 	const uint16 *pages;
 
 	skx_skiplist_pin(c);
-	pages = (const uint16 *) c->bodies + c->nsub;
-	address->page = c->pos_page + pages[c->sub];
-	address->offset = pages[c->nsub + c->sub];
-	address->index = ((const uint8 *) (pages + 2 * c->nsub))[c->sub];
+	pages = (const uint16 *) c->body_offsets + c->nsub;
+	address->page = c->pos_page + pages[c->subblock];
+	address->offset = pages[c->nsub + c->subblock];
+	address->index = ((const uint8 *) (pages + 2 * c->nsub))[c->subblock];
 }

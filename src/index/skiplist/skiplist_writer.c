@@ -6,10 +6,10 @@
  * sub-blocks of a page are collected until the page is full, because their
  * columns come before their bodies.  A node header tells about later nodes,
  * which are not known when the node is written.  So the page with the header
- * is kept until SKX_NODE_LINEAR more nodes are complete.  If node 0 has a node
- * table, its page is kept until the list ends or outgrows the table.  Other
- * pages go to the sink at once.  So SKX_WRITER_PAGES pages are enough,
- * whatever the block size.
+ * is kept until SKX_NODE_FORWARD_LINEAR more nodes are complete.  If node 0
+ * has a node table, its page is kept until the list ends or outgrows the
+ * table.  Other pages go to the sink at once.  So SKX_WRITER_PAGES_MAX pages
+ * are enough, whatever the block size.
  *
  * Lists and nodes start at these places:
  * - A short list starts at any byte of the page where it fits.
@@ -35,22 +35,22 @@
 #define SKX_SUBBLOCK_ESTIMATE	448
 
 /*
- * Most pages that are kept: those of SKX_NODE_LINEAR nodes that wait for
- * forward pointers, of node 0 that waits for its table, of the current node,
- * and the current one.
+ * Most pages that are kept: those of SKX_NODE_FORWARD_LINEAR nodes that wait
+ * for forward pointers, of node 0 that waits for its table, of the current
+ * node, and the current one.
  */
-#define SKX_WRITER_PAGES	(SKX_NODE_LINEAR + 3)
+#define SKX_WRITER_PAGES_MAX	(SKX_NODE_FORWARD_LINEAR + 3)
 
 /* Sub-blocks that fit on one page at most (a body has 3 bytes or more). */
-#define SKX_PORTION_MAX \
+#define SKX_PORTION_SUBBLOCKS_MAX \
 	(SKX_PAGE_CAPACITY / (SKX_PORTION_COLUMNS + 3) + 1)
 
 typedef struct SkxWriterPage
 {
 	uint32		ordinal;
-	uint32		used;			/* page offset where the content ends */
-	bool		held;			/* a header on it is not complete */
-	bool		full;			/* nothing more will be appended */
+	uint32		used_bytes;		/* page offset where the content ends */
+	bool		is_held;		/* a header on it is not complete */
+	bool		is_full;		/* nothing more will be appended */
 	char	   *data;
 } SkxWriterPage;
 
@@ -75,12 +75,12 @@ struct SkxSkiplistWriter
 	const float *saturation;	/* see skx_rank_impacts_pack; or NULL */
 	SkxWriterPage *page;		/* the page that is being filled, or NULL */
 	uint32		npages;			/* number of pages begun */
-	SkxWriterPage *spare[SKX_WRITER_PAGES]; /* pages not in use */
-	int			nspare;
+	SkxWriterPage *free_pages[SKX_WRITER_PAGES_MAX];	/* pages not in use */
+	int			nfree_pages;
 
 	/* the list */
-	uint32		check;
-	uint32		remaining;		/* postings to come, as expected */
+	uint32		list_check;
+	uint32		remaining_postings; /* postings to come, as expected */
 	uint32		last;			/* last document so far */
 	uint32		nnodes;			/* nodes begun */
 	uint32		first_forward;	/* forward slots of node 0 */
@@ -89,7 +89,7 @@ struct SkxSkiplistWriter
 	SkxNodeSummary *summaries;	/* of complete nodes */
 	uint32		summaries_size;
 	SkxOpenNode first;			/* node 0 while its table is open */
-	SkxOpenNode open[SKX_NODE_LINEAR + 1];	/* node i in i % length */
+	SkxOpenNode open[SKX_NODE_FORWARD_LINEAR + 1];	/* node i in i % length */
 	uint32		oldest;			/* first node in `open` */
 
 	/* the node */
@@ -100,10 +100,10 @@ struct SkxSkiplistWriter
 	uint32		start;			/* its page offset */
 	SkxDiskPortion portion;
 	SkxImpactSet page_set;
-	uint64		impacts[SKX_PORTION_MAX];
-	uint32		lasts[SKX_PORTION_MAX];
-	uint16		bodies[SKX_PORTION_MAX];	/* offset in `body` */
-	SkxPositionAddress positions[SKX_PORTION_MAX];
+	uint64		impacts[SKX_PORTION_SUBBLOCKS_MAX];
+	uint32		last_docs[SKX_PORTION_SUBBLOCKS_MAX];
+	uint16		body_offsets[SKX_PORTION_SUBBLOCKS_MAX];	/* offset in `body` */
+	SkxPositionAddress positions[SKX_PORTION_SUBBLOCKS_MAX];
 	uint32		nbody;
 	uint8		body[BLCKSZ];
 };
@@ -112,8 +112,9 @@ SkxSkiplistWriter *
 skx_skiplist_writer_create(uint32 block_pages, SkxPageSink sink, void *arg)
 {
 	SkxSkiplistWriter *w = palloc0(sizeof(SkxSkiplistWriter));
-	SkxWriterPage *pages = palloc0(SKX_WRITER_PAGES * sizeof(SkxWriterPage));
-	char	   *data = palloc(SKX_WRITER_PAGES * BLCKSZ);
+	SkxWriterPage *pages =
+		palloc0(SKX_WRITER_PAGES_MAX * sizeof(SkxWriterPage));
+	char	   *data = palloc(SKX_WRITER_PAGES_MAX * BLCKSZ);
 
 	Assert(block_pages >= 1);
 	Assert(block_pages <= SKX_BLOCK_SIZE_MAX / BLCKSZ);
@@ -122,10 +123,11 @@ skx_skiplist_writer_create(uint32 block_pages, SkxPageSink sink, void *arg)
 	w->arg = arg;
 	w->summaries_size = 64;
 	w->summaries = palloc(w->summaries_size * sizeof(SkxNodeSummary));
-	for (w->nspare = 0; w->nspare < SKX_WRITER_PAGES; w->nspare++)
+	for (w->nfree_pages = 0; w->nfree_pages <
+		 SKX_WRITER_PAGES_MAX; w->nfree_pages++)
 	{
-		pages[w->nspare].data = data + w->nspare * BLCKSZ;
-		w->spare[w->nspare] = &pages[w->nspare];
+		pages[w->nfree_pages].data = data + w->nfree_pages * BLCKSZ;
+		w->free_pages[w->nfree_pages] = &pages[w->nfree_pages];
 	}
 	return w;
 }
@@ -137,7 +139,7 @@ skx_skiplist_writer_saturation(SkxSkiplistWriter *w, const float *saturation)
 }
 
 static inline SkxImpacts
-skx_skiplist_pack(const SkxSkiplistWriter *w, const SkxImpactSet *set)
+skx_skiplist_pack_impacts(const SkxSkiplistWriter *w, const SkxImpactSet *set)
 {
 	return skx_rank_impacts_pack(set, w->saturation);
 }
@@ -149,10 +151,11 @@ skx_skiplist_pack(const SkxSkiplistWriter *w, const SkxImpactSet *set)
 static void
 skx_skiplist_page_release(SkxSkiplistWriter *w, SkxWriterPage *page)
 {
-	if (page->held || !page->full)
+	if (page->is_held || !page->is_full)
 		return;
-	w->sink(w->arg, page->ordinal, page->data, page->used - SKX_PAGE_START);
-	w->spare[w->nspare++] = page;
+	w->sink(w->arg, page->ordinal, page->data,
+			page->used_bytes - SKX_PAGE_START);
+	w->free_pages[w->nfree_pages++] = page;
 }
 
 static void
@@ -162,7 +165,7 @@ skx_skiplist_page_end(SkxSkiplistWriter *w)
 
 	if (page == NULL)
 		return;
-	page->full = true;
+	page->is_full = true;
 	w->page = NULL;
 	skx_skiplist_page_release(w, page);
 }
@@ -175,13 +178,13 @@ skx_skiplist_page_get(SkxSkiplistWriter *w)
 
 	if (page != NULL)
 		return page;
-	Assert(w->nspare > 0);
-	page = w->spare[--w->nspare];
+	Assert(w->nfree_pages > 0);
+	page = w->free_pages[--w->nfree_pages];
 	memset(page->data, 0, BLCKSZ);
 	page->ordinal = w->npages++;
-	page->used = SKX_PAGE_START;
-	page->held = false;
-	page->full = false;
+	page->used_bytes = SKX_PAGE_START;
+	page->is_held = false;
+	page->is_full = false;
 	w->page = page;
 	return page;
 }
@@ -200,15 +203,15 @@ skx_skiplist_writer_short(SkxSkiplistWriter *w, const uint8 *bytes,
 
 	if (nbytes > SKX_PAGE_CAPACITY)
 		elog(ERROR, "a list of %u bytes is too long to be a short one", nbytes);
-	if (p->used + nbytes > SKX_PAGE_END)
+	if (p->used_bytes + nbytes > SKX_PAGE_END)
 	{
 		skx_skiplist_page_end(w);
 		p = skx_skiplist_page_get(w);
 	}
-	memcpy(p->data + p->used, bytes, nbytes);
+	memcpy(p->data + p->used_bytes, bytes, nbytes);
 	*page = p->ordinal;
-	*offset = (uint16) p->used;
-	p->used += nbytes;
+	*offset = (uint16) p->used_bytes;
+	p->used_bytes += nbytes;
 }
 
 /*
@@ -217,7 +220,7 @@ skx_skiplist_writer_short(SkxSkiplistWriter *w, const uint8 *bytes,
  * joined there.
  */
 static void
-skx_skiplist_absorb(SkxImpactSet *set, SkxImpacts impacts)
+skx_skiplist_add_impacts(SkxImpactSet *set, SkxImpacts impacts)
 {
 	int			i;
 
@@ -286,7 +289,7 @@ skx_skiplist_node_release(SkxSkiplistWriter *w, SkxOpenNode *open)
 {
 	if (open->page != NULL && open->page != w->first.page)
 	{
-		open->page->held = false;
+		open->page->is_held = false;
 		skx_skiplist_page_release(w, open->page);
 	}
 	open->page = NULL;
@@ -317,7 +320,7 @@ skx_skiplist_table_close(SkxSkiplistWriter *w, uint32 nnodes)
 	/* node 0 can be waiting for forward pointers as well */
 	if (w->oldest > 0)
 	{
-		page->held = false;
+		page->is_held = false;
 		skx_skiplist_page_release(w, page);
 	}
 }
@@ -327,14 +330,14 @@ skx_skiplist_table_close(SkxSkiplistWriter *w, uint32 nnodes)
  * nodes that have all of theirs.
  */
 static void
-skx_skiplist_tell(SkxSkiplistWriter *w, uint32 number)
+skx_skiplist_add_forward_to(SkxSkiplistWriter *w, uint32 number)
 {
 	uint32		i;
 
 	for (i = w->oldest; i < number; i++)
 		skx_skiplist_add_forward(w->open[i % lengthof(w->open)].header,
 								 &w->summaries[number]);
-	while (w->oldest + SKX_NODE_LINEAR <= number)
+	while (w->oldest + SKX_NODE_FORWARD_LINEAR <= number)
 	{
 		skx_skiplist_node_release(w, &w->open[w->oldest % lengthof(w->open)]);
 		w->oldest++;
@@ -355,7 +358,8 @@ skx_skiplist_is_last(const SkxSkiplistWriter *w, uint64 here, uint32 slots)
 	uint64		first = here > head ? (here - head) / each : 0;
 	uint64		other = (SKX_PAGE_CAPACITY - sizeof(SkxDiskPortion)) / each;
 
-	return ((uint64) w->remaining + SKX_SUBBLOCK - 1) / SKX_SUBBLOCK <=
+	return ((uint64) w->remaining_postings + SKX_SUBBLOCK - 1) /
+		SKX_SUBBLOCK <=
 		first + (slots - 1) * other;
 }
 
@@ -373,7 +377,8 @@ skx_skiplist_node_size(const SkxSkiplistWriter *w, uint32 ordinal,
 	uint64		pages = 1;
 	uint64		nodes = 1;
 
-	bytes = ((uint64) w->remaining + SKX_SUBBLOCK - 1) / SKX_SUBBLOCK *
+	bytes = ((uint64) w->remaining_postings + SKX_SUBBLOCK - 1) /
+		SKX_SUBBLOCK *
 		SKX_SUBBLOCK_ESTIMATE + sizeof(SkxDiskNode) + 128;
 	if (bytes > here)
 		pages += (bytes - here + SKX_PAGE_CAPACITY - 1) / SKX_PAGE_CAPACITY;
@@ -382,7 +387,7 @@ skx_skiplist_node_size(const SkxSkiplistWriter *w, uint32 ordinal,
 	sizes->page_slots = Min(pages, in_block);
 	sizes->forward_slots = nodes > 1 ||
 		(w->nnodes > 0 && !skx_skiplist_is_last(w, here, sizes->page_slots)) ?
-		SKX_NODE_LINEAR : 0;
+		SKX_NODE_FORWARD_LINEAR : 0;
 	sizes->table_slots = w->nnodes == 0 && nodes > 1 ?
 		Min(nodes, SKX_NODE_TABLE_SLOTS) : 0;
 	return SKX_NODE_HEADER_SIZE(sizes->page_slots, sizes->forward_slots,
@@ -401,23 +406,23 @@ skx_skiplist_node_begin(SkxSkiplistWriter *w, uint32 nbody)
 	uint32		size;
 	uint32		need = sizeof(SkxDiskPortion) + SKX_PORTION_COLUMNS + nbody;
 
-	at = SKX_ALIGN(page->used);
+	at = SKX_ALIGN(page->used_bytes);
 	size = skx_skiplist_node_size(w, page->ordinal, at, &sizes);
 	if (at + size + need > SKX_PAGE_END)
 	{
 		skx_skiplist_page_end(w);
 		page = skx_skiplist_page_get(w);
-		at = SKX_ALIGN(page->used);
+		at = SKX_ALIGN(page->used_bytes);
 		size = skx_skiplist_node_size(w, page->ordinal, at, &sizes);
 	}
 	Assert(at + size + need <= SKX_PAGE_END);
 	node = (SkxDiskNode *) (page->data + at);
 	*node = sizes;
-	node->check = w->check;
+	node->check = w->list_check;
 	node->node = w->nnodes;
 	node->base = w->last;
-	page->used = at + size;
-	page->held = true;
+	page->used_bytes = at + size;
+	page->is_held = true;
 	open = &w->open[w->nnodes % lengthof(w->open)];
 	open->page = page;
 	open->header = node;
@@ -443,8 +448,8 @@ skx_skiplist_node_end(SkxSkiplistWriter *w)
 	SkxNodeSummary *summary;
 
 	node->last = w->last;
-	node->impacts = skx_skiplist_pack(w, &w->node_set);
-	skx_skiplist_absorb(&w->list_set, node->impacts);
+	node->impacts = skx_skiplist_pack_impacts(w, &w->node_set);
+	skx_skiplist_add_impacts(&w->list_set, node->impacts);
 	if (number == w->summaries_size)
 	{
 		w->summaries_size *= 2;
@@ -456,7 +461,7 @@ skx_skiplist_node_end(SkxSkiplistWriter *w)
 	summary->last = node->last;
 	if (w->first.page != NULL && w->nnodes > w->first.header->table_slots)
 		skx_skiplist_table_close(w, 0);
-	skx_skiplist_tell(w, number);
+	skx_skiplist_add_forward_to(w, number);
 	w->node = NULL;
 }
 
@@ -471,9 +476,9 @@ skx_skiplist_portion_begin(SkxSkiplistWriter *w,
 {
 	SkxWriterPage *page = skx_skiplist_page_get(w);
 
-	w->start = SKX_ALIGN(page->used);
+	w->start = SKX_ALIGN(page->used_bytes);
 	memset(&w->portion, 0, sizeof(w->portion));
-	w->portion.check = w->check;
+	w->portion.check = w->list_check;
 	w->portion.base = w->last;
 	w->portion.pos_page = positions->page;
 	w->nbody = 0;
@@ -503,26 +508,26 @@ skx_skiplist_portion_end(SkxSkiplistWriter *w)
 	uint16	   *pos_offsets = pos_pages + n;
 	uint8	   *pos_indexes = (uint8 *) (pos_offsets + n);
 	uint32		body_at = (char *) (pos_indexes + n) - page->data;
-	SkxImpacts	page_impacts = skx_skiplist_pack(w, &w->page_set);
+	SkxImpacts	page_impacts = skx_skiplist_pack_impacts(w, &w->page_set);
 	uint32		i;
 
 	Assert(n > 0);
 	memcpy(to, &w->portion, sizeof(SkxDiskPortion));
 	memcpy(impacts, w->impacts, n * sizeof(uint64));
-	memcpy(lasts, w->lasts, n * sizeof(uint32));
+	memcpy(lasts, w->last_docs, n * sizeof(uint32));
 	for (i = 0; i < n; i++)
 	{
-		bodies[i] = (uint16) (body_at + w->bodies[i]);
+		bodies[i] = (uint16) (body_at + w->body_offsets[i]);
 		pos_pages[i] = (uint16) (w->positions[i].page - w->portion.pos_page);
 		pos_offsets[i] = w->positions[i].offset;
 		pos_indexes[i] = w->positions[i].index;
 	}
 	memcpy(page->data + body_at, w->body, w->nbody);
-	page->used = body_at + w->nbody;
-	Assert(page->used <= SKX_PAGE_END);
+	page->used_bytes = body_at + w->nbody;
+	Assert(page->used_bytes <= SKX_PAGE_END);
 	skx_skiplist_set_page(w->node, w->node->npages - 1, page_impacts,
 						  w->last, (uint16) n);
-	skx_skiplist_absorb(&w->node_set, page_impacts);
+	skx_skiplist_add_impacts(&w->node_set, page_impacts);
 	w->portion.nsub = 0;
 }
 
@@ -570,8 +575,8 @@ void
 skx_skiplist_writer_begin(SkxSkiplistWriter *w, uint32 check, uint32 df)
 {
 	Assert(w->node == NULL && w->portion.nsub == 0);
-	w->check = check;
-	w->remaining = df;
+	w->list_check = check;
+	w->remaining_postings = df;
 	w->last = SKX_NO_DOC;
 	w->nnodes = 0;
 	w->oldest = 0;
@@ -597,15 +602,15 @@ skx_skiplist_writer_add(SkxSkiplistWriter *w, const SkxPostings *postings,
 	at = w->portion.nsub++;
 	w->last = postings->docs[postings->n - 1];
 	w->impacts[at] = impacts;
-	w->lasts[at] = w->last;
-	w->bodies[at] = (uint16) w->nbody;
+	w->last_docs[at] = w->last;
+	w->body_offsets[at] = (uint16) w->nbody;
 	w->positions[at] = *positions;
 	w->portion.tail = (uint16) postings->n;
 	memcpy(w->body + w->nbody, body, nbody);
 	w->nbody += nbody;
 	w->node->npostings += postings->n;
-	w->remaining -= Min(w->remaining, (uint32) postings->n);
-	skx_skiplist_absorb(&w->page_set, impacts);
+	w->remaining_postings -= Min(w->remaining_postings, (uint32) postings->n);
+	skx_skiplist_add_impacts(&w->page_set, impacts);
 }
 
 /* Writes the node table of the list, on pages of its own. */
@@ -621,13 +626,13 @@ skx_skiplist_table_write(SkxSkiplistWriter *w)
 	{
 		SkxWriterPage *page = skx_skiplist_page_get(w);
 		SkxDiskNodeTable *table = (SkxDiskNodeTable *) (page->data +
-														page->used);
+														page->used_bytes);
 		uint32		n = Min(w->nnodes - done, SKX_NODE_TABLE_MAX);
 		uint64	   *impacts = (uint64 *) (table + 1);
 		uint32	   *lasts = (uint32 *) (impacts + n);
 		uint32		i;
 
-		table->check = w->check;
+		table->check = w->list_check;
 		table->first_node = done;
 		table->nnodes = n;
 		for (i = 0; i < n; i++)
@@ -635,7 +640,7 @@ skx_skiplist_table_write(SkxSkiplistWriter *w)
 			impacts[i] = w->summaries[done + i].impacts;
 			lasts[i] = w->summaries[done + i].last;
 		}
-		page->used = (char *) (lasts + n) - page->data;
+		page->used_bytes = (char *) (lasts + n) - page->data;
 		skx_skiplist_page_end(w);
 		done += n;
 	}
@@ -660,7 +665,7 @@ skx_skiplist_writer_end(SkxSkiplistWriter *w, SkxListAddress *address)
 		w->oldest++;
 	}
 	w->address.nnodes = w->nnodes;
-	w->address.impacts = skx_skiplist_pack(w, &w->list_set);
+	w->address.impacts = skx_skiplist_pack_impacts(w, &w->list_set);
 	*address = w->address;
 }
 

@@ -13,7 +13,7 @@
  * Reader of an index.  All of it is in the memory context in which it was
  * opened.
  */
-typedef struct SkxSource
+typedef struct SkxSnapshotReader
 {
 	Relation	rel;
 	const SkxView *view;
@@ -23,56 +23,58 @@ typedef struct SkxSource
 	SkxSegment **segments;		/* the open ones, which precede `next` in the
 								 * view */
 	SkxPendingScan *pending;	/* NULL if not begun, or at its end */
-	const uint64 *after;		/* skip documents up to these numbers; NULL:
-								 * none */
-	const SkxPendingBounds *only;	/* bounds of wanted documents; NULL: all
-									 * are wanted */
+	const uint64 *after_sequences;	/* skip documents up to these numbers;
+									 * NULL: none */
+	const SkxPendingBounds *wanted_bounds;	/* bounds of wanted documents;
+											 * NULL: all are wanted */
 	MemoryContext context;
-	MemoryContext document;		/* reset after each pending document; NULL if
+	MemoryContext doc_context;	/* reset after each pending document; NULL if
 								 * none was read */
-} SkxSource;
+} SkxSnapshotReader;
 
 /*
  * Opens a reader of the view, in the current memory context.  The view must
  * stay readable: one just taken by skx_manifest_view(), or an earlier one that
  * the caller keeps readable.
  */
-extern SkxSource *skx_snapshot_open(Relation rel, const SkxView *view);
+extern SkxSnapshotReader *skx_snapshot_open(Relation rel, const SkxView *view);
 
 /*
  * Makes further reads of segments leave the block cache to others
- * (skx_blkio_once()), because the pages are not needed again soon.
+ * (skx_blkio_set_read_once()), because the pages are not needed again soon.
  */
-extern void skx_snapshot_once(SkxSource *source);
+extern void skx_snapshot_read_once(SkxSnapshotReader *source);
 
 /*
- * Makes further reads of segments bypass the page cache (skx_blkio_past()),
- * for large scans whose pages no process needs again soon.  Must be called
- * before skx_snapshot_next() and skx_snapshot_at().
+ * Makes further reads of segments bypass the page cache
+ * (skx_blkio_bypass_page_cache()), for large scans whose pages no process
+ * needs again soon.  Must be called before skx_snapshot_next_segments() and
+ * skx_snapshot_open_segment().
  */
-extern void skx_snapshot_past(SkxSource *source);
+extern void skx_snapshot_bypass_page_cache(SkxSnapshotReader *source);
 
-/* `most` that makes skx_snapshot_next() open all segments. */
-#define SKX_SOURCE_ALL		PG_INT32_MAX
+/* `most` that makes skx_snapshot_next_segments() open all segments. */
+#define SKX_SNAPSHOT_ALL_SEGMENTS		PG_INT32_MAX
 
 /*
  * Closes the open segments, and opens the next ones, at most `most`.
  * Prefetches the headers of these together.  Returns how many are open, 0 at
  * the end.
  */
-extern int	skx_snapshot_next(SkxSource *source, int most);
+extern int	skx_snapshot_next_segments(SkxSnapshotReader *source, int most);
 
 /*
  * Closes the open segments, and opens the segment with this number in the
- * view.  Returns it.  skx_snapshot_next() continues after it.
+ * view.  Returns it.  skx_snapshot_next_segments() continues after it.
  */
-extern SkxSegment *skx_snapshot_at(SkxSource *source, int segment);
+extern SkxSegment *skx_snapshot_open_segment(SkxSnapshotReader *source,
+											 int segment);
 
 /*
- * Callback that skx_snapshot_pending() calls with a document, which is valid
- * until it returns.  Returns false to stop.
+ * Callback that skx_snapshot_visit_pending() calls with a document, which is
+ * valid until it returns.  Returns false to stop.
  */
-typedef bool (*SkxSourceVisit) (const SkxPendingDoc *doc, void *arg);
+typedef bool (*SkxSnapshotVisit) (const SkxPendingDoc *doc, void *arg);
 
 /*
  * Calls `visit` for each pending document, in a memory context that is reset
@@ -80,32 +82,35 @@ typedef bool (*SkxSourceVisit) (const SkxPendingDoc *doc, void *arg);
  * Returns true if `visit` stopped it; the next call continues from there.
  * Returns false at the end; the next call then begins again.
  */
-extern bool skx_snapshot_pending(SkxSource *source, const uint64 *last,
-								 SkxSourceVisit visit, void *arg);
+extern bool skx_snapshot_visit_pending(SkxSnapshotReader *source,
+									   const uint64 *last,
+									   SkxSnapshotVisit visit, void *arg);
 
 /*
- * Makes skx_snapshot_pending() skip documents of stripe i up to number
+ * Makes skx_snapshot_visit_pending() skip documents of stripe i up to number
  * after[i]; NULL: none.  The array must stay valid.  No scan of pending
  * documents may be under way.
  */
-extern void skx_snapshot_after(SkxSource *source, const uint64 *after);
+extern void skx_snapshot_skip_pending(SkxSnapshotReader *source,
+									  const uint64 *after);
 
 /*
- * Makes skx_snapshot_pending() skip documents whose bounds are too low; NULL:
- * none.  *only must stay valid.  No scan of pending documents may be under
- * way.
+ * Makes skx_snapshot_visit_pending() skip documents whose bounds are too low;
+ * NULL: none.  *only must stay valid.  No scan of pending documents may be
+ * under way.
  */
-extern void skx_snapshot_only(SkxSource *source, const SkxPendingBounds *only);
+extern void skx_snapshot_bound_pending(SkxSnapshotReader *source,
+									   const SkxPendingBounds *only);
 
 /* Place of a document in a view. */
-typedef struct SkxSourcePlace
+typedef struct SkxDocAddress
 {
 	const SkxSegment *segment;	/* NULL: the document is pending */
 	int			stripe;			/* of a pending document */
 	uint64		number;			/* of the document in the segment or stripe */
-} SkxSourcePlace;
+} SkxDocAddress;
 
-/* Number of calls of skx_snapshot_note_dead() in this process. */
+/* Number of calls of skx_snapshot_remember_dead() in this process. */
 extern PGDLLIMPORT uint64 skx_snapshot_dead_noted;
 
 /*
@@ -113,8 +118,8 @@ extern PGDLLIMPORT uint64 skx_snapshot_dead_noted;
  * that searches may skip the document.  Must not be called for a row that was
  * found dead in a transaction that began in recovery.
  */
-extern void skx_snapshot_note_dead(Relation rel, const SkxView *view,
-								   const SkxSourcePlace *place);
+extern void skx_snapshot_remember_dead(Relation rel, const SkxView *view,
+									   const SkxDocAddress *place);
 
 /* Number of pending documents passed to a callback, in this process. */
 extern PGDLLIMPORT uint64 skx_snapshot_pending_read;
@@ -123,7 +128,7 @@ extern PGDLLIMPORT uint64 skx_snapshot_pending_read;
  * Closes the reader and all that it has open.  After an error this call is not
  * necessary.
  */
-extern void skx_snapshot_close(SkxSource *source);
+extern void skx_snapshot_close(SkxSnapshotReader *source);
 
 /*
  * snapshot_heap.c : prefetch of the table's blocks of rows that a scan will
@@ -134,27 +139,28 @@ extern void skx_snapshot_close(SkxSource *source);
  */
 
 /* Number of recent blocks that are remembered. */
-#define SKX_HEAP_LATELY		16
+#define SKX_HEAP_RECENT_BLOCKS		16
 
 /* State of the prefetch of one scan. */
-typedef struct SkxHeapAhead
+typedef struct SkxHeapPrefetch
 {
 	Relation	heap;			/* NULL: no table, no prefetch */
-	int			depth;			/* most rows ahead */
-	int			reach;			/* rows ahead at present; grows as rows are
+	int			max_rows_ahead; /* most rows ahead */
+	int			rows_ahead;		/* rows ahead at present; grows as rows are
 								 * returned */
-	int			sure;			/* rows of the batch that are certainly
+	int			certain_rows;	/* rows of the batch that are certainly
 								 * returned */
-	int			next;			/* first row of the batch whose block was not
+	int			next_row;		/* first row of the batch whose block was not
 								 * prefetched */
-	int			found;			/* blocks in a row that were in shared buffers */
-	int			pass;			/* blocks to skip before the next look-up */
-	uint32		rows;			/* blocks noted in lately since the batch
+	int			nresident;		/* blocks in a row that were in shared buffers */
+	int			nskip;			/* blocks to skip before the next look-up */
+	uint32		noted_rows;		/* blocks noted in lately since the batch
 								 * began */
-	BlockNumber before;			/* block of the row before `next` */
-	BlockNumber lately[SKX_HEAP_LATELY];	/* blocks that were prefetched or
-											 * looked up */
-} SkxHeapAhead;
+	BlockNumber last_block;		/* block of the row before `next_row` */
+	BlockNumber recent_blocks[SKX_HEAP_RECENT_BLOCKS];	/* blocks that were
+														 * prefetched or looked
+														 * up */
+} SkxHeapPrefetch;
 
 /* Number of blocks whose read was begun by a prefetch, in this process. */
 extern PGDLLIMPORT uint64 skx_snapshot_heap_asked;
@@ -170,27 +176,27 @@ extern int	skx_snapshot_heap_depth(Oid tablespace);
  * Sets the table of the scan; NULL: none.  Does nothing if that is the table
  * already, so that it may be called repeatedly.
  */
-extern void skx_snapshot_heap_begin(SkxHeapAhead *a, Relation heap);
+extern void skx_snapshot_heap_begin(SkxHeapPrefetch *a, Relation heap);
 
 /*
  * Begins a batch of tids, of which the first `sure` rows will certainly be
  * returned.
  */
-extern void skx_snapshot_heap_batch(SkxHeapAhead *a, int sure);
+extern void skx_snapshot_heap_batch(SkxHeapPrefetch *a, int sure);
 
 /*
  * Prefetches blocks of the rows after row `at` of a batch of n tids.  Called
- * by skx_snapshot_heap_ask() only.
+ * by skx_snapshot_heap_prefetch() only.
  */
-extern void skx_snapshot_heap_ask_slow(SkxHeapAhead *a,
-									   const ItemPointerData *tids, int n,
-									   int at);
+extern void skx_snapshot_heap_prefetch_more(SkxHeapPrefetch *a,
+											const ItemPointerData *tids, int n,
+											int at);
 
 /* Prepares for a scan that begins again. */
 static inline void
-skx_snapshot_heap_restart(SkxHeapAhead *a)
+skx_snapshot_heap_restart(SkxHeapPrefetch *a)
 {
-	a->reach = 0;
+	a->rows_ahead = 0;
 }
 
 /*
@@ -198,11 +204,11 @@ skx_snapshot_heap_restart(SkxHeapAhead *a)
  * calls it before it returns row `at`.
  */
 static inline void
-skx_snapshot_heap_ask(SkxHeapAhead *a, const ItemPointerData *tids, int n,
-					  int at)
+skx_snapshot_heap_prefetch(SkxHeapPrefetch *a, const ItemPointerData *tids,
+						   int n, int at)
 {
-	if (a->depth > 0 && a->next < n)
-		skx_snapshot_heap_ask_slow(a, tids, n, at);
+	if (a->max_rows_ahead > 0 && a->next_row < n)
+		skx_snapshot_heap_prefetch_more(a, tids, n, at);
 }
 
 #endif							/* SKX_SNAPSHOT_H */

@@ -21,10 +21,10 @@
 #include "utils/spccache.h"
 
 /* Blocks found in shared buffers in a row after which some are skipped. */
-#define SKX_HEAP_FOUND		8
+#define SKX_HEAP_RESIDENT_RUN		8
 
 /* Most blocks that are skipped at a time. */
-#define SKX_HEAP_PASSED		64
+#define SKX_HEAP_SKIP_MAX		64
 
 uint64		skx_snapshot_heap_asked;
 
@@ -44,37 +44,38 @@ skx_snapshot_heap_depth(Oid tablespace)
 }
 
 void
-skx_snapshot_heap_begin(SkxHeapAhead *a, Relation heap)
+skx_snapshot_heap_begin(SkxHeapPrefetch *a, Relation heap)
 {
 	if (a->heap == heap)
 		return;
 	memset(a, 0, sizeof(*a));
 	a->heap = heap;
 	if (heap != NULL)
-		a->depth = skx_snapshot_heap_depth(heap->rd_rel->reltablespace);
+		a->max_rows_ahead =
+			skx_snapshot_heap_depth(heap->rd_rel->reltablespace);
 }
 
 void
-skx_snapshot_heap_batch(SkxHeapAhead *a, int sure)
+skx_snapshot_heap_batch(SkxHeapPrefetch *a, int sure)
 {
 	int			i;
 
-	a->next = a->rows = 0;
-	a->sure = sure;
-	for (i = 0; i < SKX_HEAP_LATELY; i++)
-		a->lately[i] = InvalidBlockNumber;
+	a->next_row = a->noted_rows = 0;
+	a->certain_rows = sure;
+	for (i = 0; i < SKX_HEAP_RECENT_BLOCKS; i++)
+		a->recent_blocks[i] = InvalidBlockNumber;
 }
 
 /* Returns true if the block is among the recent ones; else notes it. */
 static bool
-skx_snapshot_heap_lately(SkxHeapAhead *a, BlockNumber block)
+skx_snapshot_heap_is_recent(SkxHeapPrefetch *a, BlockNumber block)
 {
 	int			i;
 
-	for (i = 0; i < SKX_HEAP_LATELY; i++)
-		if (a->lately[i] == block)
+	for (i = 0; i < SKX_HEAP_RECENT_BLOCKS; i++)
+		if (a->recent_blocks[i] == block)
 			return true;
-	a->lately[a->rows++ % SKX_HEAP_LATELY] = block;
+	a->recent_blocks[a->noted_rows++ % SKX_HEAP_RECENT_BLOCKS] = block;
 	return false;
 }
 
@@ -83,21 +84,22 @@ skx_snapshot_heap_lately(SkxHeapAhead *a, BlockNumber block)
  * read was begun.
  */
 static bool
-skx_snapshot_heap_look(SkxHeapAhead *a, BlockNumber block)
+skx_snapshot_heap_prefetch_block(SkxHeapPrefetch *a, BlockNumber block)
 {
 	PrefetchBufferResult result;
 
-	if (a->pass > 0)
+	if (a->nskip > 0)
 	{
-		a->pass--;
+		a->nskip--;
 		return false;
 	}
 	result = PrefetchBuffer(a->heap, MAIN_FORKNUM, block);
 	skx_snapshot_heap_asked += result.initiated_io;
 	if (!BufferIsValid(result.recent_buffer))
-		a->found = 0;
-	else if (++a->found >= SKX_HEAP_FOUND)
-		a->pass = Min(a->found - SKX_HEAP_FOUND + 1, SKX_HEAP_PASSED);
+		a->nresident = 0;
+	else if (++a->nresident >= SKX_HEAP_RESIDENT_RUN)
+		a->nskip = Min(a->nresident - SKX_HEAP_RESIDENT_RUN + 1,
+					   SKX_HEAP_SKIP_MAX);
 	return result.initiated_io;
 }
 
@@ -106,14 +108,14 @@ skx_snapshot_heap_look(SkxHeapAhead *a, BlockNumber block)
  * `block`, that of row `from`.  Sets *last to the last row of the run.
  */
 static int
-skx_snapshot_heap_run(const ItemPointerData *tids, int from, int n,
-					  BlockNumber block, int *last)
+skx_snapshot_heap_descending_run(const ItemPointerData *tids, int from, int n,
+								 BlockNumber block, int *last)
 {
 	int			nblocks = 1;
 	int			i;
 
 	*last = from;
-	for (i = from + 1; i < n && nblocks < SKX_BLK_RUN; i++)
+	for (i = from + 1; i < n && nblocks < SKX_BLK_HINT_RUN_BLOCKS; i++)
 	{
 		BlockNumber next = ItemPointerGetBlockNumber(&tids[i]);
 
@@ -132,46 +134,49 @@ skx_snapshot_heap_run(const ItemPointerData *tids, int from, int n,
  * belongs to.  Returns the last row whose block this was.
  */
 static int
-skx_snapshot_heap_ask_row(SkxHeapAhead *a, const ItemPointerData *tids, int i,
-						  int n)
+skx_snapshot_heap_prefetch_row(SkxHeapPrefetch *a, const ItemPointerData *tids,
+							   int i, int n)
 {
 	BlockNumber block = ItemPointerGetBlockNumber(&tids[i]);
-	BlockNumber before = a->before;
+	BlockNumber before = a->last_block;
 	int			last;
 	int			nblocks;
 
-	a->before = block;
-	if (block == before || skx_snapshot_heap_lately(a, block) ||
-		block == before + 1 || !skx_snapshot_heap_look(a, block) ||
+	a->last_block = block;
+	if (block == before || skx_snapshot_heap_is_recent(a, block) ||
+		block == before + 1 || !skx_snapshot_heap_prefetch_block(a, block) ||
 		block + 1 != before)
 		return i;
-	nblocks = skx_snapshot_heap_run(tids, i, n, block, &last);
+	nblocks = skx_snapshot_heap_descending_run(tids, i, n, block, &last);
 	if (nblocks == 1)
 		return i;
-	a->before = block - (nblocks - 1);
-	skx_blkio_hint(a->heap, a->before, nblocks - 1);
+	a->last_block = block - (nblocks - 1);
+	skx_blkio_hint(a->heap, a->last_block, nblocks - 1);
 	skx_snapshot_heap_asked += nblocks - 1;
 	return last;
 }
 
 void
-skx_snapshot_heap_ask_slow(SkxHeapAhead *a, const ItemPointerData *tids, int n,
-						   int at)
+skx_snapshot_heap_prefetch_more(SkxHeapPrefetch *a,
+								const ItemPointerData *tids, int n, int at)
 {
 	int			end;
-	int			known = at < a->sure ? Min(a->sure, n) : n;
+	int			known = at < a->certain_rows ? Min(a->certain_rows, n) : n;
 
-	if (a->next == 0)			/* the block of row `at` is read first */
+	if (a->next_row == 0)		/* the block of row `at` is read first */
 	{
-		a->before = ItemPointerGetBlockNumber(&tids[at]);
-		(void) skx_snapshot_heap_lately(a, a->before);
+		a->last_block = ItemPointerGetBlockNumber(&tids[at]);
+		(void) skx_snapshot_heap_is_recent(a, a->last_block);
 	}
 	/* a scan that ends early has prefetched no more rows than it returned */
-	a->reach = at < a->sure ? a->depth : Min(a->reach + 1, a->depth);
-	end = Min(at + 1 + a->reach, known);
+	a->rows_ahead = at < a->certain_rows ? a->max_rows_ahead :
+		Min(a->rows_ahead + 1, a->max_rows_ahead);
+	end = Min(at + 1 + a->rows_ahead, known);
 	/* until the reach is full, runs end where it ends */
-	if (a->reach < a->depth)
+	if (a->rows_ahead < a->max_rows_ahead)
 		known = end;
-	for (a->next = Max(a->next, at + 1); a->next < end; a->next++)
-		a->next = skx_snapshot_heap_ask_row(a, tids, a->next, known);
+	for (a->next_row = Max(a->next_row,
+						   at + 1); a->next_row < end; a->next_row++)
+		a->next_row = skx_snapshot_heap_prefetch_row(a, tids, a->next_row,
+													 known);
 }

@@ -11,10 +11,10 @@
 uint64		skx_snapshot_pending_read;
 uint64		skx_snapshot_dead_noted;
 
-SkxSource *
+SkxSnapshotReader *
 skx_snapshot_open(Relation rel, const SkxView *view)
 {
-	SkxSource  *source = palloc0(sizeof(SkxSource));
+	SkxSnapshotReader *source = palloc0(sizeof(SkxSnapshotReader));
 
 	source->rel = rel;
 	source->view = view;
@@ -26,22 +26,22 @@ skx_snapshot_open(Relation rel, const SkxView *view)
 }
 
 void
-skx_snapshot_once(SkxSource *source)
+skx_snapshot_read_once(SkxSnapshotReader *source)
 {
 	if (source->file != NULL)
-		skx_blkio_once(source->file);
+		skx_blkio_set_read_once(source->file);
 }
 
 void
-skx_snapshot_past(SkxSource *source)
+skx_snapshot_bypass_page_cache(SkxSnapshotReader *source)
 {
 	Assert(source->next == 0);
 	if (source->file != NULL)
-		skx_blkio_past(source->file);
+		skx_blkio_bypass_page_cache(source->file);
 }
 
 static void
-skx_snapshot_close_segments(SkxSource *source)
+skx_snapshot_close_segments(SkxSnapshotReader *source)
 {
 	int			i;
 
@@ -51,15 +51,15 @@ skx_snapshot_close_segments(SkxSource *source)
 }
 
 int
-skx_snapshot_next(SkxSource *source, int most)
+skx_snapshot_next_segments(SkxSnapshotReader *source, int most)
 {
 	MemoryContext old = MemoryContextSwitchTo(source->context);
 	int			n = Min(most, source->view->nsegments - source->next);
 
 	skx_snapshot_close_segments(source);
 	if (n > 0)
-		skx_segment_ask_headers(source->file, source->rel, source->view,
-								source->next, n);
+		skx_segment_prefetch_headers(source->file, source->rel, source->view,
+									 source->next, n);
 	while (source->nsegments < n)
 		source->segments[source->nsegments++] =
 			skx_segment_open(source->file, source->rel, source->view,
@@ -69,45 +69,47 @@ skx_snapshot_next(SkxSource *source, int most)
 }
 
 SkxSegment *
-skx_snapshot_at(SkxSource *source, int segment)
+skx_snapshot_open_segment(SkxSnapshotReader *source, int segment)
 {
 	source->next = segment;
-	(void) skx_snapshot_next(source, 1);
+	(void) skx_snapshot_next_segments(source, 1);
 	return source->segments[0];
 }
 
 void
-skx_snapshot_after(SkxSource *source, const uint64 *after)
+skx_snapshot_skip_pending(SkxSnapshotReader *source, const uint64 *after)
 {
 	Assert(source->pending == NULL);
-	source->after = after;
+	source->after_sequences = after;
 }
 
 void
-skx_snapshot_only(SkxSource *source, const SkxPendingBounds *only)
+skx_snapshot_bound_pending(SkxSnapshotReader *source,
+						   const SkxPendingBounds *only)
 {
 	Assert(source->pending == NULL);
-	source->only = only;
+	source->wanted_bounds = only;
 }
 
 /* Gives the next pending document, and returns false at the end. */
 static bool
-skx_snapshot_next_pending(SkxSource *source, const uint64 *last,
+skx_snapshot_next_pending(SkxSnapshotReader *source, const uint64 *last,
 						  SkxPendingDoc *doc)
 {
 	if (source->pending == NULL)
 	{
 		source->pending = skx_pending_begin(source->rel, source->view, last);
-		skx_pending_remember(source->pending);
-		skx_pending_after(source->pending, source->after);
-		skx_pending_only(source->pending, source->only);
+		skx_pending_use_image(source->pending);
+		skx_pending_skip_until(source->pending, source->after_sequences);
+		skx_pending_set_bounds(source->pending, source->wanted_bounds);
 	}
 	if (skx_pending_next(source->pending, doc))
 	{
-		if (source->document == NULL)
-			source->document = AllocSetContextCreate(source->context,
-													 "skipidx pending document",
-													 ALLOCSET_DEFAULT_SIZES);
+		if (source->doc_context == NULL)
+			source->doc_context =
+				AllocSetContextCreate(source->context,
+									  "skipidx pending document",
+									  ALLOCSET_DEFAULT_SIZES);
 		return true;
 	}
 	skx_pending_end(source->pending);
@@ -116,8 +118,8 @@ skx_snapshot_next_pending(SkxSource *source, const uint64 *last,
 }
 
 bool
-skx_snapshot_pending(SkxSource *source, const uint64 *last,
-					 SkxSourceVisit visit, void *arg)
+skx_snapshot_visit_pending(SkxSnapshotReader *source, const uint64 *last,
+						   SkxSnapshotVisit visit, void *arg)
 {
 	MemoryContext old = MemoryContextSwitchTo(source->context);
 	bool		more = true;
@@ -127,33 +129,33 @@ skx_snapshot_pending(SkxSource *source, const uint64 *last,
 	{
 		CHECK_FOR_INTERRUPTS();
 		skx_snapshot_pending_read++;
-		MemoryContextSwitchTo(source->document);
+		MemoryContextSwitchTo(source->doc_context);
 		more = visit(&doc, arg);
 		MemoryContextSwitchTo(source->context);
-		MemoryContextReset(source->document);
+		MemoryContextReset(source->doc_context);
 	}
 	MemoryContextSwitchTo(old);
 	return !more;
 }
 
 void
-skx_snapshot_note_dead(Relation rel, const SkxView *view,
-					   const SkxSourcePlace *place)
+skx_snapshot_remember_dead(Relation rel, const SkxView *view,
+						   const SkxDocAddress *place)
 {
 	skx_snapshot_dead_noted++;
 	if (place->segment != NULL)
-		skx_segment_note_dead(place->segment, (uint32) place->number);
+		skx_segment_remember_dead(place->segment, (uint32) place->number);
 	else
-		skx_pending_note_dead(rel, view, place->stripe, place->number);
+		skx_pending_remember_dead(rel, view, place->stripe, place->number);
 }
 
 void
-skx_snapshot_close(SkxSource *source)
+skx_snapshot_close(SkxSnapshotReader *source)
 {
 	if (source->pending != NULL)
 		skx_pending_end(source->pending);
-	if (source->document != NULL)
-		MemoryContextDelete(source->document);
+	if (source->doc_context != NULL)
+		MemoryContextDelete(source->doc_context);
 	skx_snapshot_close_segments(source);
 	if (source->file != NULL)
 		skx_blkio_close(source->file);

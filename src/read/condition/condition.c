@@ -19,7 +19,7 @@
 
 /* Adds the lexeme of a value.  Returns false if the value is in no index. */
 static bool
-skx_condition_add_form(SkxCondition *c, int column, Datum canonical)
+skx_condition_add_value(SkxCondition *c, int column, Datum canonical)
 {
 	const bytea *form = DatumGetByteaPP(canonical);
 
@@ -33,7 +33,7 @@ skx_condition_add_form(SkxCondition *c, int column, Datum canonical)
 
 /* Adds the lexeme that says that a column is NULL, or an array is empty. */
 static void
-skx_condition_add_kind(SkxCondition *c, int column, SkxValueKind kind)
+skx_condition_add_null_or_empty(SkxCondition *c, int column, SkxValueKind kind)
 {
 	c->lexemes[c->n++] = skx_column_lexeme(column, kind, "", 0);
 }
@@ -43,21 +43,21 @@ skx_condition_add_kind(SkxCondition *c, int column, SkxValueKind kind)
  * *room is the capacity of c->lexemes.
  */
 static void
-skx_condition_add_place(SkxCondition *c, int column, SkxComparand *comparand,
-						Datum value, int *room)
+skx_condition_add_cross_type(SkxCondition *c, int column,
+							 SkxComparand *comparand, Datum value, int *room)
 {
-	SkxPlace	place;
+	SkxCrossTypeBounds place;
 	int			i;
 
-	skx_condition_place(comparand, value, &place);
+	skx_condition_cross_type_bounds(comparand, value, &place);
 	if (c->n + place.n > *room)
 	{
 		*room = Max(c->n + place.n, *room * 2);
 		c->lexemes = repalloc_huge(c->lexemes, sizeof(SkxLexeme) * *room);
 	}
 	for (i = 0; i < place.n; i++)
-		(void) skx_condition_add_form(c, column,
-									  PointerGetDatum(place.equal[i]));
+		(void) skx_condition_add_value(c, column,
+									   PointerGetDatum(place.equal[i]));
 }
 
 /*
@@ -87,12 +87,13 @@ skx_condition_add_elements(Relation index, int column, Oid type,
 	for (i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (!nulls[i] && comparand.places)
-			skx_condition_add_place(c, column, &comparand, elements[i], &room);
+		if (!nulls[i] && comparand.is_cross_type)
+			skx_condition_add_cross_type(c, column, &comparand, elements[i],
+										 &room);
 		else if (nulls[i] ||
-				 !skx_condition_add_form(c, column,
-										 FunctionCall1(&comparand.function,
-													   elements[i])))
+				 !skx_condition_add_value(c, column,
+										  FunctionCall1(&comparand.function,
+														elements[i])))
 			*missing += 1;
 	}
 	return n;
@@ -100,22 +101,22 @@ skx_condition_add_elements(Relation index, int column, Oid type,
 
 /* column = value */
 static void
-skx_condition_equals(Relation index, int column, Oid type, Datum argument,
-					 SkxCondition *c)
+skx_condition_set_equal(Relation index, int column, Oid type, Datum argument,
+						SkxCondition *c)
 {
 	SkxComparand comparand;
 	int			room = 1;
 
 	skx_condition_comparand(index, column, type, &comparand);
 	c->lexemes = palloc(sizeof(SkxLexeme));
-	if (comparand.places)
-		skx_condition_add_place(c, column, &comparand, argument, &room);
+	if (comparand.is_cross_type)
+		skx_condition_add_cross_type(c, column, &comparand, argument, &room);
 	else
-		(void) skx_condition_add_form(c, column,
-									  FunctionCall1(&comparand.function,
-													argument));
+		(void) skx_condition_add_value(c, column,
+									   FunctionCall1(&comparand.function,
+													 argument));
 	if (c->n > 0)
-		c->kind = c->n == 1 ? SKX_CONDITION_ALL : SKX_CONDITION_ANY;
+		c->kind = c->n == 1 ? SKX_CONDITION_ALL_OF : SKX_CONDITION_ANY_OF;
 }
 
 /* Adds the lexeme of NULL. */
@@ -124,17 +125,17 @@ skx_condition_add_null(SkxCondition *c, int column)
 {
 	c->lexemes = repalloc_huge(c->lexemes,
 							   sizeof(SkxLexeme) * ((Size) c->n + 1));
-	skx_condition_add_kind(c, column, SKX_VALUE_NULL);
+	skx_condition_add_null_or_empty(c, column, SKX_VALUE_NULL);
 }
 
 /* column <> value: the column is neither equal to it nor NULL. */
 static void
-skx_condition_differs(Relation index, int column, Oid type, Datum argument,
-					  SkxCondition *c)
+skx_condition_set_not_equal(Relation index, int column, Oid type,
+							Datum argument, SkxCondition *c)
 {
-	skx_condition_equals(index, column, type, argument, c);
+	skx_condition_set_equal(index, column, type, argument, c);
 	skx_condition_add_null(c, column);
-	c->kind = SKX_CONDITION_WITHOUT;
+	c->kind = SKX_CONDITION_NONE_OF;
 }
 
 /* Returns true if both conditions have the same lexemes. */
@@ -154,8 +155,8 @@ skx_condition_same_lexemes(const SkxCondition *a, const SkxCondition *b)
  * value differs from one of them.
  */
 static void
-skx_condition_differs_any(Relation index, int column, Oid type, Datum argument,
-						  SkxCondition *c)
+skx_condition_set_not_equal_any(Relation index, int column, Oid type,
+								Datum argument, SkxCondition *c)
 {
 	Datum	   *elements;
 	bool	   *nulls;
@@ -169,7 +170,7 @@ skx_condition_differs_any(Relation index, int column, Oid type, Datum argument,
 		CHECK_FOR_INTERRUPTS();
 		if (nulls[i])
 			continue;
-		skx_condition_differs(index, column, type, elements[i], &one);
+		skx_condition_set_not_equal(index, column, type, elements[i], &one);
 		one.n = skx_column_distinct(one.lexemes, one.n);
 		if (c->kind == SKX_CONDITION_NEVER)
 			*c = one;
@@ -199,30 +200,30 @@ skx_condition_compares_array(Relation index, int column,
 	if (strategy == SKX_STRATEGY_OVERLAPS)
 	{
 		if (c->n > 0)
-			c->kind = SKX_CONDITION_ANY;
+			c->kind = SKX_CONDITION_ANY_OF;
 		return;
 	}
 	if (strategy == SKX_STRATEGY_DISJOINT)
 	{
-		c->kind = SKX_CONDITION_WITHOUT;
-		skx_condition_add_kind(c, column, SKX_VALUE_NULL);
+		c->kind = SKX_CONDITION_NONE_OF;
+		skx_condition_add_null_or_empty(c, column, SKX_VALUE_NULL);
 		return;
 	}
 	c->lossy = strategy == SKX_STRATEGY_EQUAL;
 	if (strategy == SKX_STRATEGY_CONTAINS && missing > 0)
 		return;
-	c->kind = SKX_CONDITION_ALL;
+	c->kind = SKX_CONDITION_ALL_OF;
 	if (c->n > 0)
 		return;
 	if (n == 0 && strategy == SKX_STRATEGY_EQUAL)
 	{
-		skx_condition_add_kind(c, column, SKX_VALUE_EMPTY);
+		skx_condition_add_null_or_empty(c, column, SKX_VALUE_EMPTY);
 		return;
 	}
-	c->kind = SKX_CONDITION_WITHOUT;
-	skx_condition_add_kind(c, column, SKX_VALUE_NULL);
+	c->kind = SKX_CONDITION_NONE_OF;
+	skx_condition_add_null_or_empty(c, column, SKX_VALUE_NULL);
 	if (strategy == SKX_STRATEGY_EQUAL)
-		skx_condition_add_kind(c, column, SKX_VALUE_EMPTY);
+		skx_condition_add_null_or_empty(c, column, SKX_VALUE_EMPTY);
 }
 
 /*
@@ -234,11 +235,11 @@ skx_condition_compares_array(Relation index, int column,
 static bool
 skx_condition_add_array(const SkxCondition *array, SkxCondition *c)
 {
-	int			n = array->kind == SKX_CONDITION_ALL ? 1 : array->n;
+	int			n = array->kind == SKX_CONDITION_ALL_OF ? 1 : array->n;
 
 	if (array->kind == SKX_CONDITION_NEVER)
 		return true;
-	if (array->kind == SKX_CONDITION_WITHOUT)
+	if (array->kind == SKX_CONDITION_NONE_OF)
 		return false;
 	c->lossy |= array->lossy || n < array->n;
 	c->lexemes = repalloc_huge(c->lexemes,
@@ -276,15 +277,15 @@ skx_condition_compares_any_array(Relation index, int column,
 									 &one);
 		if (skx_condition_add_array(&one, c))
 			continue;
-		c->kind = SKX_CONDITION_WITHOUT;
+		c->kind = SKX_CONDITION_NONE_OF;
 		c->lossy = strategy == SKX_STRATEGY_EQUAL ||
 			strategy == SKX_STRATEGY_DISJOINT;
 		c->n = 0;
-		skx_condition_add_kind(c, column, SKX_VALUE_NULL);
+		skx_condition_add_null_or_empty(c, column, SKX_VALUE_NULL);
 		return;
 	}
 	if (c->n > 0)
-		c->kind = SKX_CONDITION_ANY;
+		c->kind = SKX_CONDITION_ANY_OF;
 }
 
 /* text @@ ANY (queries) */
@@ -337,7 +338,7 @@ skx_condition_packed_key(Relation index, const SkxPackedCondition *packed,
 
 	Assert(packed->column > 0 &&
 		   packed->column <= IndexRelationGetNumberOfKeyAttributes(index));
-	Assert((packed->flags & SKX_PACKED_OPEN) == 0);
+	Assert((packed->flags & SKX_PACKED_PARAM) == 0);
 	memset(key, 0, sizeof(*key));
 	key->sk_attno = packed->column;
 	key->sk_flags = packed->flags;
@@ -353,7 +354,7 @@ skx_condition_packed_key(Relation index, const SkxPackedCondition *packed,
 
 /* Returns false if no document can meet all conditions of the arm. */
 static bool
-skx_condition_is_possible(const SkxArm *arm)
+skx_condition_is_possible(const SkxConditionArm *arm)
 {
 	int			i;
 
@@ -368,7 +369,7 @@ skx_condition_is_possible(const SkxArm *arm)
  * may match texts without words.  A text that is NULL matches no query.
  */
 static void
-skx_condition_add_not_null(Relation index, SkxArm *arm)
+skx_condition_add_not_null(Relation index, SkxConditionArm *arm)
 {
 	const SkxCondition *last = &arm->conditions[arm->n - 1];
 	ScanKeyData key = {SK_ISNULL | SK_SEARCHNOTNULL, 1};
@@ -387,7 +388,7 @@ skx_condition_add_not_null(Relation index, SkxArm *arm)
  */
 static const SkxPackedCondition *
 skx_condition_read_arm(Relation index, const SkxPackedCondition *packed,
-					   int *left, SkxArm *arm)
+					   int *left, SkxConditionArm *arm)
 {
 	int32		number = packed->arm;
 
@@ -421,10 +422,10 @@ skx_condition_disjunction(Relation index, Datum argument,
 	int			left = disjunction->n;
 	int			i;
 
-	condition->arms = palloc(sizeof(SkxArm) * Max(left, 1));
+	condition->arms = palloc(sizeof(SkxConditionArm) * Max(left, 1));
 	while (left > 0)
 	{
-		SkxArm	   *arm = &condition->arms[condition->narms];
+		SkxConditionArm *arm = &condition->arms[condition->narms];
 
 		packed = skx_condition_read_arm(index, packed, &left, arm);
 		arm->n = skx_condition_join_conditions(arm->conditions, arm->n);
@@ -442,7 +443,8 @@ skx_condition_disjunction(Relation index, Datum argument,
 
 /* Sets a condition on the first column, the text. */
 static void
-skx_condition_on_text(Relation index, const ScanKeyData *key, SkxCondition *c)
+skx_condition_set_on_text(Relation index, const ScanKeyData *key,
+						  SkxCondition *c)
 {
 	bool		any = (key->sk_flags & SK_SEARCHARRAY) != 0;
 
@@ -462,7 +464,8 @@ skx_condition_on_text(Relation index, const ScanKeyData *key, SkxCondition *c)
 
 /* Sets a condition on a column of arrays. */
 static void
-skx_condition_on_array(Relation index, const ScanKeyData *key, SkxCondition *c)
+skx_condition_set_on_array(Relation index, const ScanKeyData *key,
+						   SkxCondition *c)
 {
 	int			column = key->sk_attno - 1;
 
@@ -476,19 +479,19 @@ skx_condition_on_array(Relation index, const ScanKeyData *key, SkxCondition *c)
 
 /* Sets a condition on a column of any other type. */
 static void
-skx_condition_on_scalar(Relation index, const ScanKeyData *key,
-						SkxCondition *c)
+skx_condition_set_on_scalar(Relation index, const ScanKeyData *key,
+							SkxCondition *c)
 {
 	int			column = key->sk_attno - 1;
 	bool		any = (key->sk_flags & SK_SEARCHARRAY) != 0;
 	int			missing;
 
 	if (key->sk_strategy == SKX_STRATEGY_DIFFERS && any)
-		skx_condition_differs_any(index, column, key->sk_subtype,
-								  key->sk_argument, c);
+		skx_condition_set_not_equal_any(index, column, key->sk_subtype,
+										key->sk_argument, c);
 	else if (key->sk_strategy == SKX_STRATEGY_DIFFERS)
-		skx_condition_differs(index, column, key->sk_subtype, key->sk_argument,
-							  c);
+		skx_condition_set_not_equal(index, column, key->sk_subtype,
+									key->sk_argument, c);
 	else if (key->sk_strategy < SKX_STRATEGY_LESS ||
 			 key->sk_strategy > SKX_STRATEGY_GREATER)
 		elog(ERROR, "unrecognized skipidx strategy: %d", key->sk_strategy);
@@ -500,11 +503,11 @@ skx_condition_on_scalar(Relation index, const ScanKeyData *key,
 		skx_condition_add_elements(index, column, key->sk_subtype,
 								   key->sk_argument, c, &missing);
 		if (c->n > 0)
-			c->kind = SKX_CONDITION_ANY;
+			c->kind = SKX_CONDITION_ANY_OF;
 	}
 	else
-		skx_condition_equals(index, column, key->sk_subtype, key->sk_argument,
-							 c);
+		skx_condition_set_equal(index, column, key->sk_subtype,
+								key->sk_argument, c);
 }
 
 void
@@ -518,31 +521,31 @@ skx_condition_of_key(Relation index, const ScanKeyData *key,
 	if (key->sk_flags & (SK_SEARCHNULL | SK_SEARCHNOTNULL))
 	{
 		condition->lexemes = palloc(sizeof(SkxLexeme));
-		skx_condition_add_kind(condition, column, SKX_VALUE_NULL);
+		skx_condition_add_null_or_empty(condition, column, SKX_VALUE_NULL);
 		condition->kind = (key->sk_flags & SK_SEARCHNULL) ?
-			SKX_CONDITION_ALL : SKX_CONDITION_WITHOUT;
+			SKX_CONDITION_ALL_OF : SKX_CONDITION_NONE_OF;
 		return;
 	}
 	if (key->sk_flags & SK_ISNULL)
 		return;
 	if (column == 0)
 	{
-		skx_condition_on_text(index, key, condition);
+		skx_condition_set_on_text(index, key, condition);
 		return;
 	}
 	if (index->rd_opcintype[column] == ANYARRAYOID)
-		skx_condition_on_array(index, key, condition);
+		skx_condition_set_on_array(index, key, condition);
 	else
-		skx_condition_on_scalar(index, key, condition);
+		skx_condition_set_on_scalar(index, key, condition);
 	condition->n = skx_column_distinct(condition->lexemes, condition->n);
 }
 
 /* Returns true if the document has the lexeme. */
 static bool
-skx_condition_has(TSVector document, const SkxLexeme *lexeme)
+skx_condition_document_has(TSVector document, const SkxLexeme *lexeme)
 {
 	const WordEntry *entries = ARRPTR(document);
-	int			i = skx_condition_find(document, lexeme);
+	int			i = skx_condition_find_entry(document, lexeme);
 
 	return i < document->size && entries[i].len == lexeme->len &&
 		memcmp(STRPTR(document) + entries[i].pos, lexeme->bytes,
@@ -554,15 +557,15 @@ skx_condition_has(TSVector document, const SkxLexeme *lexeme)
  * or the document's values up in the others, whichever are fewer.
  */
 static bool
-skx_condition_has_any(TSVector document, const SkxCondition *c)
+skx_condition_document_has_any(TSVector document, const SkxCondition *c)
 {
 	const WordEntry *entries = ARRPTR(document);
-	int			first = skx_column_values_at(document);
+	int			first = skx_column_values_start(document);
 	int			end = first + skx_column_count_values(document);
 	int			i;
 
 	for (i = 0; i < c->n && c->n <= end - first; i++)
-		if (skx_condition_has(document, &c->lexemes[i]))
+		if (skx_condition_document_has(document, &c->lexemes[i]))
 			return true;
 	for (i = first; i < end && c->n > end - first; i++)
 	{
@@ -577,21 +580,22 @@ skx_condition_has_any(TSVector document, const SkxCondition *c)
 }
 
 bool
-skx_condition_meets(const SkxCondition *condition, TSVector document)
+skx_condition_document_meets(const SkxCondition *condition, TSVector document)
 {
 	int			i;
 
 	switch (condition->kind)
 	{
-		case SKX_CONDITION_ALL:
+		case SKX_CONDITION_ALL_OF:
 			for (i = 0; i < condition->n; i++)
-				if (!skx_condition_has(document, &condition->lexemes[i]))
+				if (!skx_condition_document_has(document,
+												&condition->lexemes[i]))
 					return false;
 			return true;
-		case SKX_CONDITION_ANY:
-			return skx_condition_has_any(document, condition);
-		case SKX_CONDITION_WITHOUT:
-			return !skx_condition_has_any(document, condition);
+		case SKX_CONDITION_ANY_OF:
+			return skx_condition_document_has_any(document, condition);
+		case SKX_CONDITION_NONE_OF:
+			return !skx_condition_document_has_any(document, condition);
 		case SKX_CONDITION_RANGE:
 			return skx_condition_in_range(condition, document);
 		default:
@@ -604,7 +608,7 @@ skx_condition_meets(const SkxCondition *condition, TSVector document)
  * for it.
  */
 static void
-skx_condition_insert(SkxCondition *c, const SkxLexeme *lexeme)
+skx_condition_insert_lexeme(SkxCondition *c, const SkxLexeme *lexeme)
 {
 	int			low = 0;
 	int			high = c->n;
@@ -629,18 +633,18 @@ skx_condition_insert(SkxCondition *c, const SkxLexeme *lexeme)
 }
 
 bool
-skx_condition_join_without(SkxCondition *condition, const SkxCondition *other)
+skx_condition_join_excluded(SkxCondition *condition, const SkxCondition *other)
 {
 	int			i;
 
-	if (condition->kind != SKX_CONDITION_WITHOUT ||
-		other->kind != SKX_CONDITION_WITHOUT ||
+	if (condition->kind != SKX_CONDITION_NONE_OF ||
+		other->kind != SKX_CONDITION_NONE_OF ||
 		condition->lexemes[0].bytes[1] != other->lexemes[0].bytes[1])
 		return false;
 	condition->lexemes = repalloc_huge(condition->lexemes, sizeof(SkxLexeme) *
 									   ((Size) condition->n + other->n));
 	for (i = 0; i < other->n; i++)
-		skx_condition_insert(condition, &other->lexemes[i]);
+		skx_condition_insert_lexeme(condition, &other->lexemes[i]);
 	condition->lossy |= other->lossy;
 	return true;
 }
@@ -655,12 +659,12 @@ skx_condition_join_conditions(SkxCondition *conditions, int n)
 	for (i = 0; i < n; i++)
 	{
 		bool		joins = conditions[i].kind == SKX_CONDITION_RANGE ||
-			conditions[i].kind == SKX_CONDITION_WITHOUT;
+			conditions[i].kind == SKX_CONDITION_NONE_OF;
 
 		CHECK_FOR_INTERRUPTS();
 		for (k = joins ? 0 : kept; k < kept; k++)
 			if (skx_condition_join_range(&conditions[k], &conditions[i]) ||
-				skx_condition_join_without(&conditions[k], &conditions[i]))
+				skx_condition_join_excluded(&conditions[k], &conditions[i]))
 				break;
 		if (k == kept)
 			conditions[kept++] = conditions[i];

@@ -15,20 +15,20 @@
 typedef enum SkxConditionKind
 {
 	SKX_CONDITION_NEVER,		/* no document meets it */
-	SKX_CONDITION_ALL,			/* has all of the lexemes */
-	SKX_CONDITION_ANY,			/* has one of the lexemes */
-	SKX_CONDITION_WITHOUT,		/* has none of the lexemes */
+	SKX_CONDITION_ALL_OF,		/* has all of the lexemes */
+	SKX_CONDITION_ANY_OF,		/* has one of the lexemes */
+	SKX_CONDITION_NONE_OF,		/* has none of the lexemes */
 	SKX_CONDITION_RANGE,		/* has a lexeme in the range [from, to) */
 	SKX_CONDITION_QUERIES,		/* its text matches one of the queries */
 	SKX_CONDITION_DISJUNCTION	/* meets all conditions of one of the arms */
 } SkxConditionKind;
 
 /* An arm of a disjunction: a conjunction of conditions. */
-typedef struct SkxArm
+typedef struct SkxConditionArm
 {
 	int			n;				/* at least 1 */
 	struct SkxCondition *conditions;	/* not NEVER or DISJUNCTION */
-} SkxArm;
+} SkxConditionArm;
 
 /* A condition on the documents of an index. */
 typedef struct SkxCondition
@@ -42,7 +42,7 @@ typedef struct SkxCondition
 	SkxLexeme	to;				/* RANGE: upper bound, not in the range; of
 								 * the same column as `from` */
 	int			narms;			/* DISJUNCTION: at least 1; n is 0 */
-	SkxArm	   *arms;			/* DISJUNCTION: narms of them */
+	SkxConditionArm *arms;		/* DISJUNCTION: narms of them */
 } SkxCondition;
 
 /* condition_value.c : values of arrays and of documents */
@@ -59,7 +59,8 @@ extern int	skx_condition_elements(Datum argument, Datum **elements,
  * Returns the number of the document's first entry that is not below the
  * lexeme, or the document's size if all entries are below it.
  */
-extern int	skx_condition_find(TSVector document, const SkxLexeme *lexeme);
+extern int	skx_condition_find_entry(TSVector document,
+									 const SkxLexeme *lexeme);
 
 /* condition.c : conditions from scan keys, and tests of documents */
 
@@ -75,16 +76,16 @@ extern void skx_condition_of_key(Relation index, const ScanKeyData *key,
  * Returns true if the document, with the lexemes of its values, meets the
  * condition.  The condition must not be of kind QUERIES or DISJUNCTION.
  */
-extern bool skx_condition_meets(const SkxCondition *condition,
-								TSVector document);
+extern bool skx_condition_document_meets(const SkxCondition *condition,
+										 TSVector document);
 
 /*
  * Adds the lexemes of `other` to those of `condition`, so that it means
  * both.  Returns false and changes nothing unless both are of kind WITHOUT
  * and on the same column.
  */
-extern bool skx_condition_join_without(SkxCondition *condition,
-									   const SkxCondition *other);
+extern bool skx_condition_join_excluded(SkxCondition *condition,
+										const SkxCondition *other);
 
 /*
  * Joins the conditions of a conjunction: the ranges of each column become
@@ -134,12 +135,12 @@ extern bool skx_condition_in_range(const SkxCondition *condition,
  * InvalidOid if there is none, or if the types are equal or `right` is
  * invalid.
  */
-extern Oid	skx_condition_placing(Oid family, Oid left, Oid right);
+extern Oid	skx_condition_cross_type_function(Oid family, Oid left, Oid right);
 
 /*
  * Returns true if the range between bounds of type `right` may contain
  * values of type `left` that do not meet its condition.
  */
-extern bool skx_condition_may_mix(Oid family, Oid left, Oid right);
+extern bool skx_condition_may_have_between(Oid family, Oid left, Oid right);
 
 #endif							/* SKX_CONDITION_H */

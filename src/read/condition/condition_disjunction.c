@@ -29,7 +29,8 @@ skx_condition_pack_begin(StringInfo out)
 }
 
 void
-skx_condition_pack(StringInfo out, SkxPackedCondition packed, Datum value)
+skx_condition_pack_append(StringInfo out, SkxPackedCondition packed,
+						  Datum value)
 {
 	SkxDisjunction *disjunction;
 	const char *bytes = NULL;
@@ -38,7 +39,7 @@ skx_condition_pack(StringInfo out, SkxPackedCondition packed, Datum value)
 
 	packed.len = 0;
 	if (OidIsValid(packed.operator) &&
-		(packed.flags & (SK_ISNULL | SKX_PACKED_OPEN)) == 0)
+		(packed.flags & (SK_ISNULL | SKX_PACKED_PARAM)) == 0)
 	{
 		get_typlenbyval(packed.type, &len, &byval);
 		if (len == -1)
@@ -52,7 +53,8 @@ skx_condition_pack(StringInfo out, SkxPackedCondition packed, Datum value)
 		skx_condition_append_aligned(out, bytes, packed.len);
 	disjunction = (SkxDisjunction *) out->data;
 	disjunction->n++;
-	disjunction->on_text |= packed.column == 1 && OidIsValid(packed.operator);
+	disjunction->has_query |= packed.column == 1 &&
+		OidIsValid(packed.operator);
 }
 
 SkxDisjunction *
@@ -61,8 +63,8 @@ skx_condition_pack_end(StringInfo out, bool exact, double gather)
 	SkxDisjunction *disjunction = (SkxDisjunction *) out->data;
 
 	SET_VARSIZE(disjunction, out->len);
-	disjunction->exact = exact;
-	disjunction->gather = (float4) gather;
+	disjunction->is_exact = exact;
+	disjunction->gather_cost = (float4) gather;
 	return disjunction;
 }
 

@@ -15,10 +15,10 @@
 #include "lib/stringinfo.h"
 
 /* The largest number of conditions in a disjunction. */
-#define SKX_DISJUNCTION_MOST	64
+#define SKX_DISJUNCTION_CONDITIONS_MAX	64
 
 /* A flag beside those of scan keys: the value is not known yet. */
-#define SKX_PACKED_OPEN			0x40000000
+#define SKX_PACKED_PARAM			0x40000000
 
 /*
  * One condition of a disjunction.  The conditions of an arm follow each
@@ -34,7 +34,7 @@ typedef struct SkxPackedCondition
 	Oid			operator;		/* of the column's family; InvalidOid for a
 								 * test for NULL, or a gate */
 	int32		flags;			/* of a scan key: SK_ISNULL, SK_SEARCH...; and
-								 * SKX_PACKED_OPEN */
+								 * SKX_PACKED_PARAM */
 	Oid			type;			/* type of the value */
 	int32		len;			/* bytes of the value, without padding; 0 if
 								 * there is none */
@@ -50,7 +50,7 @@ static inline bool
 skx_condition_is_gate(const SkxPackedCondition *packed)
 {
 	return !OidIsValid(packed->operator) &&
-		packed->flags == SKX_PACKED_OPEN;
+		packed->flags == SKX_PACKED_PARAM;
 }
 
 /*
@@ -61,10 +61,10 @@ typedef struct SkxDisjunction
 {
 	int32		vl_len_;		/* varlena header (do not touch directly!) */
 	int32		n;				/* number of conditions that follow */
-	int16		exact;			/* a document meets it if and only if its row
+	int16		is_exact;		/* a document meets it if and only if its row
 								 * does; if 0, rows are rechecked */
-	int16		on_text;		/* 1 if it contains a query, else 0 */
-	float4		gather;			/* the planner's cost of gathering bits for
+	int16		has_query;		/* 1 if it contains a query, else 0 */
+	float4		gather_cost;	/* the planner's cost of gathering bits for
 								 * its queries; 0 if none are gathered */
 } SkxDisjunction;
 
@@ -91,8 +91,9 @@ skx_condition_next_packed(const SkxPackedCondition *packed)
 /*
  * condition_disjunction.c : makes a disjunction
  *
- * A disjunction is made by skx_condition_pack_begin(), skx_condition_pack()
- * for each condition, and skx_condition_pack_end().
+ * A disjunction is made by skx_condition_pack_begin(),
+ * skx_condition_pack_append() for each condition, and
+ * skx_condition_pack_end().
  */
 
 /*
@@ -105,8 +106,8 @@ extern void skx_condition_pack_begin(StringInfo out);
  * Appends a condition, with its value if it has an operator and the value is
  * neither NULL nor open.  The function fills in packed.len itself.
  */
-extern void skx_condition_pack(StringInfo out, SkxPackedCondition packed,
-							   Datum value);
+extern void skx_condition_pack_append(StringInfo out,
+									  SkxPackedCondition packed, Datum value);
 
 /*
  * Completes the header with `exact` and `gather` (see SkxDisjunction), and

@@ -12,11 +12,11 @@
 #include "utils/lsyscache.h"
 
 Oid
-skx_condition_placing(Oid family, Oid left, Oid right)
+skx_condition_cross_type_function(Oid family, Oid left, Oid right)
 {
 	if (!OidIsValid(right) || left == right)
 		return InvalidOid;
-	return get_opfamily_proc(family, left, right, SKX_SUPPORT_PLACE);
+	return get_opfamily_proc(family, left, right, SKX_SUPPORT_CROSS_TYPE);
 }
 
 /*
@@ -24,28 +24,29 @@ skx_condition_placing(Oid family, Oid left, Oid right)
  * for one moment, and moments ascend.
  */
 bool
-skx_condition_may_mix(Oid family, Oid left, Oid right)
+skx_condition_may_have_between(Oid family, Oid left, Oid right)
 {
 	return left != TIMESTAMPTZOID &&
-		OidIsValid(skx_condition_placing(family, left, right));
+		OidIsValid(skx_condition_cross_type_function(family, left, right));
 }
 
 void
 skx_condition_comparand(Relation index, int column, Oid type,
 						SkxComparand *comparand)
 {
-	Oid			function = skx_condition_placing(index->rd_opfamily[column],
-												 index->rd_opcintype[column],
-												 type);
+	Oid			function =
+		skx_condition_cross_type_function(index->rd_opfamily[column],
+										  index->rd_opcintype[column], type);
 
-	comparand->places = OidIsValid(function);
-	if (!comparand->places)
+	comparand->is_cross_type = OidIsValid(function);
+	if (!comparand->is_cross_type)
 		function = skx_column_canonical(index, column, type);
 	fmgr_info(function, &comparand->function);
 }
 
 void
-skx_condition_place(SkxComparand *comparand, Datum value, SkxPlace *place)
+skx_condition_cross_type_bounds(SkxComparand *comparand, Datum value,
+								SkxCrossTypeBounds *place)
 {
 	memset(place, 0, sizeof(*place));
 	(void) FunctionCall2(&comparand->function, value, PointerGetDatum(place));

@@ -15,27 +15,28 @@
 
 /*
  * Where a value stands among the canonical forms of the other type: all
- * forms below `least` are below the value, and those from `most` on are
+ * forms below `min_form` are below the value, and those from `max_form` on are
  * above it.
  */
-typedef struct SkxPlace
+typedef struct SkxCrossTypeBounds
 {
-	bytea	   *least;
-	bytea	   *most;
-	bool		mixed;			/* true if forms between these two are not
+	bytea	   *min_form;
+	bytea	   *max_form;
+	bool		has_unequal;	/* true if forms between these two are not
 								 * equal to the value */
 	int			n;				/* number of forms equal to the value */
 	bytea	  **equal;			/* these n forms, ascending */
-} SkxPlace;
+} SkxCrossTypeBounds;
 
 /*
  * A function that translates values of a type for comparisons with a column:
- * into their canonical form, or into an SkxPlace if `places` is true.
+ * into their canonical form, or into an SkxCrossTypeBounds if `is_cross_type`
+ * is true.
  */
 typedef struct SkxComparand
 {
 	FmgrInfo	function;
-	bool		places;			/* the function is support function 2 */
+	bool		is_cross_type;	/* the function is support function 2 */
 } SkxComparand;
 
 /* condition_place.c : the place of a value among those of another type */
@@ -49,10 +50,11 @@ extern void skx_condition_comparand(Relation index, int column, Oid type,
 
 /*
  * Sets *place to where the value stands among the column's values.  The
- * comparand's `places` must be true.  The forms are allocated in the current
- * memory context.
+ * comparand's `is_cross_type` must be true.  The forms are allocated in the
+ * current memory context.
  */
-extern void skx_condition_place(SkxComparand *comparand, Datum value,
-								SkxPlace *place);
+extern void skx_condition_cross_type_bounds(SkxComparand *comparand,
+											Datum value,
+											SkxCrossTypeBounds *place);
 
 #endif							/* SKX_CONDITION_PLACE_H */

@@ -30,7 +30,7 @@ skx_condition_is_below(StrategyNumber strategy)
 
 /* Returns the least lexeme above the one with this canonical form. */
 static SkxLexeme
-skx_condition_after(int column, const char *form, int len)
+skx_condition_next_lexeme(int column, const char *form, int len)
 {
 	char	   *longer = palloc(len + 1);
 
@@ -44,15 +44,15 @@ skx_condition_after(int column, const char *form, int len)
  * *lossy to true if values in the range may not meet the condition.
  */
 static SkxLexeme
-skx_condition_place_bound(int column, StrategyNumber strategy,
-						  const SkxPlace *place, bool *lossy)
+skx_condition_cross_type_bound(int column, StrategyNumber strategy,
+							   const SkxCrossTypeBounds *place, bool *lossy)
 {
 	bool		most = strategy == SKX_STRATEGY_LESS_EQUAL ||
-		(place->mixed ? strategy == SKX_STRATEGY_LESS :
+		(place->has_unequal ? strategy == SKX_STRATEGY_LESS :
 		 strategy == SKX_STRATEGY_GREATER);
-	const bytea *form = most ? place->most : place->least;
+	const bytea *form = most ? place->max_form : place->min_form;
 
-	*lossy = place->mixed;
+	*lossy = place->has_unequal;
 	return skx_column_lexeme(column, SKX_VALUE_PRESENT, VARDATA_ANY(form),
 							 VARSIZE_ANY_EXHDR(form));
 }
@@ -71,7 +71,7 @@ skx_condition_form_bound(int column, StrategyNumber strategy,
 
 	if (strategy == SKX_STRATEGY_LESS_EQUAL ||
 		strategy == SKX_STRATEGY_GREATER || VARSIZE_ANY_EXHDR(form) > len)
-		return skx_condition_after(column, bytes, len);
+		return skx_condition_next_lexeme(column, bytes, len);
 	return skx_column_lexeme(column, SKX_VALUE_PRESENT, bytes, len);
 }
 
@@ -80,12 +80,12 @@ skx_condition_bound(int column, StrategyNumber strategy,
 					SkxComparand *comparand,
 					Datum value, bool *lossy)
 {
-	SkxPlace	place;
+	SkxCrossTypeBounds place;
 
-	if (comparand->places)
+	if (comparand->is_cross_type)
 	{
-		skx_condition_place(comparand, value, &place);
-		return skx_condition_place_bound(column, strategy, &place, lossy);
+		skx_condition_cross_type_bounds(comparand, value, &place);
+		return skx_condition_cross_type_bound(column, strategy, &place, lossy);
 	}
 	*lossy = false;
 	return skx_condition_form_bound(column, strategy,
@@ -99,9 +99,9 @@ skx_condition_bound(int column, StrategyNumber strategy,
  * bounds an exact one is preferred.
  */
 static bool
-skx_condition_widest(int column, StrategyNumber strategy,
-					 SkxComparand *comparand,
-					 Datum argument, SkxLexeme *bound, bool *lossy)
+skx_condition_widest_bound(int column, StrategyNumber strategy,
+						   SkxComparand *comparand,
+						   Datum argument, SkxLexeme *bound, bool *lossy)
 {
 	Datum	   *elements;
 	bool	   *nulls;
@@ -152,9 +152,9 @@ skx_condition_range(Relation index, int column, StrategyNumber strategy,
 	if (!array)
 		bound = skx_condition_bound(column, strategy, &comparand, argument,
 									&condition->lossy);
-	else if (!skx_condition_widest(column, strategy, &comparand, argument,
-								   &bound,
-								   &condition->lossy))
+	else if (!skx_condition_widest_bound(column, strategy, &comparand,
+										 argument, &bound,
+										 &condition->lossy))
 		return;
 	condition->from = skx_column_lexeme(column, SKX_VALUE_PRESENT, "", 0);
 	condition->to = skx_column_lexeme(column, SKX_VALUE_PRESENT + 1, "", 0);
@@ -190,7 +190,7 @@ skx_condition_join_range(SkxCondition *condition, const SkxCondition *other)
 bool
 skx_condition_in_range(const SkxCondition *condition, TSVector document)
 {
-	int			i = skx_condition_find(document, &condition->from);
+	int			i = skx_condition_find_entry(document, &condition->from);
 	SkxLexeme	entry;
 
 	if (i == document->size)

@@ -24,7 +24,7 @@ skx_condition_elements(Datum argument, Datum **elements, bool **nulls)
 }
 
 int
-skx_condition_find(TSVector document, const SkxLexeme *lexeme)
+skx_condition_find_entry(TSVector document, const SkxLexeme *lexeme)
 {
 	const WordEntry *entries = ARRPTR(document);
 	int			low = 0;

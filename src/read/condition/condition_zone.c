@@ -39,7 +39,7 @@ extern Datum skipidx_canonical_timestamp(PG_FUNCTION_ARGS);
  * more.
  */
 #define SKX_ZONE_DAYS		8
-#define SKX_ZONE_SPAN		(SKX_ZONE_DAYS * USECS_PER_DAY)
+#define SKX_ZONE_SPAN_USECS		(SKX_ZONE_DAYS * USECS_PER_DAY)
 
 /*
  * The first day that is a timestamp, too, and the first day behind these that
@@ -55,12 +55,12 @@ extern Datum skipidx_canonical_timestamp(PG_FUNCTION_ARGS);
 	((int64) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY)
 
 /* The times at which the offset may change. */
-typedef struct SkxZoneTimes
+typedef struct SkxZoneTransitions
 {
 	int			n;
 	int			size;
 	Timestamp  *times;
-} SkxZoneTimes;
+} SkxZoneTransitions;
 
 /*
  * Returns the canonical form of a value or, with `after`, the least form above
@@ -83,7 +83,7 @@ skx_condition_zone_form(PGFunction canonical, Datum value, bool after)
 
 /* Returns the moment of a finite time, as timestamp2timestamptz() does. */
 static int64
-skx_condition_zone_moment(Timestamp time)
+skx_condition_zone_timestamptz(Timestamp time)
 {
 	struct pg_tm tm;
 	fsec_t		fsec;
@@ -98,13 +98,14 @@ skx_condition_zone_moment(Timestamp time)
 
 /* Sets *place to that of a value to which exactly one value is equal. */
 static void
-skx_condition_zone_one(SkxPlace *place, PGFunction canonical, Datum value)
+skx_condition_zone_equal(SkxCrossTypeBounds *place, PGFunction canonical,
+						 Datum value)
 {
-	place->least = skx_condition_zone_form(canonical, value, false);
-	place->most = skx_condition_zone_form(canonical, value, true);
+	place->min_form = skx_condition_zone_form(canonical, value, false);
+	place->max_form = skx_condition_zone_form(canonical, value, true);
 	place->n = 1;
 	place->equal = palloc(sizeof(bytea *));
-	place->equal[0] = place->least;
+	place->equal[0] = place->min_form;
 }
 
 /*
@@ -112,18 +113,18 @@ skx_condition_zone_one(SkxPlace *place, PGFunction canonical, Datum value)
  * range, it is below or above all finite moments.
  */
 static void
-skx_condition_zone_time(Timestamp time, SkxPlace *place)
+skx_condition_zone_bounds(Timestamp time, SkxCrossTypeBounds *place)
 {
-	int64		moment = skx_condition_zone_moment(time);
+	int64		moment = skx_condition_zone_timestamptz(time);
 
 	if (IS_VALID_TIMESTAMP(moment))
 	{
-		skx_condition_zone_one(place, skipidx_canonical_int8,
-							   Int64GetDatum(moment));
+		skx_condition_zone_equal(place, skipidx_canonical_int8,
+								 Int64GetDatum(moment));
 		return;
 	}
 	moment = moment < MIN_TIMESTAMP ? MIN_TIMESTAMP : END_TIMESTAMP;
-	place->least = place->most =
+	place->min_form = place->max_form =
 		skx_condition_zone_form(skipidx_canonical_int8, Int64GetDatum(moment),
 								false);
 }
@@ -132,13 +133,13 @@ Datum
 skipidx_place_timestamptz_timestamp(PG_FUNCTION_ARGS)
 {
 	Timestamp	time = PG_GETARG_TIMESTAMP(0);
-	SkxPlace   *place = (SkxPlace *) PG_GETARG_POINTER(1);
+	SkxCrossTypeBounds *place = (SkxCrossTypeBounds *) PG_GETARG_POINTER(1);
 
 	if (TIMESTAMP_NOT_FINITE(time))
-		skx_condition_zone_one(place, skipidx_canonical_int8,
-							   Int64GetDatum(time));
+		skx_condition_zone_equal(place, skipidx_canonical_int8,
+								 Int64GetDatum(time));
 	else
-		skx_condition_zone_time(time, place);
+		skx_condition_zone_bounds(time, place);
 	PG_RETURN_POINTER(place);
 }
 
@@ -146,20 +147,20 @@ Datum
 skipidx_place_timestamptz_date(PG_FUNCTION_ARGS)
 {
 	DateADT		day = PG_GETARG_DATEADT(0);
-	SkxPlace   *place = (SkxPlace *) PG_GETARG_POINTER(1);
+	SkxCrossTypeBounds *place = (SkxCrossTypeBounds *) PG_GETARG_POINTER(1);
 
 	if (DATE_IS_NOBEGIN(day))
-		skx_condition_zone_one(place, skipidx_canonical_int8,
-							   Int64GetDatum(DT_NOBEGIN));
+		skx_condition_zone_equal(place, skipidx_canonical_int8,
+								 Int64GetDatum(DT_NOBEGIN));
 	else if (DATE_IS_NOEND(day))
-		skx_condition_zone_one(place, skipidx_canonical_int8,
-							   Int64GetDatum(DT_NOEND));
+		skx_condition_zone_equal(place, skipidx_canonical_int8,
+								 Int64GetDatum(DT_NOEND));
 	else if (day >= SKX_ZONE_END_DAY)
-		place->least = place->most =
+		place->min_form = place->max_form =
 			skx_condition_zone_form(skipidx_canonical_int8,
 									Int64GetDatum(END_TIMESTAMP), false);
 	else
-		skx_condition_zone_time(day * USECS_PER_DAY, place);
+		skx_condition_zone_bounds(day * USECS_PER_DAY, place);
 	PG_RETURN_POINTER(place);
 }
 
@@ -170,17 +171,17 @@ skipidx_place_timestamptz_date(PG_FUNCTION_ARGS)
 static void
 skx_condition_zone_window(TimestampTz moment, Timestamp *from, Timestamp *to)
 {
-	*from = moment < MIN_TIMESTAMP + SKX_ZONE_SPAN ? MIN_TIMESTAMP :
-		moment - SKX_ZONE_SPAN;
-	*to = moment > END_TIMESTAMP - SKX_ZONE_SPAN ? END_TIMESTAMP :
-		moment + SKX_ZONE_SPAN;
+	*from = moment < MIN_TIMESTAMP + SKX_ZONE_SPAN_USECS ? MIN_TIMESTAMP :
+		moment - SKX_ZONE_SPAN_USECS;
+	*to = moment > END_TIMESTAMP - SKX_ZONE_SPAN_USECS ? END_TIMESTAMP :
+		moment + SKX_ZONE_SPAN_USECS;
 }
 
 Datum
 skipidx_place_date_timestamptz(PG_FUNCTION_ARGS)
 {
 	TimestampTz moment = PG_GETARG_TIMESTAMPTZ(0);
-	SkxPlace   *place = (SkxPlace *) PG_GETARG_POINTER(1);
+	SkxCrossTypeBounds *place = (SkxCrossTypeBounds *) PG_GETARG_POINTER(1);
 	PGFunction	form = skipidx_canonical_date;
 	DateADT		equal[2 * SKX_ZONE_DAYS + 4];
 	Timestamp	from;
@@ -193,9 +194,10 @@ skipidx_place_date_timestamptz(PG_FUNCTION_ARGS)
 
 	if (TIMESTAMP_NOT_FINITE(moment))
 	{
-		skx_condition_zone_one(place, form,
-							   DateADTGetDatum(TIMESTAMP_IS_NOBEGIN(moment) ?
-											   DATEVAL_NOBEGIN : DATEVAL_NOEND));
+		skx_condition_zone_equal(place, form,
+								 DateADTGetDatum(TIMESTAMP_IS_NOBEGIN(moment) ?
+												 DATEVAL_NOBEGIN :
+												 DATEVAL_NOEND));
 		PG_RETURN_POINTER(place);
 	}
 	skx_condition_zone_window(moment, &from, &to);
@@ -204,7 +206,8 @@ skipidx_place_date_timestamptz(PG_FUNCTION_ARGS)
 	least = end;
 	for (most = day; day < end; day++)
 	{
-		int64		other = skx_condition_zone_moment(day * USECS_PER_DAY);
+		int64		other =
+			skx_condition_zone_timestamptz(day * USECS_PER_DAY);
 
 		if (other >= moment)
 			least = Min(least, day);
@@ -213,10 +216,11 @@ skipidx_place_date_timestamptz(PG_FUNCTION_ARGS)
 		if (other == moment)
 			equal[place->n++] = day;
 	}
-	place->least = skx_condition_zone_form(form, DateADTGetDatum(least),
-										   false);
-	place->most = skx_condition_zone_form(form, DateADTGetDatum(most), false);
-	place->mixed = most - least != place->n;
+	place->min_form = skx_condition_zone_form(form, DateADTGetDatum(least),
+											  false);
+	place->max_form = skx_condition_zone_form(form, DateADTGetDatum(most),
+											  false);
+	place->has_unequal = most - least != place->n;
 	place->equal = palloc(sizeof(bytea *) * Max(place->n, 1));
 	for (i = 0; i < place->n; i++)
 		place->equal[i] = skx_condition_zone_form(form,
@@ -229,8 +233,8 @@ skipidx_place_date_timestamptz(PG_FUNCTION_ARGS)
  * Adds a time, given in seconds from 1970, if it lies between `from` and `to`.
  */
 static void
-skx_condition_zone_add(SkxZoneTimes *times, int64 seconds, Timestamp from,
-					   Timestamp to)
+skx_condition_zone_add(SkxZoneTransitions *times, int64 seconds,
+					   Timestamp from, Timestamp to)
 {
 	Timestamp	time = (seconds - SKX_ZONE_EPOCH) * USECS_PER_SEC;
 
@@ -262,9 +266,11 @@ skx_condition_zone_compare(const void *a, const void *b)
  * offset gives the change.
  */
 static void
-skx_condition_zone_times(Timestamp from, Timestamp to, SkxZoneTimes *times)
+skx_condition_zone_transitions(Timestamp from, Timestamp to,
+							   SkxZoneTransitions *times)
 {
-	pg_time_t	at = (from - SKX_ZONE_SPAN) / USECS_PER_SEC + SKX_ZONE_EPOCH;
+	pg_time_t	at = (from - SKX_ZONE_SPAN_USECS) / USECS_PER_SEC +
+		SKX_ZONE_EPOCH;
 	pg_time_t	end = (to / USECS_PER_SEC + SKX_ZONE_EPOCH) +
 		SKX_ZONE_DAYS * SECS_PER_DAY;
 	long		before;
@@ -296,10 +302,12 @@ skx_condition_zone_times(Timestamp from, Timestamp to, SkxZoneTimes *times)
  * moment.
  */
 static void
-skx_condition_zone_piece(TimestampTz moment, Timestamp from, Timestamp to,
-						 Timestamp *least, Timestamp *most, SkxPlace *place)
+skx_condition_zone_search_offset(TimestampTz moment, Timestamp from,
+								 Timestamp to,
+								 Timestamp *least, Timestamp *most,
+								 SkxCrossTypeBounds *place)
 {
-	Timestamp	time = moment + (from - skx_condition_zone_moment(from));
+	Timestamp	time = moment + (from - skx_condition_zone_timestamptz(from));
 
 	if (time < to)
 		*least = Min(*least, Max(time, from));
@@ -315,9 +323,9 @@ Datum
 skipidx_place_timestamp_timestamptz(PG_FUNCTION_ARGS)
 {
 	TimestampTz moment = PG_GETARG_TIMESTAMPTZ(0);
-	SkxPlace   *place = (SkxPlace *) PG_GETARG_POINTER(1);
+	SkxCrossTypeBounds *place = (SkxCrossTypeBounds *) PG_GETARG_POINTER(1);
 	PGFunction	form = skipidx_canonical_timestamp;
-	SkxZoneTimes times;
+	SkxZoneTransitions times;
 	Timestamp	from;
 	Timestamp	to;
 	Timestamp	least;
@@ -326,22 +334,23 @@ skipidx_place_timestamp_timestamptz(PG_FUNCTION_ARGS)
 
 	if (TIMESTAMP_NOT_FINITE(moment))
 	{
-		skx_condition_zone_one(place, form, TimestampGetDatum(moment));
+		skx_condition_zone_equal(place, form, TimestampGetDatum(moment));
 		PG_RETURN_POINTER(place);
 	}
 	skx_condition_zone_window(moment, &from, &to);
-	skx_condition_zone_times(from, to, &times);
+	skx_condition_zone_transitions(from, to, &times);
 	place->equal = palloc(sizeof(bytea *) * times.n);
 	least = to;
 	most = from;
 	for (i = 0; i < times.n; i++)
-		skx_condition_zone_piece(moment, times.times[i],
-								 i + 1 < times.n ? times.times[i + 1] : to,
-								 &least, &most, place);
-	place->least = skx_condition_zone_form(form, TimestampGetDatum(least),
-										   false);
-	place->most = skx_condition_zone_form(form, TimestampGetDatum(most),
-										  false);
-	place->mixed = most - least != place->n;
+		skx_condition_zone_search_offset(moment, times.times[i],
+										 i + 1 < times.n ? times.times[i + 1] :
+										 to,
+										 &least, &most, place);
+	place->min_form = skx_condition_zone_form(form, TimestampGetDatum(least),
+											  false);
+	place->max_form = skx_condition_zone_form(form, TimestampGetDatum(most),
+											  false);
+	place->has_unequal = most - least != place->n;
 	PG_RETURN_POINTER(place);
 }

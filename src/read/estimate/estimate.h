@@ -14,29 +14,29 @@
 #define SKX_ESTIMATE_PAGE_POSTINGS	4000.0
 
 /* Time to traverse a list, for each posting. */
-#define SKX_ESTIMATE_POSTING	1.5
+#define SKX_ESTIMATE_POSTING_NS	1.5
 
 /* A set of documents, and what finding them takes. */
 typedef struct SkxEstimate
 {
 	double		docs;			/* documents in it, if words are independent
 								 * of each other */
-	double		likely;			/* documents in it, if words are correlated:
+	double		likely_docs;	/* documents in it, if words are correlated:
 								 * geometric mean of independence and of the
 								 * rarer set lying within the other */
-	double		among;			/* documents that it adds to a disjunction, on
+	double		union_docs;		/* documents that it adds to a disjunction, on
 								 * average: between docs and likely */
-	double		lead;			/* postings that are traversed to find them */
-	double		work;			/* time to find all of them */
-	double		fill;			/* time to set their bits in all windows */
+	double		lead_postings;	/* postings that are traversed to find them */
+	double		find_time;		/* time to find all of them */
+	double		fill_time;		/* time to set their bits in all windows */
 	double		pages;			/* that are read to find all of them */
-	double		ask;			/* time to test whether one document is in it,
+	double		probe_time;		/* time to test whether one document is in it,
 								 * without decoding */
-	double		decode;			/* time of decoding for one such test */
-	double		decoded;		/* time of decoding for all tests at most */
-	double		lists;			/* posting lists that such a test probes */
-	double		span;			/* share of all documents that it lies among */
-	bool		phrase;			/* it is of words that follow each other */
+	double		probe_decode_time;	/* time of decoding for one such test */
+	double		max_decode_time;	/* time of decoding for all tests at most */
+	double		probed_lists;	/* posting lists that such a test probes */
+	double		doc_span;		/* share of all documents that it lies among */
+	bool		is_phrase;		/* it is of words that follow each other */
 } SkxEstimate;
 
 /* estimate_set.c : sets, among ndocs documents */
@@ -57,12 +57,12 @@ extern SkxEstimate skx_estimate_bits(double docs, double ndocs);
 extern SkxEstimate skx_estimate_not(const SkxEstimate *a, double ndocs);
 
 /* Returns the documents that are in both sets. */
-extern SkxEstimate skx_estimate_both(const SkxEstimate *a,
-									 const SkxEstimate *b, double ndocs);
+extern SkxEstimate skx_estimate_and(const SkxEstimate *a,
+									const SkxEstimate *b, double ndocs);
 
 /* Returns the documents that are in one of the sets or in both. */
-extern SkxEstimate skx_estimate_either(const SkxEstimate *a,
-									   const SkxEstimate *b, double ndocs);
+extern SkxEstimate skx_estimate_or(const SkxEstimate *a,
+								   const SkxEstimate *b, double ndocs);
 
 /*
  * Returns the documents in which a match of the one set is followed by one of
@@ -75,25 +75,25 @@ extern SkxEstimate skx_estimate_phrase(const SkxEstimate *a,
  * Returns the time to test n documents, which lie within a share `span` of
  * all.
  */
-extern double skx_estimate_asked(const SkxEstimate *set, double n,
-								 double span);
+extern double skx_estimate_probe_time(const SkxEstimate *set, double n,
+									  double span);
 
 /* Returns the pages that are read for such tests. */
-extern double skx_estimate_asked_pages(const SkxEstimate *set, double n,
+extern double skx_estimate_probe_pages(const SkxEstimate *set, double n,
 									   double span);
 
 /*
  * Returns the expected share of the windows that have one of `docs` documents,
  * if these are spread at random.
  */
-extern double skx_estimate_windows_met(double docs, double ndocs);
+extern double skx_estimate_windows_hit(double docs, double ndocs);
 
 /*
  * Returns the time to go through the posting lists of a prefix one by one.
  * With `places`, their positions are read as well, as for a phrase.
  */
-extern double skx_estimate_gathered(double lists, double postings,
-									bool places);
+extern double skx_estimate_gather_time(double lists, double postings,
+									   bool places);
 
 /* estimate_likely.c : numbers of documents */
 
@@ -101,14 +101,14 @@ extern double skx_estimate_gathered(double lists, double postings,
  * Returns the likely size of the conjunction of sets of a and b documents, if
  * these are of words.  Words of one query tend to be in the same documents.
  */
-extern double skx_estimate_together(double a, double b, double ndocs);
+extern double skx_estimate_likely_and(double a, double b, double ndocs);
 
 /*
  * Returns how many of `together` documents, which have all words of a phrase,
  * have the phrase.  With `longer`, they have a phrase already that one more
  * word is to continue.
  */
-extern double skx_estimate_following(double together, bool longer);
+extern double skx_estimate_likely_phrase(double together, bool longer);
 
 /* estimate_leads.c : what leads a search for the best documents */
 

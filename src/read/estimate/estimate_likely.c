@@ -18,8 +18,8 @@
  * word continues the phrase.  The second ratio is smaller, since a phrase with
  * further words hardly occurs by chance.
  */
-#define SKX_ESTIMATE_PAIR	8.0
-#define SKX_ESTIMATE_MORE	2.0
+#define SKX_ESTIMATE_PAIR_DOCS	8.0
+#define SKX_ESTIMATE_NEXT_WORD	2.0
 
 /*
  * This is the smaller size, times the square root of the larger one's share of
@@ -28,7 +28,7 @@
  * queries.
  */
 double
-skx_estimate_together(double a, double b, double ndocs)
+skx_estimate_likely_and(double a, double b, double ndocs)
 {
 	if (ndocs <= 0)
 		return 0;
@@ -36,7 +36,8 @@ skx_estimate_together(double a, double b, double ndocs)
 }
 
 double
-skx_estimate_following(double together, bool longer)
+skx_estimate_likely_phrase(double together, bool longer)
 {
-	return together / (longer ? SKX_ESTIMATE_MORE : SKX_ESTIMATE_PAIR);
+	return together /
+		(longer ? SKX_ESTIMATE_NEXT_WORD : SKX_ESTIMATE_PAIR_DOCS);
 }

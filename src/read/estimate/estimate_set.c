@@ -25,22 +25,24 @@
  * most 8 us, or 15 %, more than the faster way; all together take 1.02 times
  * as long.
  */
-#define SKX_ESTIMATE_ASK		5.5 /* a document that a list is probed for */
-#define SKX_ESTIMATE_SUBBLOCK	70.0	/* a sub-block decoded to probe */
-#define SKX_ESTIMATE_BITSET		40.0	/* a sub-block of bits tested to probe */
-#define SKX_ESTIMATE_BITSETS	4	/* lists have bits if more than one in
-									 * this many documents is in them */
-#define SKX_ESTIMATE_BIT		3.0 /* a document that is tested in bits */
-#define SKX_ESTIMATE_FILLED		0.5 /* a posting that is put into a window */
-#define SKX_ESTIMATE_WINDOW		60.0	/* a window, for each list */
+#define SKX_ESTIMATE_PROBE_NS		5.5 /* a document that a list is probed
+										 * for */
+#define SKX_ESTIMATE_DECODE_NS	70.0	/* a sub-block decoded to probe */
+#define SKX_ESTIMATE_BITSET_NS		40.0	/* a sub-block of bits tested to
+											 * probe */
+#define SKX_ESTIMATE_BITSET_RATIO	4	/* lists have bits if more than one in
+										 * this many documents is in them */
+#define SKX_ESTIMATE_BIT_NS		3.0 /* a document that is tested in bits */
+#define SKX_ESTIMATE_FILL_NS		0.5 /* a posting that is put into a window */
+#define SKX_ESTIMATE_WINDOW_NS		60.0	/* a window, for each list */
 
 /*
  * Times to read each key in sequence, to probe for one key, and to read the
  * list of a value.
  */
-#define SKX_ESTIMATE_KEY		0.8
-#define SKX_ESTIMATE_KEY_ASK	13.0
-#define SKX_ESTIMATE_VALUE		52.0
+#define SKX_ESTIMATE_KEY_NS		0.8
+#define SKX_ESTIMATE_KEY_PROBE_NS	13.0
+#define SKX_ESTIMATE_VALUE_NS		52.0
 
 /* Keys of a column on one page of BLCKSZ. */
 #define SKX_ESTIMATE_PAGE_KEYS	3000.0
@@ -49,20 +51,20 @@
  * Time to compare the positions of a phrase in a document, for all of its
  * words together.
  */
-#define SKX_ESTIMATE_POSITIONS	90.0
+#define SKX_ESTIMATE_PHRASE_NS	90.0
 
 /*
  * Time to open one of many lists that are traversed to their ends, and what
  * reading the positions of its term adds.
  */
-#define SKX_ESTIMATE_LIST		250.0
-#define SKX_ESTIMATE_PLACES		1000.0
+#define SKX_ESTIMATE_LIST_NS		250.0
+#define SKX_ESTIMATE_LIST_POSITIONS_NS		1000.0
 
 /* Documents in a window of bits. */
 #define SKX_ESTIMATE_WINDOW_DOCS	4096.0
 
 double
-skx_estimate_windows_met(double docs, double ndocs)
+skx_estimate_windows_hit(double docs, double ndocs)
 {
 	double		windows = ndocs / SKX_ESTIMATE_WINDOW_DOCS;
 
@@ -75,20 +77,22 @@ skx_estimate_word(double df, double ndocs)
 	SkxEstimate set;
 
 	set.docs = df;
-	set.likely = df;
-	set.among = df;
-	set.lead = df;
-	set.work = df * SKX_ESTIMATE_POSTING;
-	set.lists = df > 0 ? 1 : 0;
-	set.fill = df * SKX_ESTIMATE_FILLED + set.lists * SKX_ESTIMATE_WINDOW *
+	set.likely_docs = df;
+	set.union_docs = df;
+	set.lead_postings = df;
+	set.find_time = df * SKX_ESTIMATE_POSTING_NS;
+	set.probed_lists = df > 0 ? 1 : 0;
+	set.fill_time = df * SKX_ESTIMATE_FILL_NS + set.probed_lists *
+		SKX_ESTIMATE_WINDOW_NS *
 		ndocs / SKX_ESTIMATE_WINDOW_DOCS;
 	set.pages = df / SKX_ESTIMATE_PAGE_POSTINGS;
-	set.ask = set.lists * SKX_ESTIMATE_ASK;
-	set.decode = set.lists * (df > ndocs / SKX_ESTIMATE_BITSETS ?
-							  SKX_ESTIMATE_BITSET : SKX_ESTIMATE_SUBBLOCK);
-	set.decoded = df / SKX_SUBBLOCK * set.decode;
-	set.span = 1;
-	set.phrase = false;
+	set.probe_time = set.probed_lists * SKX_ESTIMATE_PROBE_NS;
+	set.probe_decode_time = set.probed_lists *
+		(df > ndocs / SKX_ESTIMATE_BITSET_RATIO ?
+		 SKX_ESTIMATE_BITSET_NS : SKX_ESTIMATE_DECODE_NS);
+	set.max_decode_time = df / SKX_SUBBLOCK * set.probe_decode_time;
+	set.doc_span = 1;
+	set.is_phrase = false;
 	return set;
 }
 
@@ -103,18 +107,19 @@ skx_estimate_keys(double docs, double met, double ndocs)
 	SkxEstimate set;
 
 	set.docs = docs;
-	set.likely = docs;
-	set.among = docs;
-	set.lead = docs;
-	set.work = Min(met * SKX_ESTIMATE_KEY, docs * SKX_ESTIMATE_VALUE);
-	set.fill = set.work + ndocs * SKX_ESTIMATE_KEY_ASK;
+	set.likely_docs = docs;
+	set.union_docs = docs;
+	set.lead_postings = docs;
+	set.find_time = Min(met * SKX_ESTIMATE_KEY_NS,
+						docs * SKX_ESTIMATE_VALUE_NS);
+	set.fill_time = set.find_time + ndocs * SKX_ESTIMATE_KEY_PROBE_NS;
 	set.pages = met / SKX_ESTIMATE_PAGE_KEYS;
-	set.lists = docs > 0 ? 1 : 0;
-	set.ask = set.lists * SKX_ESTIMATE_KEY_ASK;
-	set.decode = 0;
-	set.decoded = 0;
-	set.span = ndocs > 0 ? Min(met / ndocs, 1) : 1;
-	set.phrase = false;
+	set.probed_lists = docs > 0 ? 1 : 0;
+	set.probe_time = set.probed_lists * SKX_ESTIMATE_KEY_PROBE_NS;
+	set.probe_decode_time = 0;
+	set.max_decode_time = 0;
+	set.doc_span = ndocs > 0 ? Min(met / ndocs, 1) : 1;
+	set.is_phrase = false;
 	return set;
 }
 
@@ -123,22 +128,23 @@ skx_estimate_bits(double docs, double ndocs)
 {
 	SkxEstimate set = skx_estimate_word(docs, ndocs);
 
-	set.work = 0;
+	set.find_time = 0;
 	set.pages = 0;
-	set.fill = set.lists * SKX_ESTIMATE_WINDOW * ndocs /
+	set.fill_time = set.probed_lists * SKX_ESTIMATE_WINDOW_NS * ndocs /
 		SKX_ESTIMATE_WINDOW_DOCS;
-	set.ask = set.lists * SKX_ESTIMATE_BIT;
-	set.decode = 0;
-	set.decoded = 0;
-	set.lists = 0;
+	set.probe_time = set.probed_lists * SKX_ESTIMATE_BIT_NS;
+	set.probe_decode_time = 0;
+	set.max_decode_time = 0;
+	set.probed_lists = 0;
 	return set;
 }
 
 double
-skx_estimate_gathered(double lists, double postings, bool places)
+skx_estimate_gather_time(double lists, double postings, bool places)
 {
-	return lists * (SKX_ESTIMATE_LIST + (places ? SKX_ESTIMATE_PLACES : 0)) +
-		postings * SKX_ESTIMATE_POSTING;
+	return lists * (SKX_ESTIMATE_LIST_NS +
+					(places ? SKX_ESTIMATE_LIST_POSITIONS_NS : 0)) +
+		postings * SKX_ESTIMATE_POSTING_NS;
 }
 
 /*
@@ -146,18 +152,19 @@ skx_estimate_gathered(double lists, double postings, bool places)
  * which the share begins.
  */
 double
-skx_estimate_asked(const SkxEstimate *set, double n, double span)
+skx_estimate_probe_time(const SkxEstimate *set, double n, double span)
 {
-	return n * set->ask +
-		Min(n * set->decode,
-			Min(set->decode + span * set->decoded, set->decoded));
+	return n * set->probe_time +
+		Min(n * set->probe_decode_time,
+			Min(set->probe_decode_time + span * set->max_decode_time,
+				set->max_decode_time));
 }
 
 double
-skx_estimate_asked_pages(const SkxEstimate *set, double n, double span)
+skx_estimate_probe_pages(const SkxEstimate *set, double n, double span)
 {
-	return Min(n * set->lists,
-			   Min(set->lists + span * set->pages, set->pages));
+	return Min(n * set->probed_lists,
+			   Min(set->probed_lists + span * set->pages, set->pages));
 }
 
 /*
@@ -165,44 +172,48 @@ skx_estimate_asked_pages(const SkxEstimate *set, double n, double span)
  * probed for each of its documents.
  */
 static SkxEstimate
-skx_estimate_filter(const SkxEstimate *lead, const SkxEstimate *other,
-					double ndocs)
+skx_estimate_lead_and_probe(const SkxEstimate *lead, const SkxEstimate *other,
+							double ndocs)
 {
 	SkxEstimate set;
 	double		share = ndocs > 0 ? Min(lead->docs / ndocs, 1) : 0;
 
 	set.docs = share * other->docs;
-	set.likely = skx_estimate_together(lead->likely, other->likely, ndocs);
-	set.among = sqrt(set.docs * set.likely);
-	set.lead = lead->lead;
-	set.work = lead->work + skx_estimate_asked(other, lead->docs, lead->span);
-	set.fill = skx_estimate_windows_met(lead->docs, ndocs) *
-		(lead->fill + other->fill);
+	set.likely_docs = skx_estimate_likely_and(lead->likely_docs,
+											  other->likely_docs, ndocs);
+	set.union_docs = sqrt(set.docs * set.likely_docs);
+	set.lead_postings = lead->lead_postings;
+	set.find_time = lead->find_time +
+		skx_estimate_probe_time(other, lead->docs, lead->doc_span);
+	set.fill_time = skx_estimate_windows_hit(lead->docs, ndocs) *
+		(lead->fill_time + other->fill_time);
 	set.pages = lead->pages +
-		skx_estimate_asked_pages(other, lead->docs, lead->span);
-	set.ask = lead->ask + share * other->ask;
-	set.decode = lead->decode + share * other->decode;
-	set.decoded = lead->decoded + share * other->decoded;
-	set.lists = lead->lists + share * other->lists;
-	set.span = Min(lead->span, other->span);
-	set.phrase = false;
+		skx_estimate_probe_pages(other, lead->docs, lead->doc_span);
+	set.probe_time = lead->probe_time + share * other->probe_time;
+	set.probe_decode_time = lead->probe_decode_time + share *
+		other->probe_decode_time;
+	set.max_decode_time = lead->max_decode_time + share *
+		other->max_decode_time;
+	set.probed_lists = lead->probed_lists + share * other->probed_lists;
+	set.doc_span = Min(lead->doc_span, other->doc_span);
+	set.is_phrase = false;
 	return set;
 }
 
 /* With windows, all pages of both sets are read. */
 SkxEstimate
-skx_estimate_both(const SkxEstimate *a, const SkxEstimate *b, double ndocs)
+skx_estimate_and(const SkxEstimate *a, const SkxEstimate *b, double ndocs)
 {
-	SkxEstimate set = skx_estimate_filter(a, b, ndocs);
-	SkxEstimate two = skx_estimate_filter(b, a, ndocs);
-	double		fill = Min(set.fill, two.fill);
+	SkxEstimate set = skx_estimate_lead_and_probe(a, b, ndocs);
+	SkxEstimate two = skx_estimate_lead_and_probe(b, a, ndocs);
+	double		fill = Min(set.fill_time, two.fill_time);
 
-	if (two.work < set.work)
+	if (two.find_time < set.find_time)
 		set = two;
-	set.fill = fill;
-	if (fill < set.work)
+	set.fill_time = fill;
+	if (fill < set.find_time)
 	{
-		set.work = fill;
+		set.find_time = fill;
 		set.pages = a->pages + b->pages;
 	}
 	return set;
@@ -214,12 +225,12 @@ skx_estimate_not(const SkxEstimate *a, double ndocs)
 	SkxEstimate set = *a;
 
 	set.docs = Max(ndocs - a->docs, 0);
-	set.likely = Max(ndocs - a->likely, 0);
-	set.among = Max(ndocs - a->among, 0);
-	set.lead = ndocs;
-	set.work += ndocs * SKX_ESTIMATE_POSTING;
-	set.span = 1;
-	set.phrase = false;
+	set.likely_docs = Max(ndocs - a->likely_docs, 0);
+	set.union_docs = Max(ndocs - a->union_docs, 0);
+	set.lead_postings = ndocs;
+	set.find_time += ndocs * SKX_ESTIMATE_POSTING_NS;
+	set.doc_span = 1;
+	set.is_phrase = false;
 	return set;
 }
 
@@ -231,39 +242,40 @@ skx_estimate_union(double a, double b, double ndocs)
 }
 
 SkxEstimate
-skx_estimate_either(const SkxEstimate *a, const SkxEstimate *b, double ndocs)
+skx_estimate_or(const SkxEstimate *a, const SkxEstimate *b, double ndocs)
 {
 	SkxEstimate set;
 
 	set.docs = skx_estimate_union(a->docs, b->docs, ndocs);
-	set.likely = set.among = skx_estimate_union(a->among, b->among, ndocs);
-	set.lead = a->lead + b->lead;
-	set.work = a->work + b->work;
-	set.fill = a->fill + b->fill;
+	set.likely_docs = set.union_docs =
+		skx_estimate_union(a->union_docs, b->union_docs, ndocs);
+	set.lead_postings = a->lead_postings + b->lead_postings;
+	set.find_time = a->find_time + b->find_time;
+	set.fill_time = a->fill_time + b->fill_time;
 	set.pages = a->pages + b->pages;
-	set.ask = a->ask + b->ask;
-	set.decode = a->decode + b->decode;
-	set.decoded = a->decoded + b->decoded;
-	set.lists = a->lists + b->lists;
-	set.span = Min(a->span + b->span, 1);
-	set.phrase = false;
+	set.probe_time = a->probe_time + b->probe_time;
+	set.probe_decode_time = a->probe_decode_time + b->probe_decode_time;
+	set.max_decode_time = a->max_decode_time + b->max_decode_time;
+	set.probed_lists = a->probed_lists + b->probed_lists;
+	set.doc_span = Min(a->doc_span + b->doc_span, 1);
+	set.is_phrase = false;
 	return set;
 }
 
 SkxEstimate
 skx_estimate_phrase(const SkxEstimate *a, const SkxEstimate *b, double ndocs)
 {
-	SkxEstimate set = skx_estimate_both(a, b, ndocs);
+	SkxEstimate set = skx_estimate_and(a, b, ndocs);
 	double		share = ndocs > 0 ? Min(set.docs / ndocs, 1) : 0;
-	bool		longer = a->phrase || b->phrase;
+	bool		longer = a->is_phrase || b->is_phrase;
 
-	set.work += set.docs * SKX_ESTIMATE_POSITIONS;
-	set.fill = set.work;
+	set.find_time += set.docs * SKX_ESTIMATE_PHRASE_NS;
+	set.fill_time = set.find_time;
 	set.pages += Min(2 * set.docs, set.pages);
-	set.ask += share * SKX_ESTIMATE_POSITIONS;
-	set.docs = skx_estimate_following(set.docs, longer);
-	set.likely = skx_estimate_following(set.likely, longer);
-	set.among = skx_estimate_following(set.among, longer);
-	set.phrase = true;
+	set.probe_time += share * SKX_ESTIMATE_PHRASE_NS;
+	set.docs = skx_estimate_likely_phrase(set.docs, longer);
+	set.likely_docs = skx_estimate_likely_phrase(set.likely_docs, longer);
+	set.union_docs = skx_estimate_likely_phrase(set.union_docs, longer);
+	set.is_phrase = true;
 	return set;
 }

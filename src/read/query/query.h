@@ -18,10 +18,10 @@ typedef struct SkxQuery SkxQuery;
 typedef struct SkxDocs SkxDocs;
 
 /* The number of documents in a window, on which set operations work. */
-#define SKX_QUERY_BATCH		4096
+#define SKX_WINDOW_DOCS		4096
 
 /* The largest number of documents in a batch of matches. */
-#define SKX_QUERY_DOCS		(2 * SKX_QUERY_BATCH)
+#define SKX_QUERY_BATCH_DOCS		(2 * SKX_WINDOW_DOCS)
 
 /* query_compile.c : from tsqueries and conditions to a query */
 
@@ -41,13 +41,13 @@ extern bool skx_query_is_empty(const SkxQuery *query);
  * Returns true if every document matches: there are no tsqueries or
  * conditions.
  */
-extern bool skx_query_takes_all(const SkxQuery *query);
+extern bool skx_query_matches_all(const SkxQuery *query);
 
 /*
  * Returns true if a document whose text is NULL can match: there are no
  * tsqueries and no conditions of kind QUERIES.
  */
-extern bool skx_query_takes_nulls(const SkxQuery *query);
+extern bool skx_query_may_match_nulls(const SkxQuery *query);
 
 /*
  * query_docs.c : the documents of a segment that match, in batches, by ranges,
@@ -59,7 +59,7 @@ typedef enum SkxDocsUse
 {
 	SKX_DOCS_ALL,				/* all of them: batches are large from the
 								 * start */
-	SKX_DOCS_SOME,				/* perhaps only the first: batches start with
+	SKX_DOCS_FIRST,				/* perhaps only the first: batches start with
 								 * one document and grow */
 	SKX_DOCS_RANGES				/* by short ranges, in any order */
 } SkxDocsUse;
@@ -80,15 +80,15 @@ extern void skx_query_docs_plan(SkxDocs **docs, int n);
  * Restricts the set to documents in [from, to).  With SKX_DOCS_RANGES, ranges
  * come in any order, but the set moves forward: to go back below a document
  * that was handed out, or below an earlier `from`, all lists are opened anew.
- * Otherwise ranges ascend, each begins with a multiple of SKX_QUERY_BATCH, and
+ * Otherwise ranges ascend, each begins with a multiple of SKX_WINDOW_DOCS, and
  * the one before is at its end.
  */
 extern void skx_query_docs_range(SkxDocs *docs, uint32 from, uint32 to);
 
 /*
- * Fills list with the next live matches, ascending, at most SKX_QUERY_DOCS.
- * Returns how many there are; 0 means that the set, or its range, is at the
- * end.
+ * Fills list with the next live matches, ascending, at most
+ * SKX_QUERY_BATCH_DOCS. Returns how many there are; 0 means that the set, or
+ * its range, is at the end.
  */
 extern int	skx_query_docs_next(SkxDocs *docs, uint32 *list);
 
@@ -102,7 +102,7 @@ skx_query_docs_check(const uint32 *list, int n, uint32 from, uint32 to)
 #ifdef USE_ASSERT_CHECKING
 	int			i;
 
-	Assert(n <= SKX_QUERY_DOCS);
+	Assert(n <= SKX_QUERY_BATCH_DOCS);
 	for (i = 0; i < n; i++)
 		Assert(list[i] >= (i == 0 ? from : list[i - 1] + 1) && list[i] < to);
 #endif
@@ -110,7 +110,7 @@ skx_query_docs_check(const uint32 *list, int n, uint32 from, uint32 to)
 
 /*
  * Returns how many matches are left in the range, deleted ones included, and
- * skips them.  The number is exact if skx_query_docs_counts() is true.
+ * skips them.  The number is exact if skx_query_docs_can_count() is true.
  */
 extern uint64 skx_query_docs_count(SkxDocs *docs);
 
@@ -118,13 +118,14 @@ extern uint64 skx_query_docs_count(SkxDocs *docs);
  * Returns true if skx_query_docs_count() is exact.  It is false if documents
  * whose text is NULL have to be weeded out one by one.
  */
-extern bool skx_query_docs_counts(const SkxDocs *docs);
+extern bool skx_query_docs_can_count(const SkxDocs *docs);
 
 /*
  * Keeps those of n ascending matches that are live, and whose text is not NULL
  * if the query requires that; returns how many.
  */
-extern int	skx_query_docs_live(const SkxDocs *docs, uint32 *list, int n);
+extern int	skx_query_docs_filter_live(const SkxDocs *docs, uint32 *list,
+									   int n);
 
 /*
  * Returns an upper bound of the number of matches in the segment, as far as
@@ -142,21 +143,21 @@ extern double skx_query_docs_likely(SkxDocs *docs);
  * Returns the number of postings that the set goes through, or what takes as
  * long.  If likely is not NULL, sets *likely as skx_query_docs_likely() does.
  */
-extern uint32 skx_query_docs_steps(SkxDocs *docs, double *likely);
+extern uint32 skx_query_docs_npostings(SkxDocs *docs, double *likely);
 
 /* Returns an estimate of the time to find all matches, in ns. */
-extern double skx_query_docs_work(SkxDocs *docs);
+extern double skx_query_docs_find_time(SkxDocs *docs);
 
 /*
  * Returns an estimate of the time to filter that many documents in all, in ns.
  */
-extern double skx_query_docs_asked(SkxDocs *docs, double candidates);
+extern double skx_query_docs_filter_time(SkxDocs *docs, double candidates);
 
 /*
  * Returns true if the query makes bitmaps of many lists, which have to be made
  * again whenever lists are opened anew.
  */
-extern bool skx_query_docs_gathers(SkxDocs *docs);
+extern bool skx_query_docs_gathers_lists(SkxDocs *docs);
 
 /*
  * Opens lists, besides those of the set, to filter about `candidates`
@@ -182,7 +183,7 @@ extern SkxDocs *skx_query_docs_open_filter(SkxSegment *seg,
 										   SkxTerm *terms);
 
 /*
- * Keeps those of n ascending documents, at most SKX_QUERY_BATCH, that match,
+ * Keeps those of n ascending documents, at most SKX_WINDOW_DOCS, that match,
  * deleted ones included; returns how many.  The documents were found by other
  * means, and ascend from call to call.
  */
@@ -229,22 +230,23 @@ typedef struct SkxQueryRequired
 } SkxQueryRequired;
 
 /*
- * A query that was taken apart.  If `any` is false, every match has all of
- * `required` and of `prefixes`; `rest` is what else it has to match.  If
- * `any` is true, the query is a disjunction of these, and `rest` is NULL.
+ * A query that was taken apart.  If `is_disjunction` is false, every match has
+ * all of `required` and of `prefixes`; `residual` is what else it has to
+ * match.  If `is_disjunction` is true, the query is a disjunction of these,
+ * and `residual` is NULL.
  */
 typedef struct SkxQuerySplit
 {
-	bool		any;
+	bool		is_disjunction;
 	int			nrequired;
 	SkxQueryRequired *required; /* ascending by lexeme and labels, distinct */
 	int			nprefixes;
 	SkxQueryWord *prefixes;		/* those for which `knows` was true */
-	SkxQuery   *rest;			/* NULL if there is nothing else to match */
+	SkxQuery   *residual;		/* NULL if there is nothing else to match */
 } SkxQuerySplit;
 
 /* A callback: returns true if the search can find documents by a prefix. */
-typedef bool (*SkxQueryKnows) (const SkxQueryWord *prefix, void *arg);
+typedef bool (*SkxQueryKnowsPrefix) (const SkxQueryWord *prefix, void *arg);
 
 /*
  * Takes the query apart into *split.  Calls knows(prefix, arg) to find out
@@ -252,7 +254,7 @@ typedef bool (*SkxQueryKnows) (const SkxQueryWord *prefix, void *arg);
  * rest.  The result is allocated in the current memory context, and refers
  * to the query.
  */
-extern void skx_query_split(const SkxQuery *query, SkxQueryKnows knows,
+extern void skx_query_split(const SkxQuery *query, SkxQueryKnowsPrefix knows,
 							void *arg, SkxQuerySplit *split);
 
 /*
@@ -272,20 +274,20 @@ extern bool skx_query_has_term(const SkxTerm *term, uint8 labels);
  * or may do so.  These are queries with a prefix, with a range of values,
  * and with more clauses of an operator than SKX_GATHER_CLAUSES.
  */
-extern bool skx_query_gathers(const SkxQuery *query);
+extern bool skx_query_begins_by_gathering(const SkxQuery *query);
 
 /*
- * Returns the same as skx_query_gathers(), but leaves out ranges of values:
- * a pass over their lists is made only if that is less work.
+ * Returns the same as skx_query_begins_by_gathering(), but leaves out ranges
+ * of values: a pass over their lists is made only if that is less work.
  */
-extern bool skx_query_gathers_words(const SkxQuery *query);
+extern bool skx_query_gathers_word_lists(const SkxQuery *query);
 
 /* query_light.c : tells which tsqueries gather, before they are compiled */
 
 /*
  * Returns true if the tsquery has a prefix, or more words than
  * SKX_GATHER_CLAUSES.  It is true for each tsquery for which
- * skx_query_gathers() is true.
+ * skx_query_begins_by_gathering() is true.
  */
 extern bool skx_query_may_gather(TSQuery query);
 
@@ -293,21 +295,21 @@ extern bool skx_query_may_gather(TSQuery query);
  * Returns true if the tsquery is a disjunction of words without prefixes and
  * labels, or one such word.
  */
-extern bool skx_query_is_any(TSQuery query);
+extern bool skx_query_is_word_disjunction(TSQuery query);
 
 /*
  * Returns a tsquery that matches wherever the given one does, has only some
  * of its words, and does not gather.  Returns NULL if there is none, or if
  * skx_query_may_gather() is false.
  */
-extern TSQuery skx_query_light(TSQuery query);
+extern TSQuery skx_query_weaken(TSQuery query);
 
 /*
  * query_compile.c : returns the one lexeme, of a word or a value, whose
  * documents are the matches of the query; NULL if the query is anything but
  * one such lexeme
  */
-extern const SkxLexeme *skx_query_only_word(const SkxQuery *query);
+extern const SkxLexeme *skx_query_single_lexeme(const SkxQuery *query);
 
 /* query_split.c : queries made of others, in the current memory context */
 
@@ -317,21 +319,21 @@ extern const SkxLexeme *skx_query_only_word(const SkxQuery *query);
  * disjunctions that each of the words makes true.  The words are ascending
  * and distinct.
  */
-extern SkxQuery *skx_query_of_words(const SkxQuery *query,
-									const SkxLexeme *words, int n);
+extern SkxQuery *skx_query_residual_of_words(const SkxQuery *query,
+											 const SkxLexeme *words, int n);
 
 /*
  * Returns a query for the documents that match the given one and have none
  * of the n words.  A document whose text is NULL does not match it.
  */
-extern SkxQuery *skx_query_without(const SkxQuery *query,
-								   const SkxQueryWord *words, int n);
+extern SkxQuery *skx_query_exclude_lexemes(const SkxQuery *query,
+										   const SkxQueryWord *words, int n);
 
 /*
  * Returns the query with one more condition: the column (from 0, the text)
  * is NULL.
  */
-extern SkxQuery *skx_query_and_null(const SkxQuery *query, int column);
+extern SkxQuery *skx_query_and_is_null(const SkxQuery *query, int column);
 
 /*
  * query_chain.c : a rest that is one phrase of plain lexemes, for a search
@@ -339,43 +341,43 @@ extern SkxQuery *skx_query_and_null(const SkxQuery *query, int column);
  */
 
 /* A phrase of plain lexemes (its links) that is opened on one segment. */
-typedef struct SkxChain SkxChain;
+typedef struct SkxPhraseChain SkxPhraseChain;
 
 /*
  * Returns the number of links of the phrase, or 0 if the rest is anything
  * but one phrase of plain lexemes.
  */
-extern int	skx_query_phrase_links(const SkxQuery *rest);
+extern int	skx_query_phrase_nlinks(const SkxQuery *rest);
 
 /*
  * Returns the number in skx_query_lexemes() of the lexeme of a link, which
- * is counted from 0.  skx_query_phrase_links() must be above 0.
+ * is counted from 0.  skx_query_phrase_nlinks() must be above 0.
  */
-extern int	skx_query_phrase_link(const SkxQuery *rest, int link);
+extern int	skx_query_phrase_link_number(const SkxQuery *rest, int link);
 
 /*
  * Opens the phrase with a cursor for each link.  The cursors stay the
  * caller's, and are not closed with the chain.
  */
-extern SkxChain *skx_query_chain_borrow(const SkxQuery *rest,
-										SkxCursor **lists);
+extern SkxPhraseChain *skx_query_chain_borrow(const SkxQuery *rest,
+											  SkxCursor **lists);
 
 /*
  * Keeps those of n ascending documents that match the phrase; returns how
  * many.  Each of them is one of `placed`, which ascend, too.
  * places[link][i] says where the link's positions in placed[i] are.
  */
-extern int	skx_query_chain_verify(SkxChain *chain, uint32 *docs, int n,
+extern int	skx_query_chain_verify(SkxPhraseChain *chain, uint32 *docs, int n,
 								   const uint32 *placed,
-								   SkxPositionPlace *const *places);
+								   SkxPositionsRef *const *places);
 
 /* Frees the chain, and closes its cursors unless they are borrowed. */
-extern void skx_query_chain_close(SkxChain *chain);
+extern void skx_query_chain_close(SkxPhraseChain *chain);
 
 /*
  * Keeps those of n positions that have one of the labels (a set; 0 for any),
  * and removes the labels from them; returns how many.
  */
-extern int	skx_query_positions(uint16 *positions, int n, uint8 labels);
+extern int	skx_query_filter_positions(uint16 *positions, int n, uint8 labels);
 
 #endif							/* SKX_QUERY_H */

@@ -16,8 +16,8 @@
  * df of its lexemes tells.
  */
 static uint32
-skx_query_first_candidates(const SkxOpening *o, const SkxQueryNode *node,
-						   uint32 candidates)
+skx_query_max_candidates(const SkxOpening *o, const SkxQueryNode *node,
+						 uint32 candidates)
 {
 	int			i;
 
@@ -36,8 +36,8 @@ skx_query_first_candidates(const SkxOpening *o, const SkxQueryNode *node,
  * If the subtree cannot match, takes its lists back and returns false.
  */
 static bool
-skx_query_first(const SkxOpening *o, SkxCursorStarts *starts,
-				const SkxQueryNode *node, uint32 candidates)
+skx_query_prefetch_subtree(const SkxOpening *o, SkxCursorFirstPages *starts,
+						   const SkxQueryNode *node, uint32 candidates)
 {
 	int			before = starts->n;
 	const SkxTerm *term;
@@ -54,22 +54,25 @@ skx_query_first(const SkxOpening *o, SkxCursorStarts *starts,
 			term = &o->terms[node->slot];
 			if (!skx_query_has_term(term, node->labels))
 				return false;
-			skx_cursor_start(starts, term, o->wants_all ? candidates : 0);
+			skx_cursor_first_pages_add(starts, term,
+									   o->wants_all ? candidates : 0);
 			return true;
 		case SKX_NODE_OR:
 			for (i = 0; i < node->nchildren; i++)
-				any |= skx_query_first(o, starts, node->children[i],
-									   candidates);
+				any |= skx_query_prefetch_subtree(o, starts, node->children[i],
+												  candidates);
 			return any;
 		case SKX_NODE_NOT:
-			(void) skx_query_first(o, starts, node->children[0], candidates);
+			(void) skx_query_prefetch_subtree(o, starts, node->children[0],
+											  candidates);
 			return true;
 		case SKX_NODE_AND:
 		case SKX_NODE_PHRASE:
-			candidates = skx_query_first_candidates(o, node, candidates);
+			candidates = skx_query_max_candidates(o, node, candidates);
 			for (i = 0; i < node->nchildren; i++)
 			{
-				if (skx_query_first(o, starts, node->children[i], candidates))
+				if (skx_query_prefetch_subtree(o, starts, node->children[i],
+											   candidates))
 					continue;
 				starts->n = before;
 				return false;
@@ -83,11 +86,12 @@ skx_query_first(const SkxOpening *o, SkxCursorStarts *starts,
 }
 
 void
-skx_query_ahead_first(const SkxOpening *o, bool alone)
+skx_query_prefetch_first(const SkxOpening *o, bool alone)
 {
-	SkxCursorStarts starts;
+	SkxCursorFirstPages starts;
 
-	if (skx_cursor_begin_starts(&starts, o->seg) &&
-		skx_query_first(o, &starts, o->query->root, o->seg->header.ndocs))
-		skx_cursor_ask_starts(&starts, alone ? 2 : 1);
+	if (skx_cursor_first_pages_begin(&starts, o->seg) &&
+		skx_query_prefetch_subtree(o, &starts, o->query->root,
+								   o->seg->header.ndocs))
+		skx_cursor_first_pages_prefetch(&starts, alone ? 2 : 1);
 }

@@ -21,43 +21,45 @@
 
 typedef uint16 SkxLanes __attribute__((vector_size(2 * SKX_CHAIN_LANES)));
 
-typedef struct SkxCandidate
+typedef struct SkxChainCandidate
 {
-	uint16	   *left;			/* positions that complete the phrase so far */
-	int			nleft;
-} SkxCandidate;
+	uint16	   *positions;		/* positions that complete the phrase so far */
+	int			npositions;
+} SkxChainCandidate;
 
-struct SkxChain
+struct SkxPhraseChain
 {
 	const SkxQueryNode *node;
 	SkxCursor **lists;			/* one for each link */
 	bool		owns_lists;
 	int			size;			/* capacity of the arrays in candidates */
-	const SkxReads *reads;		/* page loads of the phrase's batches */
-	SkxPositionPlace *places[2];	/* of the first two links; later [0] is of
-									 * the current link */
-	SkxCandidate *candidates;
+	const SkxPageReads *page_reads; /* page loads of the phrase's batches */
+	SkxPositionsRef *position_refs[2];	/* of the first two links; later [0]
+										 * is of the current link */
+	SkxChainCandidate *candidates;
 	uint16	   *positions;		/* positions of the candidates, one after the
 								 * other; capacity of SKX_POSITIONS_MAX for
 								 * each */
 
 	/* The following are set only with borrowed lists. */
-	SkxReads	own_reads;
-	const uint32 *placed;		/* documents, which include all candidates */
-	SkxPositionPlace *const *given; /* by link: where its positions are in the
-									 * documents of `placed` */
+	SkxPageReads own_reads;
+	const uint32 *borrowed_docs;	/* documents, which include all candidates */
+	SkxPositionsRef *const *borrowed_positions; /* by link: where its
+												 * positions are in the
+												 * documents of
+												 * `borrowed_docs` */
 };
 
-SkxChain *
+SkxPhraseChain *
 skx_query_chain_open(const SkxOpening *o, const SkxQueryNode *node,
-					 const SkxReads *reads)
+					 const SkxPageReads *reads)
 {
-	SkxChain   *chain = palloc0(sizeof(SkxChain));
+	SkxPhraseChain *chain = palloc0(sizeof(SkxPhraseChain));
 	const char *operands = GETOPERAND(node->phrase->query);
 	int			i;
 
 	chain->node = node;
-	chain->reads = reads;
+	chain->page_reads = reads;
 	chain->owns_lists = true;
 	chain->lists = palloc(sizeof(SkxCursor *) * node->phrase->nlinks);
 	for (i = 0; i < node->phrase->nlinks; i++)
@@ -78,18 +80,18 @@ skx_query_chain_open(const SkxOpening *o, const SkxQueryNode *node,
 }
 
 static void
-skx_query_chain_free_batch(SkxChain *chain)
+skx_query_chain_free_batch(SkxPhraseChain *chain)
 {
 	if (chain->size == 0)
 		return;
-	pfree(chain->places[0]);
-	pfree(chain->places[1]);
+	pfree(chain->position_refs[0]);
+	pfree(chain->position_refs[1]);
 	pfree(chain->candidates);
 	pfree(chain->positions);
 }
 
 void
-skx_query_chain_close(SkxChain *chain)
+skx_query_chain_close(SkxPhraseChain *chain)
 {
 	int			i;
 
@@ -102,20 +104,20 @@ skx_query_chain_close(SkxChain *chain)
 
 /* Grows the arrays to a capacity of n candidates. */
 static void
-skx_query_chain_reserve(SkxChain *chain, int n)
+skx_query_chain_reserve(SkxPhraseChain *chain, int n)
 {
 	if (n <= chain->size)
 		return;
 	skx_query_chain_free_batch(chain);
-	chain->places[0] = palloc(sizeof(SkxPositionPlace) * n);
-	chain->places[1] = palloc(sizeof(SkxPositionPlace) * n);
-	chain->candidates = palloc(sizeof(SkxCandidate) * n);
+	chain->position_refs[0] = palloc(sizeof(SkxPositionsRef) * n);
+	chain->position_refs[1] = palloc(sizeof(SkxPositionsRef) * n);
+	chain->candidates = palloc(sizeof(SkxChainCandidate) * n);
 	chain->positions = palloc(sizeof(uint16) * SKX_POSITIONS_MAX * n);
 	chain->size = n;
 }
 
 int
-skx_query_positions(uint16 *positions, int n, uint8 labels)
+skx_query_filter_positions(uint16 *positions, int n, uint8 labels)
 {
 	int			kept = 0;
 	int			i;
@@ -123,13 +125,13 @@ skx_query_positions(uint16 *positions, int n, uint8 labels)
 	if (labels == 0)
 	{
 		for (i = 0; i < n; i++)
-			positions[i] = SKX_POSITION(positions[i]);
+			positions[i] = SKX_POSITION_OF(positions[i]);
 		return n;
 	}
 	for (i = 0; i < n; i++)
 	{
 		if ((SKX_LABEL_BIT(positions[i]) & labels) != 0)
-			positions[kept++] = SKX_POSITION(positions[i]);
+			positions[kept++] = SKX_POSITION_OF(positions[i]);
 	}
 	return kept;
 }
@@ -139,7 +141,7 @@ skx_query_positions(uint16 *positions, int n, uint8 labels)
  * with all groups of the right.
  */
 static inline int
-skx_query_chain_comparisons(int nleft, int nright)
+skx_query_chain_ncomparisons(int nleft, int nright)
 {
 	return nleft * ((nright + SKX_CHAIN_LANES - 1) / SKX_CHAIN_LANES);
 }
@@ -149,7 +151,7 @@ skx_query_chain_comparisons(int nleft, int nright)
  * fewer than SKX_CHAIN_LANES, the others are 0.
  */
 static inline SkxLanes
-skx_query_chain_lanes(const uint16 *positions, int n)
+skx_query_chain_load_lanes(const uint16 *positions, int n)
 {
 	const SkxLanes numbers = {0, 1, 2, 3, 4, 5, 6, 7};
 	const uint16 limit = Min(n, SKX_CHAIN_LANES);
@@ -158,7 +160,7 @@ skx_query_chain_lanes(const uint16 *positions, int n)
 	SkxLanes	lanes;
 
 	memcpy(&lanes, positions, sizeof(lanes));
-	return SKX_POSITION(lanes) & (SkxLanes) (numbers < limits);
+	return SKX_POSITION_OF(lanes) & (SkxLanes) (numbers < limits);
 }
 
 static inline SkxLanes
@@ -171,7 +173,7 @@ skx_query_chain_equal(SkxLanes lanes, uint16 wanted)
 }
 
 static inline bool
-skx_query_chain_any(SkxLanes found)
+skx_query_chain_any_equal(SkxLanes found)
 {
 	uint64		halves[2];
 
@@ -189,22 +191,23 @@ static int
 skx_query_chain_compare(uint16 *left, int nleft, const uint16 *right,
 						int nright, int distance)
 {
-	const SkxLanes first = skx_query_chain_lanes(right, nright);
+	const SkxLanes first = skx_query_chain_load_lanes(right, nright);
 	int			kept = 0;
 	int			i;
 	int			j;
 
 	for (i = 0; i < nleft; i++)
 	{
-		uint16		wanted = SKX_POSITION(left[i]) + distance;
+		uint16		wanted = SKX_POSITION_OF(left[i]) + distance;
 		SkxLanes	found = skx_query_chain_equal(first, wanted);
 
 		for (j = SKX_CHAIN_LANES; j < nright; j += SKX_CHAIN_LANES)
-			found |= skx_query_chain_equal(skx_query_chain_lanes(right + j,
+			found |=
+				skx_query_chain_equal(skx_query_chain_load_lanes(right + j,
 																 nright - j),
-										   wanted);
+									  wanted);
 		left[kept] = wanted;
-		kept += skx_query_chain_any(found) && wanted > 0;
+		kept += skx_query_chain_any_equal(found) && wanted > 0;
 	}
 	return kept;
 }
@@ -222,17 +225,17 @@ skx_query_chain_join(uint16 *left, int nleft, const uint16 *right, int nright,
 	int			i = 0;
 	int			j;
 
-	if (skx_query_chain_comparisons(nleft, nright) <= nleft + nright)
+	if (skx_query_chain_ncomparisons(nleft, nright) <= nleft + nright)
 		return skx_query_chain_compare(left, nleft, right, nright, distance);
 	for (j = 0; j < nright; j++)
 	{
-		int			wanted = SKX_POSITION(right[j]);
+		int			wanted = SKX_POSITION_OF(right[j]);
 
-		while (i < nleft && SKX_POSITION(left[i]) + distance < wanted)
+		while (i < nleft && SKX_POSITION_OF(left[i]) + distance < wanted)
 			i++;
 		if (i >= nleft)
 			break;
-		if (SKX_POSITION(left[i]) + distance == wanted)
+		if (SKX_POSITION_OF(left[i]) + distance == wanted)
 		{
 			if (wanted > 0)
 				left[kept++] = wanted;
@@ -247,12 +250,12 @@ skx_query_chain_join(uint16 *left, int nleft, const uint16 *right, int nright,
  * link; returns how many.
  */
 static inline int
-skx_query_chain_positions(SkxCursor *list, const SkxPositionPlace *place,
+skx_query_chain_positions(SkxCursor *list, const SkxPositionsRef *place,
 						  uint8 labels, uint16 *positions)
 {
 	int			n = skx_cursor_positions_at(list, place, positions);
 
-	return labels == 0 ? n : skx_query_positions(positions, n, labels);
+	return labels == 0 ? n : skx_query_filter_positions(positions, n, labels);
 }
 
 /*
@@ -260,14 +263,14 @@ skx_query_chain_positions(SkxCursor *list, const SkxPositionPlace *place,
  * there are none.
  */
 static inline bool
-skx_query_chain_place(SkxChain *chain, int link, uint32 doc, int *at,
-					  SkxPositionPlace *place)
+skx_query_chain_find_positions(SkxPhraseChain *chain, int link, uint32 doc,
+							   int *at, SkxPositionsRef *place)
 {
-	if (chain->given != NULL)
+	if (chain->borrowed_positions != NULL)
 	{
-		while (chain->placed[*at] != doc)
+		while (chain->borrowed_docs[*at] != doc)
 			(*at)++;
-		*place = chain->given[link][*at];
+		*place = chain->borrowed_positions[link][*at];
 	}
 	else if (!skx_cursor_locate(chain->lists[link], doc, place))
 		return false;
@@ -279,8 +282,8 @@ skx_query_chain_place(SkxChain *chain, int link, uint32 doc, int *at,
  * documents without any.  Moves what is kept for each document with it.
  */
 static int
-skx_query_chain_locate(SkxChain *chain, int link, uint32 *docs, int n,
-					   SkxPositionPlace *places)
+skx_query_chain_locate(SkxPhraseChain *chain, int link, uint32 *docs, int n,
+					   SkxPositionsRef *places)
 {
 	int			kept = 0;
 	int			at = 0;
@@ -288,11 +291,12 @@ skx_query_chain_locate(SkxChain *chain, int link, uint32 *docs, int n,
 
 	for (i = 0; i < n; i++)
 	{
-		if (!skx_query_chain_place(chain, link, docs[i], &at, &places[kept]))
+		if (!skx_query_chain_find_positions(chain, link, docs[i], &at,
+											&places[kept]))
 			continue;
 		docs[kept] = docs[i];
 		if (link == 1)
-			chain->places[0][kept] = chain->places[0][i];
+			chain->position_refs[0][kept] = chain->position_refs[0][i];
 		else if (link > 1)
 			chain->candidates[kept] = chain->candidates[i];
 		kept++;
@@ -306,10 +310,12 @@ skx_query_chain_locate(SkxChain *chain, int link, uint32 *docs, int n,
  * at which this is to be decided again.
  */
 static int
-skx_query_chain_ask(SkxChain *chain, int first, int nlinks, int i, int n)
+skx_query_chain_prefetch(SkxPhraseChain *chain, int first, int nlinks, int i,
+						 int n)
 {
-	return skx_cursor_ask_places(chain->lists + first, chain->places, nlinks,
-								 i, n, skx_query_reads_cold(chain->reads));
+	return skx_cursor_prefetch_positions(chain->lists + first,
+										 chain->position_refs, nlinks, i, n,
+										 skx_query_has_read(chain->page_reads));
 }
 
 /*
@@ -317,7 +323,7 @@ skx_query_chain_ask(SkxChain *chain, int first, int nlinks, int i, int n)
  * left.
  */
 static int
-skx_query_chain_begin(SkxChain *chain, uint32 *docs, int n)
+skx_query_chain_join_first(SkxPhraseChain *chain, uint32 *docs, int n)
 {
 	const SkxQueryPhrase *phrase = chain->node->phrase;
 	uint8		labels[2] = {phrase->links[0]->weight, phrase->links[1]->weight};
@@ -327,25 +333,27 @@ skx_query_chain_begin(SkxChain *chain, uint32 *docs, int n)
 	int			kept = 0;
 	int			i;
 
-	n = skx_query_chain_locate(chain, 0, docs, n, chain->places[0]);
-	n = skx_query_chain_locate(chain, 1, docs, n, chain->places[1]);
+	n = skx_query_chain_locate(chain, 0, docs, n, chain->position_refs[0]);
+	n = skx_query_chain_locate(chain, 1, docs, n, chain->position_refs[1]);
 	for (i = 0; i < n; i++)
 	{
 		int			nleft;
 		int			nright;
 
-		if (i >= asked && i % SKX_PHRASE_LOOK == 0)
-			asked = skx_query_chain_ask(chain, 0, 2, i, n);
+		if (i >= asked && i % SKX_PHRASE_CHECK_DOCS == 0)
+			asked = skx_query_chain_prefetch(chain, 0, 2, i, n);
 		/* right ones are compared in groups: they are stored by then */
-		nright = skx_query_chain_positions(chain->lists[1], &chain->places[1][i],
+		nright = skx_query_chain_positions(chain->lists[1],
+										   &chain->position_refs[1][i],
 										   labels[1], right);
-		nleft = skx_query_chain_positions(chain->lists[0], &chain->places[0][i],
+		nleft = skx_query_chain_positions(chain->lists[0],
+										  &chain->position_refs[0][i],
 										  labels[0], left);
 		nleft = skx_query_chain_join(left, nleft, right, nright,
 									 phrase->distances[1]);
 		docs[kept] = docs[i];
-		chain->candidates[kept].left = left;
-		chain->candidates[kept].nleft = nleft;
+		chain->candidates[kept].positions = left;
+		chain->candidates[kept].npositions = nleft;
 		kept += nleft > 0;
 		if (phrase->nlinks > 2)
 			left += nleft;
@@ -357,7 +365,7 @@ skx_query_chain_begin(SkxChain *chain, uint32 *docs, int n)
  * Joins the positions of a further link; returns how many candidates are left.
  */
 static int
-skx_query_chain_go_on(SkxChain *chain, int link, uint32 *docs, int n)
+skx_query_chain_join_next(SkxPhraseChain *chain, int link, uint32 *docs, int n)
 {
 	SkxCursor  *list = chain->lists[link];
 	uint8		labels = chain->node->phrase->links[link]->weight;
@@ -367,40 +375,42 @@ skx_query_chain_go_on(SkxChain *chain, int link, uint32 *docs, int n)
 	int			kept = 0;
 	int			i;
 
-	n = skx_query_chain_locate(chain, link, docs, n, chain->places[0]);
+	n = skx_query_chain_locate(chain, link, docs, n, chain->position_refs[0]);
 	for (i = 0; i < n; i++)
 	{
-		SkxCandidate candidate = chain->candidates[i];
+		SkxChainCandidate candidate = chain->candidates[i];
 		int			nright;
 
-		if (i >= asked && i % SKX_PHRASE_LOOK == 0)
-			asked = skx_query_chain_ask(chain, link, 1, i, n);
-		nright = skx_query_chain_positions(list, &chain->places[0][i], labels,
-										   right);
-		candidate.nleft = skx_query_chain_join(candidate.left, candidate.nleft,
-											   right, nright, distance);
+		if (i >= asked && i % SKX_PHRASE_CHECK_DOCS == 0)
+			asked = skx_query_chain_prefetch(chain, link, 1, i, n);
+		nright = skx_query_chain_positions(list, &chain->position_refs[0][i],
+										   labels, right);
+		candidate.npositions = skx_query_chain_join(candidate.positions,
+													candidate.npositions,
+													right, nright,
+													distance);
 		docs[kept] = docs[i];
 		chain->candidates[kept] = candidate;
-		kept += candidate.nleft > 0;
+		kept += candidate.npositions > 0;
 	}
 	return kept;
 }
 
 int
-skx_query_chain_batch(SkxChain *chain, uint32 *docs, int n)
+skx_query_chain_batch(SkxPhraseChain *chain, uint32 *docs, int n)
 {
 	int			left;
 	int			link;
 
 	skx_query_chain_reserve(chain, n);
-	left = skx_query_chain_begin(chain, docs, n);
+	left = skx_query_chain_join_first(chain, docs, n);
 	for (link = 2; link < chain->node->phrase->nlinks && left > 0; link++)
-		left = skx_query_chain_go_on(chain, link, docs, left);
+		left = skx_query_chain_join_next(chain, link, docs, left);
 	return left;
 }
 
 int
-skx_query_phrase_links(const SkxQuery *rest)
+skx_query_phrase_nlinks(const SkxQuery *rest)
 {
 	const SkxQueryNode *root = rest->root;
 
@@ -411,7 +421,7 @@ skx_query_phrase_links(const SkxQuery *rest)
 }
 
 int
-skx_query_phrase_link(const SkxQuery *rest, int link)
+skx_query_phrase_link_number(const SkxQuery *rest, int link)
 {
 	const SkxQueryNode *node = rest->root->children[0];
 	const QueryOperand *operand = node->phrase->links[link];
@@ -420,25 +430,25 @@ skx_query_phrase_link(const SkxQuery *rest, int link)
 							operand->length);
 }
 
-SkxChain *
+SkxPhraseChain *
 skx_query_chain_borrow(const SkxQuery *rest, SkxCursor **lists)
 {
-	SkxChain   *chain = palloc0(sizeof(SkxChain));
-	int			n = skx_query_phrase_links(rest);
+	SkxPhraseChain *chain = palloc0(sizeof(SkxPhraseChain));
+	int			n = skx_query_phrase_nlinks(rest);
 
 	chain->node = rest->root->children[0];
-	chain->reads = &chain->own_reads;
+	chain->page_reads = &chain->own_reads;
 	chain->lists = palloc(sizeof(SkxCursor *) * n);
 	memcpy(chain->lists, lists, sizeof(SkxCursor *) * n);
 	return chain;
 }
 
 int
-skx_query_chain_verify(SkxChain *chain, uint32 *docs, int n,
-					   const uint32 *placed, SkxPositionPlace *const *places)
+skx_query_chain_verify(SkxPhraseChain *chain, uint32 *docs, int n,
+					   const uint32 *placed, SkxPositionsRef *const *places)
 {
 	skx_query_reads_begin(&chain->own_reads);
-	chain->placed = placed;
-	chain->given = places;
+	chain->borrowed_docs = placed;
+	chain->borrowed_positions = places;
 	return skx_query_chain_batch(chain, docs, n);
 }

@@ -26,12 +26,13 @@ typedef struct SkxCompile
 	char	   *operands;
 	SkxQueryNode *leaves;		/* memory for operands that follow */
 	int			nleaves;		/* capacity of `leaves` */
-	const SkxQueryNode **seen;	/* by lexeme: the last operator that had it */
-	uint8	   *seen_labels;	/* by lexeme: the labels it had there */
+	const SkxQueryNode **last_operator; /* by lexeme: the last operator that
+										 * had it */
+	uint8	   *last_labels;	/* by lexeme: the labels it had there */
 } SkxCompile;
 
 static SkxQueryNode *skx_query_compile_item(SkxCompile *c, QueryItem *item);
-static SkxQueryNode *skx_query_admit(SkxCompile *c, QueryItem *item);
+static SkxQueryNode *skx_query_admitting_node(SkxCompile *c, QueryItem *item);
 
 static SkxQueryNode *
 skx_query_node(SkxNodeKind kind)
@@ -84,13 +85,13 @@ skx_query_compile_operand(SkxCompile *c, QueryOperand *operand)
 }
 
 static inline QueryItem *
-skx_query_left(QueryItem *item)
+skx_query_left_operand(QueryItem *item)
 {
 	return item + item->qoperator.left;
 }
 
 static inline QueryItem *
-skx_query_right(QueryItem *item)
+skx_query_right_operand(QueryItem *item)
 {
 	return item + 1;
 }
@@ -106,21 +107,21 @@ skx_query_is_operator(QueryItem *item, int8 oper)
  * left, so recursion only follows parentheses on the right.
  */
 static void
-skx_query_gather(SkxCompile *c, QueryItem *item, int8 oper,
-				 SkxQueryNode *(*compile) (SkxCompile *, QueryItem *),
-				 SkxQueryNode *into)
+skx_query_gather_operands(SkxCompile *c, QueryItem *item, int8 oper,
+						  SkxQueryNode *(*compile) (SkxCompile *, QueryItem *),
+						  SkxQueryNode *into)
 {
 	check_stack_depth();
 	CHECK_FOR_INTERRUPTS();
 	while (skx_query_is_operator(item, oper))
 	{
-		QueryItem  *right = skx_query_right(item);
+		QueryItem  *right = skx_query_right_operand(item);
 
 		if (skx_query_is_operator(right, oper))
-			skx_query_gather(c, right, oper, compile, into);
+			skx_query_gather_operands(c, right, oper, compile, into);
 		else
 			skx_query_add_child(into, compile(c, right));
-		item = skx_query_left(item);
+		item = skx_query_left_operand(item);
 	}
 	skx_query_add_child(into, compile(c, item));
 }
@@ -130,15 +131,16 @@ skx_query_gather(SkxCompile *c, QueryItem *item, int8 oper,
  * Such a phrase is matched by query_chain.c, without TS_execute().
  */
 static void
-skx_query_chain(SkxQueryPhrase *phrase)
+skx_query_set_links(SkxQueryPhrase *phrase)
 {
 	QueryItem  *item = phrase->item;
 	int			n = 1;
 	int			i;
 
-	for (; skx_query_is_operator(item, OP_PHRASE); item = skx_query_left(item))
+	for (; skx_query_is_operator(item, OP_PHRASE); item =
+		 skx_query_left_operand(item))
 	{
-		QueryItem  *right = skx_query_right(item);
+		QueryItem  *right = skx_query_right_operand(item);
 
 		if (right->type != QI_VAL || right->qoperand.prefix)
 			return;
@@ -152,9 +154,9 @@ skx_query_chain(SkxQueryPhrase *phrase)
 	item = phrase->item;
 	for (i = n - 1; i > 0; i--)
 	{
-		phrase->links[i] = &skx_query_right(item)->qoperand;
+		phrase->links[i] = &skx_query_right_operand(item)->qoperand;
 		phrase->distances[i] = item->qoperator.distance;
-		item = skx_query_left(item);
+		item = skx_query_left_operand(item);
 	}
 	phrase->links[0] = &item->qoperand;
 	phrase->distances[0] = 0;
@@ -232,11 +234,11 @@ skx_query_drop_repeats(SkxCompile *c, SkxQueryNode *node)
 		nprefixes += skx_query_is_prefix(child);
 		if (child->kind == SKX_NODE_TERM && !child->prefix)
 		{
-			if (c->seen[child->slot] == node &&
-				c->seen_labels[child->slot] == child->labels)
+			if (c->last_operator[child->slot] == node &&
+				c->last_labels[child->slot] == child->labels)
 				continue;
-			c->seen[child->slot] = node;
-			c->seen_labels[child->slot] = child->labels;
+			c->last_operator[child->slot] = node;
+			c->last_labels[child->slot] = child->labels;
 		}
 		node->children[kept++] = child;
 	}
@@ -251,7 +253,7 @@ skx_query_drop_repeats(SkxCompile *c, SkxQueryNode *node)
  * positions.
  */
 static SkxQueryNode *
-skx_query_admit(SkxCompile *c, QueryItem *item)
+skx_query_admitting_node(SkxCompile *c, QueryItem *item)
 {
 	SkxQueryNode *node;
 
@@ -273,7 +275,8 @@ skx_query_admit(SkxCompile *c, QueryItem *item)
 		default:
 			elog(ERROR, "unrecognized operator: %d", item->qoperator.oper);
 	}
-	skx_query_gather(c, item, item->qoperator.oper, skx_query_admit, node);
+	skx_query_gather_operands(c, item, item->qoperator.oper,
+							  skx_query_admitting_node, node);
 	return node;
 }
 
@@ -285,8 +288,8 @@ skx_query_compile_phrase(SkxCompile *c, QueryItem *item)
 	node->phrase = palloc0(sizeof(SkxQueryPhrase));
 	node->phrase->query = c->query;
 	node->phrase->item = item;
-	skx_query_add_child(node, skx_query_admit(c, item));
-	skx_query_chain(node->phrase);
+	skx_query_add_child(node, skx_query_admitting_node(c, item));
+	skx_query_set_links(node->phrase);
 	return node;
 }
 
@@ -301,7 +304,7 @@ skx_query_compile_item(SkxCompile *c, QueryItem *item)
 	while (skx_query_is_operator(item, OP_NOT))
 	{
 		negated = !negated;
-		item = skx_query_right(item);
+		item = skx_query_right_operand(item);
 	}
 	if (item->type == QI_VAL)
 		node = skx_query_compile_operand(c, &item->qoperand);
@@ -311,8 +314,8 @@ skx_query_compile_item(SkxCompile *c, QueryItem *item)
 	{
 		node = skx_query_node(item->qoperator.oper == OP_AND ?
 							  SKX_NODE_AND : SKX_NODE_OR);
-		skx_query_gather(c, item, item->qoperator.oper,
-						 skx_query_compile_item, node);
+		skx_query_gather_operands(c, item, item->qoperator.oper,
+								  skx_query_compile_item, node);
 		skx_query_drop_repeats(c, node);
 	}
 	if (negated)
@@ -532,7 +535,7 @@ static SkxQueryNode *skx_query_compile_condition(SkxCompile *c,
 
 /* Returns the conjunction of the conditions of an arm. */
 static SkxQueryNode *
-skx_query_compile_arm(SkxCompile *c, const SkxArm *arm)
+skx_query_compile_arm(SkxCompile *c, const SkxConditionArm *arm)
 {
 	SkxQueryNode *node = skx_query_node(SKX_NODE_AND);
 	int			i;
@@ -552,11 +555,11 @@ skx_query_compile_condition(SkxCompile *c, const SkxCondition *condition)
 
 	switch (condition->kind)
 	{
-		case SKX_CONDITION_ALL:
+		case SKX_CONDITION_ALL_OF:
 			return skx_query_compile_lexemes(c, condition, SKX_NODE_AND);
-		case SKX_CONDITION_ANY:
+		case SKX_CONDITION_ANY_OF:
 			return skx_query_compile_lexemes(c, condition, SKX_NODE_OR);
-		case SKX_CONDITION_WITHOUT:
+		case SKX_CONDITION_NONE_OF:
 			node = skx_query_node(SKX_NODE_NOT);
 			skx_query_add_child(node,
 								skx_query_compile_lexemes(c, condition,
@@ -602,8 +605,8 @@ skx_query_is_never(const SkxQuery *query)
  * clause is on the text, and requires a lexeme.
  */
 static void
-skx_query_require(SkxQuery *query, SkxQueryNode *node, bool on_text,
-				  bool *accepts_none)
+skx_query_add_required(SkxQuery *query, SkxQueryNode *node, bool on_text,
+					   bool *accepts_none)
 {
 	skx_query_add_child(query->root, node);
 	if (on_text && !skx_query_accepts_none(node))
@@ -611,13 +614,13 @@ skx_query_require(SkxQuery *query, SkxQueryNode *node, bool on_text,
 }
 
 bool
-skx_query_takes_all(const SkxQuery *query)
+skx_query_matches_all(const SkxQuery *query)
 {
 	return query->nqueries == 0 && query->nconditions == 0;
 }
 
 bool
-skx_query_takes_nulls(const SkxQuery *query)
+skx_query_may_match_nulls(const SkxQuery *query)
 {
 	int			i;
 
@@ -645,24 +648,25 @@ skx_query_compile(TSQuery *queries, int nqueries,
 		query->root = skx_query_node(SKX_NODE_NONE);
 		return query;
 	}
-	query->root = skx_query_node(skx_query_takes_all(query) ?
+	query->root = skx_query_node(skx_query_matches_all(query) ?
 								 SKX_NODE_ALL : SKX_NODE_AND);
 	skx_query_gather_lexemes(query);
 	c.whole = query;
-	c.seen = palloc_extended(sizeof(SkxQueryNode *) *
-							 ((Size) query->nlexemes + 1),
-							 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	c.seen_labels = palloc0(query->nlexemes + 1);
+	c.last_operator = palloc_extended(sizeof(SkxQueryNode *) *
+									  ((Size) query->nlexemes + 1),
+									  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	c.last_labels = palloc0(query->nlexemes + 1);
 	for (i = 0; i < nqueries; i++)
-		skx_query_require(query, skx_query_compile_query(&c, queries[i]),
-						  true, &accepts_none);
+		skx_query_add_required(query, skx_query_compile_query(&c, queries[i]),
+							   true, &accepts_none);
 	for (i = 0; i < nconditions; i++)
-		skx_query_require(query, skx_query_compile_condition(&c, &conditions[i]),
-						  conditions[i].kind == SKX_CONDITION_QUERIES,
-						  &accepts_none);
-	pfree(c.seen);
-	pfree(c.seen_labels);
-	query->may_match_null = accepts_none && !skx_query_takes_nulls(query);
+		skx_query_add_required(query,
+							   skx_query_compile_condition(&c, &conditions[i]),
+							   conditions[i].kind == SKX_CONDITION_QUERIES,
+							   &accepts_none);
+	pfree(c.last_operator);
+	pfree(c.last_labels);
+	query->may_match_null = accepts_none && !skx_query_may_match_nulls(query);
 	return query;
 }
 
@@ -673,7 +677,7 @@ skx_query_is_empty(const SkxQuery *query)
 }
 
 const SkxLexeme *
-skx_query_only_word(const SkxQuery *query)
+skx_query_single_lexeme(const SkxQuery *query)
 {
 	const SkxQueryNode *node = query->root;
 

@@ -12,10 +12,10 @@
 #include "read/query/query_internal.h"
 
 /*
- * A list with more than one document in SKX_COUNT_SPARSE is put into windows
- * by whole words of bits, so its postings are not looked up.
+ * A list with more than one document in SKX_COUNT_SPARSE_RATIO is put into
+ * windows by whole words of bits, so its postings are not looked up.
  */
-#define SKX_COUNT_SPARSE	8
+#define SKX_COUNT_SPARSE_RATIO	8
 
 /*
  * Returns true if the iterator finds its matches by windows of bits, without
@@ -25,7 +25,7 @@ static bool
 skx_query_is_windowed(const SkxIter *it)
 {
 	if (it->kind == SKX_NODE_AND)
-		return it->cheap && it->windows;
+		return it->reads_no_positions && it->uses_windows;
 	return it->kind == SKX_NODE_OR || it->kind == SKX_NODE_NOT ||
 		it->kind == SKX_NODE_BITMAP;
 }
@@ -37,7 +37,7 @@ static bool
 skx_query_is_filled_or(const SkxIter *it)
 {
 	return it->kind == SKX_NODE_OR && it->nchildren > 1 &&
-		it->nchildren <= SKX_GATHER_CLAUSES && it->range == NULL;
+		it->nchildren <= SKX_GATHER_CLAUSES && it->bitmap == NULL;
 }
 
 /*
@@ -47,7 +47,7 @@ skx_query_is_filled_or(const SkxIter *it)
  * documents that all lists have left.
  */
 static SkxIter *
-skx_query_looked_up(const SkxIter *it)
+skx_query_largest_lookup(const SkxIter *it)
 {
 	SkxIter    *largest = NULL;
 	int			i;
@@ -59,21 +59,21 @@ skx_query_looked_up(const SkxIter *it)
 	{
 		SkxIter    *child = it->children[i];
 
-		if (skx_query_is_by_keys(child))
+		if (skx_query_tests_keys(child))
 			return NULL;
 		if (child->kind == SKX_NODE_TERM && child->list->labels == 0 &&
-			(largest == NULL || child->cost > largest->cost))
+			(largest == NULL || child->max_docs > largest->max_docs))
 			largest = child;
 	}
 	if (largest != NULL &&
-		largest->cost > it->seg->header.ndocs / SKX_COUNT_SPARSE)
+		largest->max_docs > it->seg->header.ndocs / SKX_COUNT_SPARSE_RATIO)
 		return NULL;
 	return largest;
 }
 
 /* Returns a copy of the node without one of its positive clauses. */
 static SkxIter
-skx_query_but(const SkxIter *it, const SkxIter *clause)
+skx_query_without_clause(const SkxIter *it, const SkxIter *clause)
 {
 	SkxIter		rest = *it;
 	int			i;
@@ -99,7 +99,7 @@ skx_query_count_windows(SkxIter *it, SkxIter *looked_up, uint32 from,
 						uint32 to)
 {
 	bool		all = it->kind == SKX_NODE_AND;
-	uint64		n = looked_up != NULL && !all ? looked_up->cost : 0;
+	uint64		n = looked_up != NULL && !all ? looked_up->max_docs : 0;
 	uint64		bits[SKX_WINDOW_WORDS];
 	uint32		start;
 	uint32		window;
@@ -110,13 +110,13 @@ skx_query_count_windows(SkxIter *it, SkxIter *looked_up, uint32 from,
 		uint64		both = 0;
 
 		if (looked_up != NULL)
-			both = skx_cursor_count(looked_up->list, window, bits,
-									SKX_WINDOW_WORDS);
+			both = skx_cursor_count_window(looked_up->list, window, bits,
+										   SKX_WINDOW_WORDS);
 		if (looked_up != NULL && all)
 			n += both;
 		else
 			n += skx_bitset_count(bits, SKX_WINDOW_WORDS) - both;
-		from = Min(window + SKX_QUERY_BATCH, to);
+		from = Min(window + SKX_WINDOW_DOCS, to);
 	}
 	return n;
 }
@@ -125,7 +125,7 @@ skx_query_count_windows(SkxIter *it, SkxIter *looked_up, uint32 from,
 static int
 skx_query_count_filtered(SkxIter *it, uint32 *docs, int n)
 {
-	int			half = Min(n, SKX_QUERY_BATCH);
+	int			half = Min(n, SKX_WINDOW_DOCS);
 	int			matching = skx_query_filter(it, docs, half);
 
 	return matching + skx_query_filter(it, docs + half, n - half);
@@ -136,15 +136,15 @@ skx_query_count_filtered(SkxIter *it, uint32 *docs, int n)
  * `but` matches.  If `but` is NULL, none are left out.
  */
 static uint64
-skx_query_count_listed(SkxIter *it, SkxIter *but, uint32 from, uint32 to)
+skx_query_count_generated(SkxIter *it, SkxIter *but, uint32 from, uint32 to)
 {
-	uint32	   *docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
+	uint32	   *docs = palloc(sizeof(uint32) * SKX_QUERY_BATCH_DOCS);
 	uint64		total = 0;
 	int			n;
 
 	while (from < to)
 	{
-		from = skx_query_collect(it, from, to, SKX_QUERY_BATCH, docs, &n);
+		from = skx_query_collect(it, from, to, SKX_WINDOW_DOCS, docs, &n);
 		total += n;
 		if (but != NULL && n > 0)
 			total -= skx_query_count_filtered(but, docs, n);
@@ -160,7 +160,7 @@ skx_query_count_listed(SkxIter *it, SkxIter *but, uint32 from, uint32 to)
  * are looked up in it.
  */
 static SkxIter *
-skx_query_largest(const SkxIter *it)
+skx_query_dominant_clause(const SkxIter *it)
 {
 	SkxIter    *largest = it->children[0];
 	uint64		all = 0;
@@ -168,12 +168,12 @@ skx_query_largest(const SkxIter *it)
 
 	for (i = 0; i < it->nchildren; i++)
 	{
-		all += it->children[i]->cost;
-		if (it->children[i]->cost > largest->cost)
+		all += it->children[i]->max_docs;
+		if (it->children[i]->max_docs > largest->max_docs)
 			largest = it->children[i];
 	}
 	if (largest->kind != SKX_NODE_TERM || largest->list->labels != 0 ||
-		!skx_query_is_less_asked(it, largest, all - largest->cost))
+		!skx_query_filter_is_cheaper(it, largest, all - largest->max_docs))
 		return NULL;
 	return largest;
 }
@@ -183,13 +183,13 @@ skx_query_largest(const SkxIter *it)
  * documents of the other clauses up in the largest one.
  */
 static uint64
-skx_query_count_apart(SkxIter *it, SkxIter *largest)
+skx_query_count_dominant(SkxIter *it, SkxIter *largest)
 {
-	SkxIter		rest = skx_query_but(it, largest);
+	SkxIter		rest = skx_query_without_clause(it, largest);
 
-	return largest->cost +
-		skx_query_count_listed(rest.nchildren == 1 ? rest.children[0] : &rest,
-							   largest, 0, it->seg->header.ndocs);
+	return largest->max_docs +
+		skx_query_count_generated(rest.nchildren == 1 ? rest.children[0] :
+								  &rest, largest, 0, it->seg->header.ndocs);
 }
 
 uint64
@@ -202,13 +202,14 @@ skx_query_count(SkxIter *it, uint32 from, uint32 to)
 	if (it->kind == SKX_NODE_ALL)
 		return to - from;
 	if (skx_query_is_filled_or(it) && whole &&
-		(one = skx_query_largest(it)) != NULL)
-		return skx_query_count_apart(it, one);
+		(one = skx_query_dominant_clause(it)) != NULL)
+		return skx_query_count_dominant(it, one);
 	if (!skx_query_is_windowed(it))
-		return skx_query_count_listed(it, NULL, from, to);
-	one = it->kind == SKX_NODE_AND || whole ? skx_query_looked_up(it) : NULL;
+		return skx_query_count_generated(it, NULL, from, to);
+	one = it->kind == SKX_NODE_AND ||
+		whole ? skx_query_largest_lookup(it) : NULL;
 	if (one == NULL)
 		return skx_query_count_windows(it, NULL, from, to);
-	rest = skx_query_but(it, one);
+	rest = skx_query_without_clause(it, one);
 	return skx_query_count_windows(&rest, one, from, to);
 }

@@ -96,20 +96,20 @@ typedef struct SkxOpening
 	SkxTerm    *terms;			/* one for each of query->lexemes; df is 0 if
 								 * the segment lacks it */
 	bool		wants_all;		/* the whole answer will be fetched */
-	uint64		reads;			/* skx_segment_reads when the scan began */
-	uint32		span;			/* capacity of a bitmap in documents */
-	uint32		nnext;			/* number of lexemes of prefixes for which a
+	uint64		reads;			/* skx_segment_nloads when the scan began */
+	uint32		bitmap_docs;	/* capacity of a bitmap in documents */
+	uint32		nnext_docs;		/* number of lexemes of prefixes for which a
 								 * bitmap stores their next document */
-	int			most_clauses;	/* SKX_OPEN_CLAUSES or SKX_OPEN_FEW */
-	int			gather_clauses; /* SKX_GATHER_CLAUSES or SKX_GATHER_ASKED */
+	int			most_clauses;	/* SKX_OPEN_CLAUSES or SKX_OPEN_CLAUSES_LOW */
+	int			gather_clauses; /* SKX_GATHER_CLAUSES or SKX_GATHER_FILTER_MAX */
 	uint32		nphrases;		/* number of phrases in the query */
 	uint32	   *nopened;		/* number of open lists of prefixes */
-	bool		rest;			/* iterators filter some documents that are
+	bool		is_filter;		/* iterators filter some documents that are
 								 * found by other means */
-	bool		admits;			/* the node is children[0] of a phrase */
-	bool		reopens;		/* `terms` are needed as long as the iterators
+	bool		admits_phrase;	/* the node is children[0] of a phrase */
+	bool		keeps_terms;	/* `terms` are needed as long as the iterators
 								 * are open */
-	bool	   *unsettled;		/* not NULL for an estimate: set to true if
+	bool	   *may_use_values; /* not NULL for an estimate: set to true if
 								 * lists of values may replace keys */
 } SkxOpening;
 
@@ -122,14 +122,14 @@ typedef struct SkxOpening
 
 /*
  * A rest filters documents.  It gathers a disjunction of more clauses than
- * SKX_GATHER_ASKED as soon as filtering by one clause after the other has
+ * SKX_GATHER_FILTER_MAX as soon as filtering by one clause after the other has
  * cost as much as gathering.  To test one document on one clause takes the
- * time of gathering SKX_GATHER_ASK postings, and to open a list that of
- * SKX_GATHER_OPEN postings.
+ * time of gathering SKX_GATHER_FILTER_DOCS postings, and to open a list that
+ * of SKX_GATHER_OPEN_CLAUSES postings.
  */
-#define SKX_GATHER_ASKED	16
-#define SKX_GATHER_ASK		8
-#define SKX_GATHER_OPEN		256
+#define SKX_GATHER_FILTER_MAX	16
+#define SKX_GATHER_FILTER_DOCS		8
+#define SKX_GATHER_OPEN_CLAUSES		256
 
 /*
  * The clauses of a conjunction or disjunction of more clauses than this are
@@ -140,11 +140,11 @@ typedef struct SkxOpening
 #define SKX_OPEN_CLAUSES	1024
 
 /*
- * SKX_OPEN_FEW replaces SKX_OPEN_CLAUSES in a query that has more lexemes
- * than SKX_OPEN_LEXEMES, repetitions included.
+ * SKX_OPEN_CLAUSES_LOW replaces SKX_OPEN_CLAUSES in a query that has more
+ * lexemes than SKX_OPEN_LEXEMES_MAX, repetitions included.
  */
-#define SKX_OPEN_FEW		32
-#define SKX_OPEN_LEXEMES	4096
+#define SKX_OPEN_CLAUSES_LOW		32
+#define SKX_OPEN_LEXEMES_MAX	4096
 
 /*
  * A prefix with more terms than SKX_PREFIX_TERMS is gathered into a bitmap.
@@ -155,50 +155,50 @@ typedef struct SkxOpening
 #define SKX_PREFIX_LISTS	1024
 
 /* What many lists match in a range of documents, as bits (query_range.c). */
-typedef struct SkxRange SkxRange;
+typedef struct SkxBitmap SkxBitmap;
 
 /* Clauses that are opened one after the other (query_turns.c). */
-typedef struct SkxTurns SkxTurns;
+typedef struct SkxSequence SkxSequence;
 
 /* An iterator: runs one node of a query on one segment. */
 typedef struct SkxIter
 {
 	SkxNodeKind kind;
 	SkxSegment *seg;
-	uint32		cost;			/* upper bound of the number of documents it
+	uint32		max_docs;		/* upper bound of the number of documents it
 								 * yields */
-	uint32		steps;			/* postings that it goes through to yield
+	uint32		npostings;		/* postings that it goes through to yield
 								 * them, or what takes as long */
-	bool		cheap;			/* reads no positions */
+	bool		reads_no_positions; /* reads no positions */
 	int			nchildren;
 	struct SkxIter **children;	/* AND: positive ones first, of these the one
 								 * that generates, then cheapest first */
 	int			npositive;		/* AND: number of children that are not NOT */
-	bool		windows;		/* AND: works on windows of bits */
-	bool		by_phrase;		/* AND: the words of the first child, a
-								 * phrase, generate */
+	bool		uses_windows;	/* AND: works on windows of bits */
+	bool		phrase_generates;	/* AND: the words of the first child, a
+									 * phrase, generate */
 	SkxCursor  *list;			/* TERM: its posting list */
-	SkxRange   *range;			/* BITMAP, and OR that is gathered */
+	SkxBitmap  *bitmap;			/* BITMAP, and OR that is gathered */
 	SkxKeyReader *keys;			/* KEYS: reads the keys of a column */
 	SkxKeyRange key_range;		/* KEYS: the range they are to be in */
-	uint32		met;			/* KEYS: estimate of the number of keys to
+	uint32		keys_to_test;	/* KEYS: estimate of the number of keys to
 								 * test to find all documents */
 	const SkxQueryNode *node;	/* KEYS: the node it was opened for */
 	struct SkxRangeEnds *ends;	/* OR of a range of coarse keys, else NULL */
-	uint32		span;			/* OR: capacity of its bitmap in documents */
-	int			most_asked;		/* OR: with more clauses than this, filtering
+	uint32		bitmap_docs;	/* OR: capacity of its bitmap in documents */
+	int			max_tests;		/* OR: with more clauses than this, filtering
 								 * may gather them; 0: it never does */
-	uint64		asked;			/* OR: tests of documents on clauses so far */
+	uint64		ntests;			/* OR: tests of documents on clauses so far */
 	struct SkxPhrase *phrase;	/* PHRASE */
-	uint32	   *scratch;		/* capacity of SKX_QUERY_BATCH, or NULL */
-	struct SkxHeld *held;		/* candidates whose positions are still to be
+	uint32	   *scratch;		/* capacity of SKX_WINDOW_DOCS, or NULL */
+	struct SkxHeld *unverified; /* candidates whose positions are still to be
 								 * read, or NULL; only if not cheap */
-	SkxCursorShare share;		/* of the root: what its lists share */
+	SkxCursorBudget budget;		/* of the root: what its lists share */
 } SkxIter;
 
 /* Returns true if all or most documents are tested by their keys. */
 static inline bool
-skx_query_is_by_keys(const SkxIter *it)
+skx_query_tests_keys(const SkxIter *it)
 {
 	return it->kind == SKX_NODE_KEYS || it->ends != NULL;
 }
@@ -207,12 +207,12 @@ skx_query_is_by_keys(const SkxIter *it)
  * query_iter.c : generates and filters documents
  *
  * Iterators move forward only: from call to call, documents and windows
- * ascend.  A call has SKX_QUERY_BATCH documents at most, unless a comment says
- * otherwise.  A window is SKX_QUERY_BATCH bits; bit i is document window + i.
+ * ascend.  A call has SKX_WINDOW_DOCS documents at most, unless a comment says
+ * otherwise.  A window is SKX_WINDOW_DOCS bits; bit i is document window + i.
  */
 
 /* 64-bit words of a window. */
-#define SKX_WINDOW_WORDS	SKX_BITSET_WORDS(SKX_QUERY_BATCH)
+#define SKX_WINDOW_WORDS	SKX_BITSET_WORDS(SKX_WINDOW_DOCS)
 
 /*
  * Generates: sets docs to the next matches in [from, limit), ascending, and
@@ -228,7 +228,7 @@ extern uint32 skx_query_generate(SkxIter *it, uint32 from, uint32 limit,
  * larger batches.  The clause that generates yields candidates until there
  * are at least `goal`; only then do the other clauses filter them.  The more
  * documents these know in advance, the more they read at once.  goal is at
- * most SKX_QUERY_BATCH; docs has a capacity of SKX_QUERY_DOCS.
+ * most SKX_WINDOW_DOCS; docs has a capacity of SKX_QUERY_BATCH_DOCS.
  */
 extern uint32 skx_query_collect(SkxIter *it, uint32 from, uint32 to, int goal,
 								uint32 *docs, int *n);
@@ -246,7 +246,7 @@ extern void skx_query_fill(SkxIter *it, uint32 window, uint64 *bits);
  * Returns a lower bound of the first match >= from, without decoding
  * postings.  Returns SKX_NO_DOC if there is no such match.
  */
-extern uint32 skx_query_bound(SkxIter *it, uint32 from);
+extern uint32 skx_query_lower_bound(SkxIter *it, uint32 from);
 
 /*
  * Fills the next window that may have matches in [from, limit), with these
@@ -275,20 +275,20 @@ extern uint64 skx_query_count(SkxIter *it, uint32 from, uint32 to);
  * positions, and else by how few documents they leave to the others.  Sets
  * it->npositive.
  */
-extern void skx_query_order(SkxIter *it);
+extern void skx_query_sort_clauses(SkxIter *it);
 
 /*
- * Moves the clause that is to generate to the front.  Sets it->by_phrase if
- * the words of a phrase generate.
+ * Moves the clause that is to generate to the front.  Sets
+ * it->phrase_generates if the words of a phrase generate.
  */
-extern void skx_query_lead(SkxIter *it);
+extern void skx_query_choose_generator(SkxIter *it);
 
 /*
- * Sets it->windows: whether the conjunction works on windows.  That takes
+ * Sets it->uses_windows: whether the conjunction works on windows.  That takes
  * less time if the documents that the first clause generates lie in most
  * sub-blocks of the other lists.
  */
-extern void skx_query_weigh(SkxIter *it);
+extern void skx_query_choose_windows(SkxIter *it);
 
 /*
  * Returns the expected number of matches, if the clauses of a conjunction
@@ -297,21 +297,21 @@ extern void skx_query_weigh(SkxIter *it);
 extern double skx_query_likely(const SkxIter *it);
 
 /* Returns an estimate of the time to find all matches, in ns. */
-extern double skx_query_work(const SkxIter *it);
+extern double skx_query_find_time(const SkxIter *it);
 
 /* Returns an estimate of the time to filter that many documents, in ns. */
-extern double skx_query_work_asked(const SkxIter *it, double docs);
+extern double skx_query_filter_time(const SkxIter *it, double docs);
 
 /* Returns an estimate of the time to fill all windows with it, in ns. */
-extern double skx_query_work_filled(const SkxIter *it);
+extern double skx_query_fill_time(const SkxIter *it);
 
 /*
  * Returns true if a disjunction is counted in less time without windows of
  * its largest clause.  That clause then filters the documents of the other
  * clauses, which are at most `docs`.
  */
-extern bool skx_query_is_less_asked(const SkxIter *it,
-									const SkxIter *largest, double docs);
+extern bool skx_query_filter_is_cheaper(const SkxIter *it,
+										const SkxIter *largest, double docs);
 
 /*
  * query_range.c : what many lists match, as bits of a range of documents
@@ -325,25 +325,25 @@ extern bool skx_query_is_less_asked(const SkxIter *it,
  * A walk through the terms of a prefix, or of a range of values, which puts
  * their documents into a bitmap.
  */
-typedef struct SkxRangeWalk
+typedef struct SkxBitmapWalk
 {
-	SkxRange   *range;			/* NULL before skx_query_walk_begin() */
+	SkxBitmap  *bitmap;			/* NULL before skx_query_walk_begin() */
 	uint8		labels;			/* set of labels; 0 for any */
 	SkxCursor  *cursor;			/* of one list after the other */
-	SkxTermBits bits;			/* the bits of `range`, for terms whose
+	SkxTermBits bits;			/* the bits of `bitmap`, for terms whose
 								 * documents stand in the dictionary */
 	int			n;				/* number of terms to be put in next */
 	SkxTerm		terms[SKX_PREFIX_TERMS];	/* these terms */
 	uint32		numbers[SKX_PREFIX_TERMS];	/* their numbers among the terms
 											 * that are visited */
-} SkxRangeWalk;
+} SkxBitmapWalk;
 
 /*
  * Shares the memory budget out among the bitmaps that o->query may need.
  * Sets span, nnext, most_clauses, gather_clauses, nphrases and reopens of
  * the opening.
  */
-extern void skx_query_range_plan(SkxOpening *o);
+extern void skx_query_bitmap_plan(SkxOpening *o);
 
 /*
  * Begins to put the terms of a prefix into the bitmap *in, which is made if
@@ -351,41 +351,41 @@ extern void skx_query_range_plan(SkxOpening *o);
  * that the walk has already.  The caller sets walk->labels, terms and n, and
  * zeroes walk->bits.
  */
-extern void skx_query_walk_begin(SkxRangeWalk *walk, const SkxOpening *o,
-								 SkxRange **in, const SkxQueryNode *prefix);
+extern void skx_query_walk_begin(SkxBitmapWalk *walk, const SkxOpening *o,
+								 SkxBitmap **in, const SkxQueryNode *prefix);
 
 /* Adds a term of the prefix to the walk. */
-extern void skx_query_walk_add(SkxRangeWalk *walk, const SkxTerm *term);
+extern void skx_query_walk_add(SkxBitmapWalk *walk, const SkxTerm *term);
 
 /* Puts the terms that are left into the bitmap, and ends the walk. */
-extern void skx_query_walk_end(SkxRangeWalk *walk);
+extern void skx_query_walk_end(SkxBitmapWalk *walk);
 
 /*
  * Makes the bitmap *in if it is NULL, and gives it a capacity of nterms
- * terms for skx_query_range_term().
+ * terms for skx_query_bitmap_add_term().
  */
-extern void skx_query_range_reserve(const SkxOpening *o, SkxRange **in,
-									int nterms);
+extern void skx_query_bitmap_reserve(const SkxOpening *o, SkxBitmap **in,
+									 int nterms);
 
 /*
  * Adds a term to the bitmap; its list is not read yet.  The term must stay
- * valid until skx_query_range_any() or skx_query_range_all() is called.
+ * valid until skx_query_bitmap_any() or skx_query_bitmap_all() is called.
  */
-extern void skx_query_range_term(SkxRange *r, const SkxTerm *term,
-								 uint8 labels);
+extern void skx_query_bitmap_add_term(SkxBitmap *r, const SkxTerm *term,
+									  uint8 labels);
 
 /*
  * Makes the bitmap *in if it is NULL, and adds clauses that take turns.  The
  * bitmap takes them over, and closes them.
  */
-extern void skx_query_range_turns(const SkxOpening *o, SkxRange **in,
-								  SkxTurns *turns);
+extern void skx_query_bitmap_add_seq(const SkxOpening *o, SkxBitmap **in,
+									 SkxSequence *turns);
 
 /*
  * Puts the documents that match any of the added terms and clauses into the
  * bitmap.  Returns an upper bound of the number of matches in the segment.
  */
-extern uint64 skx_query_range_any(SkxRange *r);
+extern uint64 skx_query_bitmap_any(SkxBitmap *r);
 
 /*
  * Makes the bitmap that of documents that match all of the added terms and
@@ -393,43 +393,43 @@ extern uint64 skx_query_range_any(SkxRange *r);
  * they are needed.  Returns an upper bound of the number of matches in the
  * segment.
  */
-extern uint32 skx_query_range_all(SkxRange *r);
+extern uint32 skx_query_bitmap_all(SkxBitmap *r);
 
 /*
  * Makes a bitmap with a capacity of `span` documents, of what any of n
  * iterators matches.  They stay the caller's.  No bits are made before
- * skx_query_range_reach().
+ * skx_query_bitmap_move_to().
  */
-extern SkxRange *skx_query_range_clauses(SkxSegment *seg, uint32 span,
-										 SkxIter **clauses, int n);
+extern SkxBitmap *skx_query_bitmap_of(SkxSegment *seg, uint32 span,
+									  SkxIter **clauses, int n);
 
 /* Returns true if the document is in the range that the bits are made of. */
-extern bool skx_query_range_has(const SkxRange *r, uint32 doc);
+extern bool skx_query_bitmap_covers(const SkxBitmap *r, uint32 doc);
 
 /*
  * Moves the range forward to the document if that lies behind its end, and
  * makes the bits.  Returns false if the range ends with the segment, so that
- * the iterators of skx_query_range_clauses() are not needed any more.
+ * the iterators of skx_query_bitmap_of() are not needed any more.
  */
-extern bool skx_query_range_reach(SkxRange *r, uint32 doc);
+extern bool skx_query_bitmap_move_to(SkxBitmap *r, uint32 doc);
 
 /*
  * Keeps those of n ascending documents whose bits are set; returns how many.
  * Raises an error if a document lies before the range.
  */
-extern int	skx_query_range_filter(SkxRange *r, uint32 *docs, int n);
+extern int	skx_query_bitmap_filter(SkxBitmap *r, uint32 *docs, int n);
 
 /*
  * Sets the bits of a window (see query_iter.c) that are set in the bitmap.
  * Documents before the range are left out.
  */
-extern void skx_query_range_fill(SkxRange *r, uint32 window, uint64 *bits);
+extern void skx_query_bitmap_fill(SkxBitmap *r, uint32 window, uint64 *bits);
 
 /*
  * Frees the bitmap, and closes the clauses that take turns.  Iterators of
- * skx_query_range_clauses() stay open.
+ * skx_query_bitmap_of() stay open.
  */
-extern void skx_query_range_close(SkxRange *r);
+extern void skx_query_bitmap_close(SkxBitmap *r);
 
 /*
  * query_turns.c : clauses that are opened one after the other
@@ -443,39 +443,39 @@ extern void skx_query_range_close(SkxRange *r);
  * Makes a list of clauses with a capacity of `most`.  Copies the opening,
  * with which the clauses will be opened; its terms must stay valid.
  */
-extern SkxTurns *skx_query_turns_create(const SkxOpening *o, int most);
+extern SkxSequence *skx_query_seq_create(const SkxOpening *o, int most);
 
 /* Adds a clause, which must stay valid. */
-extern void skx_query_turns_add(SkxTurns *turns, const SkxQueryNode *clause);
+extern void skx_query_seq_add(SkxSequence *turns, const SkxQueryNode *clause);
 
 /*
  * Sets the bits of documents that match any of the clauses.  Returns an
  * upper bound of the number of matches in the segment.
  */
-extern uint64 skx_query_turns_any(SkxTurns *turns, uint32 from, uint32 to,
-								  uint64 *bits);
+extern uint64 skx_query_seq_any(SkxSequence *turns, uint32 from, uint32 to,
+								uint64 *bits);
 
 /*
  * Leaves the bits of documents that match all clauses.  With `fresh` all
  * bits are 0 and stand for all documents: the bits of matches are set.
  * Returns the number of documents left.
  */
-extern uint32 skx_query_turns_all(SkxTurns *turns, bool fresh, uint32 from,
-								  uint32 to, uint64 *bits);
+extern uint32 skx_query_seq_all(SkxSequence *turns, bool fresh, uint32 from,
+								uint32 to, uint64 *bits);
 
 /* Frees the list of clauses. */
-extern void skx_query_turns_close(SkxTurns *turns);
+extern void skx_query_seq_close(SkxSequence *turns);
 
 /* Sets the bits of the matches of an open iterator. */
-extern void skx_query_turn_fill(SkxIter *it, uint32 from, uint32 to,
-								uint64 *bits);
+extern void skx_query_seq_fill(SkxIter *it, uint32 from, uint32 to,
+							   uint64 *bits);
 
 /*
  * Clears the bits of documents that do not match an open iterator; returns
  * the number of documents left.
  */
-extern uint32 skx_query_turn_keep(SkxIter *it, uint32 from, uint32 to,
-								  uint64 *bits);
+extern uint32 skx_query_seq_keep(SkxIter *it, uint32 from, uint32 to,
+								 uint64 *bits);
 
 /*
  * query_open.c : opens the iterators of a compiled query on one segment, in
@@ -484,7 +484,7 @@ extern uint32 skx_query_turn_keep(SkxIter *it, uint32 from, uint32 to,
 
 /*
  * Opens the whole query, to generate its matches.  Plans the memory budget
- * of the opening (skx_query_range_plan()).
+ * of the opening (skx_query_bitmap_plan()).
  */
 extern SkxIter *skx_query_open(SkxOpening *o);
 
@@ -492,8 +492,8 @@ extern SkxIter *skx_query_open(SkxOpening *o);
  * Opens the whole query, to filter at most `candidates` documents in all.
  * Works on a copy of the opening.
  */
-extern SkxIter *skx_query_open_asked(const SkxOpening *opening,
-									 uint32 candidates);
+extern SkxIter *skx_query_open_filter(const SkxOpening *opening,
+									  uint32 candidates);
 
 /*
  * Opens one node alone, with an opening that is planned.  It is to generate,
@@ -513,7 +513,7 @@ extern SkxIter *skx_query_open_term(SkxSegment *seg, const SkxTerm *term,
 
 /*
  * Calls `visit` for each term of a node that is a prefix or a range of
- * values.  bits is as in skx_segment_prefix().
+ * values.  bits is as in skx_segment_visit_prefix().
  */
 extern void skx_query_visit_terms(SkxSegment *seg, const SkxQueryNode *node,
 								  SkxTermBits *bits, SkxTermVisit visit,
@@ -528,25 +528,25 @@ extern void skx_query_close(SkxIter *it);
  * opened next, without those of other segments in between; a single read is
  * then not prefetched.
  */
-extern void skx_query_ahead_first(const SkxOpening *o, bool alone);
+extern void skx_query_prefetch_first(const SkxOpening *o, bool alone);
 
 /*
  * Counts of page loads, for a query that works in batches.  They tell
  * whether it has read anything since the batch before this one began.  For
  * the first batch, that is since the scan began.
  */
-typedef struct SkxReads
+typedef struct SkxPageReads
 {
-	uint64		now;			/* skx_segment_reads when the batch began */
-	uint64		before;			/* the same of the batch before it */
-} SkxReads;
+	uint64		current;		/* skx_segment_nloads when the batch began */
+	uint64		previous;		/* the same of the batch before it */
+} SkxPageReads;
 
 /* Begins a batch. */
 static inline void
-skx_query_reads_begin(SkxReads *reads)
+skx_query_reads_begin(SkxPageReads *reads)
 {
-	reads->before = reads->now;
-	reads->now = skx_segment_reads();
+	reads->previous = reads->current;
+	reads->current = skx_segment_nloads();
 }
 
 /*
@@ -554,13 +554,13 @@ skx_query_reads_begin(SkxReads *reads)
  * began, and false if all was found in the cache.
  */
 static inline bool
-skx_query_reads_cold(const SkxReads *reads)
+skx_query_has_read(const SkxPageReads *reads)
 {
-	return skx_segment_reads() != reads->before;
+	return skx_segment_nloads() != reads->previous;
 }
 
 /* A phrase checks after this many documents whether anything was read. */
-#define SKX_PHRASE_LOOK		16
+#define SKX_PHRASE_CHECK_DOCS		16
 
 /* query_phrase.c : which documents match a phrase */
 
@@ -586,15 +586,15 @@ extern void skx_query_phrase_close(SkxPhrase *phrase);
  * Opens a chain, with cursors of its own.  reads are those of the batches of
  * its caller.  Raises an error if the segment lacks a lexeme of the phrase.
  */
-extern SkxChain *skx_query_chain_open(const SkxOpening *o,
-									  const SkxQueryNode *node,
-									  const SkxReads *reads);
+extern SkxPhraseChain *skx_query_chain_open(const SkxOpening *o,
+											const SkxQueryNode *node,
+											const SkxPageReads *reads);
 
 /* Keeps those of n ascending documents that match; returns how many. */
-extern int	skx_query_chain_batch(SkxChain *chain, uint32 *docs, int n);
+extern int	skx_query_chain_batch(SkxPhraseChain *chain, uint32 *docs, int n);
 
 /* The position, and the bit of the label, of a WordEntryPos. */
-#define SKX_POSITION(p)		((p) & 0x3FFF)
+#define SKX_POSITION_OF(p)		((p) & 0x3FFF)
 #define SKX_LABEL_BIT(p)	(1 << ((p) >> 14))
 
 #endif							/* SKX_QUERY_INTERNAL_H */

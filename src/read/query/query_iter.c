@@ -16,20 +16,20 @@
 
 /* Clears the bits of a window that are not in [from, to). */
 static void
-skx_query_clip(uint64 *bits, uint32 window, uint32 from, uint32 to)
+skx_query_clip_window(uint64 *bits, uint32 window, uint32 from, uint32 to)
 {
 	if (from > window)
-		skx_bitset_clear_range(bits, 0, Min(from - window, SKX_QUERY_BATCH));
-	if (to < window + SKX_QUERY_BATCH)
+		skx_bitset_clear_range(bits, 0, Min(from - window, SKX_WINDOW_DOCS));
+	if (to < window + SKX_WINDOW_DOCS)
 		skx_bitset_clear_range(bits, Max(to, window) - window,
-							   SKX_QUERY_BATCH);
+							   SKX_WINDOW_DOCS);
 }
 
 static uint32 *
 skx_query_scratch(SkxIter *it)
 {
 	if (it->scratch == NULL)
-		it->scratch = palloc(sizeof(uint32) * SKX_QUERY_BATCH);
+		it->scratch = palloc(sizeof(uint32) * SKX_WINDOW_DOCS);
 	return it->scratch;
 }
 
@@ -42,24 +42,24 @@ skx_query_scratch(SkxIter *it)
 static uint32
 skx_query_window(const SkxIter *it, uint32 start, uint32 limit)
 {
-	uint32		window = start - start % SKX_BITSET_WORD;
+	uint32		window = start - start % SKX_BITSET_BITS;
 
 	if (limit < it->seg->header.ndocs)
 	{
-		Assert(limit % SKX_BITSET_WORD == 0 && limit >= SKX_QUERY_BATCH);
-		window = Min(window, limit - SKX_QUERY_BATCH);
+		Assert(limit % SKX_BITSET_BITS == 0 && limit >= SKX_WINDOW_DOCS);
+		window = Min(window, limit - SKX_WINDOW_DOCS);
 	}
 	return window;
 }
 
-static void skx_query_restrict(SkxIter *it, uint32 window, uint64 *bits);
+static void skx_query_and_clause(SkxIter *it, uint32 window, uint64 *bits);
 
 /*
  * Clears the bits of documents that are not in a range of coarse keys.  The
  * children are the keys within the range, and the values at its ends.
  */
 static void
-skx_query_restrict_range(SkxIter *it, uint32 window, uint64 *bits)
+skx_query_and_coarse_range(SkxIter *it, uint32 window, uint64 *bits)
 {
 	uint64		kept[SKX_WINDOW_WORDS] = {0};
 	uint64		part[SKX_WINDOW_WORDS];
@@ -68,7 +68,7 @@ skx_query_restrict_range(SkxIter *it, uint32 window, uint64 *bits)
 	for (i = 0; i < it->nchildren; i++)
 	{
 		memcpy(part, bits, sizeof(part));
-		skx_query_restrict(it->children[i], window, part);
+		skx_query_and_clause(it->children[i], window, part);
 		skx_bitset_or(kept, part, SKX_WINDOW_WORDS);
 	}
 	memcpy(bits, kept, sizeof(kept));
@@ -76,7 +76,7 @@ skx_query_restrict_range(SkxIter *it, uint32 window, uint64 *bits)
 
 /* Clears the bits of documents that do not match a clause. */
 static void
-skx_query_restrict(SkxIter *it, uint32 window, uint64 *bits)
+skx_query_and_clause(SkxIter *it, uint32 window, uint64 *bits)
 {
 	bool		negative = it->kind == SKX_NODE_NOT;
 	uint64		other[SKX_WINDOW_WORDS];
@@ -84,13 +84,13 @@ skx_query_restrict(SkxIter *it, uint32 window, uint64 *bits)
 	check_stack_depth();
 	if (it->kind == SKX_NODE_KEYS)
 	{
-		skx_segment_keys_restrict(it->keys, &it->key_range, window, bits,
-								  SKX_WINDOW_WORDS);
+		skx_segment_keys_clear_others(it->keys, &it->key_range, window, bits,
+									  SKX_WINDOW_WORDS);
 		return;
 	}
 	if (it->ends != NULL)
 	{
-		skx_query_restrict_range(it, window, bits);
+		skx_query_and_coarse_range(it, window, bits);
 		return;
 	}
 	memset(other, 0, sizeof(other));
@@ -106,12 +106,13 @@ skx_query_restrict(SkxIter *it, uint32 window, uint64 *bits)
  * is one, since keys are tested only for documents that are left.
  */
 static int
-skx_query_first_fill(const SkxIter *it)
+skx_query_first_fill_clause(const SkxIter *it)
 {
 	int			i;
 
 	for (i = 0; i < it->npositive; i++)
-		if (it->children[i]->cheap && !skx_query_is_by_keys(it->children[i]))
+		if (it->children[i]->reads_no_positions &&
+			!skx_query_tests_keys(it->children[i]))
 			return i;
 	return 0;
 }
@@ -123,7 +124,7 @@ skx_query_first_fill(const SkxIter *it)
 static void
 skx_query_fill_and(SkxIter *it, uint32 window, uint64 *bits)
 {
-	int			first = skx_query_first_fill(it);
+	int			first = skx_query_first_fill_clause(it);
 	int			keys;
 	int			i;
 
@@ -134,12 +135,12 @@ skx_query_fill_and(SkxIter *it, uint32 window, uint64 *bits)
 		{
 			SkxIter    *child = it->children[i];
 
-			if (i == first || !child->cheap ||
-				skx_query_is_by_keys(child) != (keys == 1))
+			if (i == first || !child->reads_no_positions ||
+				skx_query_tests_keys(child) != (keys == 1))
 				continue;
 			if (skx_bitset_is_empty(bits, SKX_WINDOW_WORDS))
 				return;
-			skx_query_restrict(child, window, bits);
+			skx_query_and_clause(child, window, bits);
 		}
 	}
 }
@@ -150,14 +151,14 @@ skx_query_fill_and(SkxIter *it, uint32 window, uint64 *bits)
  * windows yet, so they must not move past these.
  */
 static uint32
-skx_query_bound_cheap(SkxIter *it, uint32 from)
+skx_query_bound_without_positions(SkxIter *it, uint32 from)
 {
 	uint32		bound = from;
 	int			i;
 
 	for (i = 0; i < it->npositive && bound != SKX_NO_DOC; i++)
-		if (it->children[i]->cheap)
-			bound = skx_query_bound(it->children[i], bound);
+		if (it->children[i]->reads_no_positions)
+			bound = skx_query_lower_bound(it->children[i], bound);
 	return bound;
 }
 
@@ -165,8 +166,8 @@ bool
 skx_query_next_window(SkxIter *it, uint32 from, uint32 limit, bool dense,
 					  uint32 *start, uint32 *window, uint64 *bits)
 {
-	*start = dense ? skx_query_bound_cheap(it, from) :
-		skx_query_bound(it, from);
+	*start = dense ? skx_query_bound_without_positions(it, from) :
+		skx_query_lower_bound(it, from);
 	if (*start >= limit)
 		return false;
 	*window = skx_query_window(it, *start, limit);
@@ -175,7 +176,7 @@ skx_query_next_window(SkxIter *it, uint32 from, uint32 limit, bool dense,
 		skx_query_fill_and(it, *window, bits);
 	else
 		skx_query_fill(it, *window, bits);
-	skx_query_clip(bits, *window, *start, limit);
+	skx_query_clip_window(bits, *window, *start, limit);
 	return true;
 }
 
@@ -196,8 +197,8 @@ skx_query_generate_window(SkxIter *it, uint32 from, uint32 limit,
 	if (!skx_query_next_window(it, from, limit, dense, &start, &window, bits))
 		return start;
 	*n = skx_bitset_list(bits, SKX_WINDOW_WORDS, &w, window, docs,
-						 SKX_QUERY_BATCH);
-	return Min(window + SKX_QUERY_BATCH, limit);
+						 SKX_WINDOW_DOCS);
+	return Min(window + SKX_WINDOW_DOCS, limit);
 }
 
 /*
@@ -209,11 +210,11 @@ skx_query_filter_and(SkxIter *it, uint32 *docs, int n, bool positions)
 {
 	int			i;
 
-	for (i = 1; i < it->nchildren && n > 0 && !it->windows; i++)
-		if (it->children[i]->cheap)
+	for (i = 1; i < it->nchildren && n > 0 && !it->uses_windows; i++)
+		if (it->children[i]->reads_no_positions)
 			n = skx_query_filter(it->children[i], docs, n);
 	for (i = 1; i < it->nchildren && n > 0 && positions; i++)
-		if (!it->children[i]->cheap)
+		if (!it->children[i]->reads_no_positions)
 			n = skx_query_filter(it->children[i], docs, n);
 	return n;
 }
@@ -224,15 +225,16 @@ skx_query_generate_and(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
 {
 	uint32		next;
 
-	if (it->windows)
+	if (it->uses_windows)
 		next = skx_query_generate_window(it, from, limit, docs, n, true);
-	else if (it->by_phrase)
+	else if (it->phrase_generates)
 		next = skx_query_generate(it->children[0]->children[0], from, limit,
 								  docs, n);
 	else
 		next = skx_query_generate(it->children[0], from, limit, docs, n);
 	*n = skx_query_filter_and(it, docs, *n,
-							  !it->children[0]->cheap && !it->by_phrase);
+							  !it->children[0]->reads_no_positions &&
+							  !it->phrase_generates);
 	return next;
 }
 
@@ -253,13 +255,13 @@ skx_query_candidates(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
 struct SkxHeld
 {
 	int			batch;			/* number of candidates in the next batch */
-	int			at;				/* candidates before this one are done */
+	int			nverified;		/* candidates before this one are done */
 	int			n;
-	uint32		next;			/* candidates go on from this document */
-	uint32		docs[SKX_QUERY_BATCH];
+	uint32		from;			/* candidates go on from this document */
+	uint32		docs[SKX_WINDOW_DOCS];
 };
 
-#define SKX_HELD_FIRST		8
+#define SKX_HELD_BATCH_INIT		8
 
 /*
  * Generates for a node that reads positions.  It verifies few candidates at
@@ -267,33 +269,34 @@ struct SkxHeld
  * many candidates.
  */
 static uint32
-skx_query_generate_held(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
-						int *n)
+skx_query_generate_verified(SkxIter *it, uint32 from, uint32 limit,
+							uint32 *docs, int *n)
 {
-	struct SkxHeld *held = it->held;
+	struct SkxHeld *held = it->unverified;
 	int			k = 0;
 	int			i;
 
 	if (held == NULL)
 	{
-		held = it->held = palloc(sizeof(struct SkxHeld));
-		held->batch = SKX_HELD_FIRST;
-		held->at = held->n = 0;
-		held->next = 0;
+		held = it->unverified = palloc(sizeof(struct SkxHeld));
+		held->batch = SKX_HELD_BATCH_INIT;
+		held->nverified = held->n = 0;
+		held->from = 0;
 	}
-	while (held->at < held->n && held->docs[held->at] < from)
-		held->at++;
-	if (held->at == held->n)
+	while (held->nverified < held->n && held->docs[held->nverified] < from)
+		held->nverified++;
+	if (held->nverified == held->n)
 	{
-		held->at = 0;
-		held->next = skx_query_candidates(it, Max(from, held->next), limit,
+		held->nverified = 0;
+		held->from = skx_query_candidates(it, Max(from, held->from), limit,
 										  held->docs, &held->n);
 	}
-	while (k < held->batch && held->at < held->n &&
-		   held->docs[held->at] < limit)
-		docs[k++] = held->docs[held->at++];
-	held->batch = Min(held->batch * 2, SKX_QUERY_BATCH);
-	from = held->at < held->n ? held->docs[held->at] : held->next;
+	while (k < held->batch && held->nverified < held->n &&
+		   held->docs[held->nverified] < limit)
+		docs[k++] = held->docs[held->nverified++];
+	held->batch = Min(held->batch * 2, SKX_WINDOW_DOCS);
+	from = held->nverified < held->n ? held->docs[held->nverified] :
+		held->from;
 	if (it->kind == SKX_NODE_PHRASE)
 		k = skx_query_phrase_filter(it->phrase, docs, k);
 
@@ -301,10 +304,10 @@ skx_query_generate_held(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
 	 * the phrase's words have moved past these documents, which have all of
 	 * them
 	 */
-	if (it->by_phrase)
+	if (it->phrase_generates)
 		k = skx_query_phrase_filter(it->children[0]->phrase, docs, k);
 	for (i = 1; i < it->nchildren && k > 0; i++)
-		if (!it->children[i]->cheap)
+		if (!it->children[i]->reads_no_positions)
 			k = skx_query_filter(it->children[i], docs, k);
 	*n = k;
 	return from;
@@ -313,7 +316,7 @@ skx_query_generate_held(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
 static uint32
 skx_query_generate_all(uint32 from, uint32 limit, uint32 *docs, int *n)
 {
-	uint32		end = Min(limit, from + SKX_QUERY_BATCH);
+	uint32		end = Min(limit, from + SKX_WINDOW_DOCS);
 	uint32		doc;
 
 	*n = 0;
@@ -331,10 +334,10 @@ skx_query_generate_keys(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
 	while (*n == 0 && from < limit)
 	{
 		CHECK_FOR_INTERRUPTS();
-		from = skx_segment_keys_next(it->keys, &it->key_range, from);
+		from = skx_segment_keys_next_candidate(it->keys, &it->key_range, from);
 		if (from < limit)
-			from = skx_segment_keys_take(it->keys, &it->key_range, from,
-										 limit, docs, n);
+			from = skx_segment_keys_next_docs(it->keys, &it->key_range, from,
+											  limit, docs, n);
 	}
 	return from;
 }
@@ -350,15 +353,16 @@ skx_query_generate(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
 		case SKX_NODE_TERM:
 			return skx_cursor_take(it->list, from, limit, docs, n);
 		case SKX_NODE_AND:
-			if (!it->cheap && (it->children[0]->cheap || it->by_phrase))
-				return skx_query_generate_held(it, from, limit, docs, n);
+			if (!it->reads_no_positions &&
+				(it->children[0]->reads_no_positions || it->phrase_generates))
+				return skx_query_generate_verified(it, from, limit, docs, n);
 			return skx_query_generate_and(it, from, limit, docs, n);
 		case SKX_NODE_OR:
 		case SKX_NODE_NOT:
 		case SKX_NODE_BITMAP:
 			return skx_query_generate_window(it, from, limit, docs, n, false);
 		case SKX_NODE_PHRASE:
-			return skx_query_generate_held(it, from, limit, docs, n);
+			return skx_query_generate_verified(it, from, limit, docs, n);
 		case SKX_NODE_ALL:
 			return skx_query_generate_all(from, limit, docs, n);
 		case SKX_NODE_KEYS:
@@ -370,7 +374,7 @@ skx_query_generate(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
 }
 
 /*
- * Filters n candidates, SKX_QUERY_BATCH at a time, by what has not generated
+ * Filters n candidates, SKX_WINDOW_DOCS at a time, by what has not generated
  * them.
  */
 static int
@@ -379,9 +383,9 @@ skx_query_collect_filter(SkxIter *it, uint32 *docs, int n)
 	int			kept = 0;
 	int			i;
 
-	for (i = 0; i < n; i += SKX_QUERY_BATCH)
+	for (i = 0; i < n; i += SKX_WINDOW_DOCS)
 	{
-		int			some = Min(n - i, SKX_QUERY_BATCH);
+		int			some = Min(n - i, SKX_WINDOW_DOCS);
 
 		if (it->kind == SKX_NODE_AND)
 			some = skx_query_filter_and(it, docs + i, some, true);
@@ -397,7 +401,7 @@ uint32
 skx_query_collect(SkxIter *it, uint32 from, uint32 to, int goal, uint32 *docs,
 				  int *n)
 {
-	bool		dense = it->kind == SKX_NODE_AND && it->windows;
+	bool		dense = it->kind == SKX_NODE_AND && it->uses_windows;
 	bool		split = it->kind == SKX_NODE_PHRASE || it->kind == SKX_NODE_AND;
 	int			some;
 
@@ -408,8 +412,9 @@ skx_query_collect(SkxIter *it, uint32 from, uint32 to, int goal, uint32 *docs,
 	 * If the whole answer may not be needed, or a batch of candidates is held
 	 * already, positions are read in small batches.
 	 */
-	if (!it->cheap && (goal < SKX_QUERY_BATCH || it->held != NULL ||
-					   it->by_phrase))
+	if (!it->reads_no_positions &&
+		(goal < SKX_WINDOW_DOCS || it->unverified != NULL ||
+		 it->phrase_generates))
 		split = dense = false;
 	if (split && !dense)
 		from = skx_query_collect(it->children[0], from, to, goal, docs, n);
@@ -432,7 +437,7 @@ skx_query_collect(SkxIter *it, uint32 from, uint32 to, int goal, uint32 *docs,
 
 /* Removes from docs what is in `other`; both ascend. */
 static int
-skx_query_subtract(uint32 *docs, int n, const uint32 *other, int nother)
+skx_query_remove_docs(uint32 *docs, int n, const uint32 *other, int nother)
 {
 	int			kept = 0;
 	int			j = 0;
@@ -454,14 +459,14 @@ skx_query_subtract(uint32 *docs, int n, const uint32 *other, int nother)
  * closed.
  */
 static void
-skx_query_gather(SkxIter *it, uint32 window)
+skx_query_gather_bitmap(SkxIter *it, uint32 window)
 {
 	int			i;
 
-	if (it->range == NULL)
-		it->range = skx_query_range_clauses(it->seg, it->span, it->children,
-											it->nchildren);
-	if (skx_query_range_reach(it->range, window))
+	if (it->bitmap == NULL)
+		it->bitmap = skx_query_bitmap_of(it->seg, it->bitmap_docs,
+										 it->children, it->nchildren);
+	if (skx_query_bitmap_move_to(it->bitmap, window))
 		return;
 	for (i = 0; i < it->nchildren; i++)
 		skx_query_close(it->children[i]);
@@ -478,14 +483,15 @@ skx_query_gather(SkxIter *it, uint32 window)
 static bool
 skx_query_is_gathered(SkxIter *it, int n)
 {
-	if (it->range != NULL)
+	if (it->bitmap != NULL)
 		return true;
-	if (it->most_asked == 0 || it->nchildren <= it->most_asked || !it->cheap)
+	if (it->max_tests == 0 || it->nchildren <= it->max_tests ||
+		!it->reads_no_positions)
 		return false;
-	it->asked += (uint64) n * it->nchildren;
-	return it->asked * SKX_GATHER_ASK >
-		(uint64) it->steps + it->seg->header.ndocs / SKX_BITSET_WORD +
-		(uint64) it->nchildren * SKX_GATHER_OPEN;
+	it->ntests += (uint64) n * it->nchildren;
+	return it->ntests * SKX_GATHER_FILTER_DOCS >
+		(uint64) it->npostings + it->seg->header.ndocs / SKX_BITSET_BITS +
+		(uint64) it->nchildren * SKX_GATHER_OPEN_CLAUSES;
 }
 
 /*
@@ -504,8 +510,8 @@ skx_query_filter_or(SkxIter *it, uint32 *docs, int n)
 
 	if (skx_query_is_gathered(it, n))
 	{
-		skx_query_gather(it, docs[0]);
-		return skx_query_range_filter(it->range, docs, n);
+		skx_query_gather_bitmap(it, docs[0]);
+		return skx_query_bitmap_filter(it->bitmap, docs, n);
 	}
 	scratch = skx_query_scratch(it);
 	memset(matched, 0, sizeof(matched));
@@ -546,7 +552,7 @@ skx_query_filter(SkxIter *it, uint32 *docs, int n)
 	switch (it->kind)
 	{
 		case SKX_NODE_TERM:
-			skx_cursor_work.candidates += n;
+			skx_cursor_work.filtered_docs += n;
 			return skx_cursor_filter(it->list, docs, n);
 		case SKX_NODE_AND:
 			for (i = 0; i < it->nchildren && n > 0; i++)
@@ -558,9 +564,9 @@ skx_query_filter(SkxIter *it, uint32 *docs, int n)
 			scratch = skx_query_scratch(it);
 			memcpy(scratch, docs, sizeof(uint32) * n);
 			k = skx_query_filter(it->children[0], scratch, n);
-			return skx_query_subtract(docs, n, scratch, k);
+			return skx_query_remove_docs(docs, n, scratch, k);
 		case SKX_NODE_BITMAP:
-			return skx_query_range_filter(it->range, docs, n);
+			return skx_query_bitmap_filter(it->bitmap, docs, n);
 		case SKX_NODE_PHRASE:
 			n = skx_query_filter(it->children[0], docs, n);
 			return skx_query_phrase_filter(it->phrase, docs, n);
@@ -578,7 +584,7 @@ static void
 skx_query_fill_generated(SkxIter *it, uint32 window, uint64 *bits)
 {
 	uint32	   *docs = skx_query_scratch(it);
-	uint32		limit = Min(window + SKX_QUERY_BATCH, it->seg->header.ndocs);
+	uint32		limit = Min(window + SKX_WINDOW_DOCS, it->seg->header.ndocs);
 	uint32		from = window;
 	int			n;
 	int			i;
@@ -602,7 +608,7 @@ skx_query_fill_not(SkxIter *it, uint32 window, uint64 *bits)
 	memset(other, 0, sizeof(other));
 	skx_query_fill(it->children[0], window, other);
 	memset(left, 0xFF, sizeof(left));
-	skx_query_clip(left, window, window, ndocs);
+	skx_query_clip_window(left, window, window, ndocs);
 	skx_bitset_andnot(left, other, SKX_WINDOW_WORDS);
 	skx_bitset_or(bits, left, SKX_WINDOW_WORDS);
 }
@@ -616,15 +622,15 @@ skx_query_fill(SkxIter *it, uint32 window, uint64 *bits)
 	check_stack_depth();
 	CHECK_FOR_INTERRUPTS();
 	if (it->kind == SKX_NODE_OR && it->nchildren > SKX_GATHER_CLAUSES)
-		skx_query_gather(it, window);
+		skx_query_gather_bitmap(it, window);
 	switch (it->kind)
 	{
 		case SKX_NODE_TERM:
-			skx_cursor_fill(it->list, window, bits, SKX_WINDOW_WORDS);
+			skx_cursor_fill_window(it->list, window, bits, SKX_WINDOW_WORDS);
 			break;
 		case SKX_NODE_OR:
-			if (it->range != NULL)
-				skx_query_range_fill(it->range, window, bits);
+			if (it->bitmap != NULL)
+				skx_query_bitmap_fill(it->bitmap, window, bits);
 			else
 			{
 				for (i = 0; i < it->nchildren; i++)
@@ -635,14 +641,14 @@ skx_query_fill(SkxIter *it, uint32 window, uint64 *bits)
 			skx_query_fill_not(it, window, bits);
 			break;
 		case SKX_NODE_BITMAP:
-			skx_query_range_fill(it->range, window, bits);
+			skx_query_bitmap_fill(it->bitmap, window, bits);
 			break;
 		case SKX_NODE_KEYS:
-			skx_segment_keys_fill(it->keys, &it->key_range, window, bits,
-								  SKX_WINDOW_WORDS);
+			skx_segment_keys_fill_window(it->keys, &it->key_range, window,
+										 bits, SKX_WINDOW_WORDS);
 			break;
 		case SKX_NODE_AND:
-			if (!it->cheap || !it->windows)
+			if (!it->reads_no_positions || !it->uses_windows)
 			{
 				skx_query_fill_generated(it, window, bits);
 				break;
@@ -659,38 +665,42 @@ skx_query_fill(SkxIter *it, uint32 window, uint64 *bits)
 }
 
 uint32
-skx_query_bound(SkxIter *it, uint32 from)
+skx_query_lower_bound(SkxIter *it, uint32 from)
 {
 	uint32		bound = from;
 	int			i;
 
 	check_stack_depth();
 	CHECK_FOR_INTERRUPTS();
-	if (it->held != NULL && it->held->at < it->held->n)
-		return Max(from, it->held->docs[it->held->at]);
+	if (it->unverified != NULL &&
+		it->unverified->nverified < it->unverified->n)
+		return Max(from, it->unverified->docs[it->unverified->nverified]);
 	switch (it->kind)
 	{
 		case SKX_NODE_TERM:
 			return skx_cursor_lower_bound(it->list, from);
 		case SKX_NODE_AND:
 			for (i = 0; i < it->npositive && bound != SKX_NO_DOC; i++)
-				bound = skx_query_bound(it->children[i], bound);
+				bound = skx_query_lower_bound(it->children[i], bound);
 			return bound;
 		case SKX_NODE_OR:
 			bound = SKX_NO_DOC;
-			if (it->range != NULL && skx_query_range_has(it->range, from))
+			if (it->bitmap != NULL &&
+				skx_query_bitmap_covers(it->bitmap, from))
 				return from;
 			for (i = 0; i < it->nchildren && bound > from; i++)
 			{
-				uint32		child = skx_query_bound(it->children[i], from);
+				uint32		child = skx_query_lower_bound(it->children[i],
+														  from);
 
 				bound = Min(bound, child);
 			}
 			return bound;
 		case SKX_NODE_PHRASE:
-			return skx_query_bound(it->children[0], from);
+			return skx_query_lower_bound(it->children[0], from);
 		case SKX_NODE_KEYS:
-			return skx_segment_keys_next(it->keys, &it->key_range, from);
+			return skx_segment_keys_next_candidate(it->keys, &it->key_range,
+												   from);
 		case SKX_NODE_NONE:
 			return SKX_NO_DOC;
 		default:

@@ -11,21 +11,22 @@
 
 /*
  * The words of a phrase generate if the clauses without positions have more
- * than SKX_LEAD_PHRASE times as much to go through.
+ * than SKX_LEAD_PHRASE_RATIO times as much to go through.
  */
-#define SKX_LEAD_PHRASE		4
+#define SKX_LEAD_PHRASE_RATIO		4
 
 static int
-skx_query_rank(const SkxIter *it)
+skx_query_clause_class(const SkxIter *it)
 {
-	return (it->kind == SKX_NODE_NOT ? 2 : 0) + (it->cheap ? 0 : 1);
+	return (it->kind == SKX_NODE_NOT ? 2 : 0) +
+		(it->reads_no_positions ? 0 : 1);
 }
 
 /*
- * Compares clauses for skx_query_order().  Positive clauses come first, and
- * those with few documents before others, since they leave least to the rest.
- * Clauses that read positions come after those that do not.  Negations come
- * last, those that leave least first.
+ * Compares clauses for skx_query_sort_clauses().  Positive clauses come first,
+ * and those with few documents before others, since they leave least to the
+ * rest. Clauses that read positions come after those that do not.  Negations
+ * come last, those that leave least first.
  */
 static int
 skx_query_compare_cost(const void *a, const void *b)
@@ -33,13 +34,13 @@ skx_query_compare_cost(const void *a, const void *b)
 	const SkxIter *x = *(SkxIter *const *) a;
 	const SkxIter *y = *(SkxIter *const *) b;
 
-	if (skx_query_rank(x) != skx_query_rank(y))
-		return skx_query_rank(x) - skx_query_rank(y);
-	return x->cost < y->cost ? -1 : x->cost > y->cost;
+	if (skx_query_clause_class(x) != skx_query_clause_class(y))
+		return skx_query_clause_class(x) - skx_query_clause_class(y);
+	return x->max_docs < y->max_docs ? -1 : x->max_docs > y->max_docs;
 }
 
 void
-skx_query_order(SkxIter *it)
+skx_query_sort_clauses(SkxIter *it)
 {
 	qsort(it->children, it->nchildren, sizeof(SkxIter *),
 		  skx_query_compare_cost);
@@ -50,7 +51,7 @@ skx_query_order(SkxIter *it)
 
 /* Makes clause i the one that generates; the others keep their order. */
 static void
-skx_query_lead_child(SkxIter *it, int i)
+skx_query_set_generator(SkxIter *it, int i)
 {
 	SkxIter    *child = it->children[i];
 
@@ -64,16 +65,16 @@ skx_query_lead_child(SkxIter *it, int i)
  * the keys of its documents are tested.
  */
 static void
-skx_query_lead_by_steps(SkxIter *it)
+skx_query_lead_by_postings(SkxIter *it)
 {
 	int			least = 0;
 	int			i;
 
-	for (i = 1; i < it->npositive && it->children[i]->cheap; i++)
-		if (it->children[i]->steps < it->children[least]->steps)
+	for (i = 1; i < it->npositive && it->children[i]->reads_no_positions; i++)
+		if (it->children[i]->npostings < it->children[least]->npostings)
 			least = i;
-	if (it->npositive > 0 && it->children[0]->cheap)
-		skx_query_lead_child(it, least);
+	if (it->npositive > 0 && it->children[0]->reads_no_positions)
+		skx_query_set_generator(it, least);
 }
 
 /*
@@ -87,27 +88,27 @@ skx_query_lead_by_phrase(SkxIter *it)
 	int			phrase = -1;
 	int			i;
 
-	if (it->npositive < 2 || !it->children[0]->cheap)
+	if (it->npositive < 2 || !it->children[0]->reads_no_positions)
 		return;
 	for (i = 1; i < it->npositive; i++)
 	{
 		const SkxIter *child = it->children[i];
 
 		if (child->kind == SKX_NODE_PHRASE &&
-			(phrase < 0 || child->steps < it->children[phrase]->steps))
+			(phrase < 0 || child->npostings < it->children[phrase]->npostings))
 			phrase = i;
 	}
-	if (phrase < 0 || it->children[0]->steps / SKX_LEAD_PHRASE <=
-		it->children[phrase]->steps)
+	if (phrase < 0 || it->children[0]->npostings / SKX_LEAD_PHRASE_RATIO <=
+		it->children[phrase]->npostings)
 		return;
-	skx_query_lead_child(it, phrase);
-	it->by_phrase = true;
+	skx_query_set_generator(it, phrase);
+	it->phrase_generates = true;
 }
 
 void
-skx_query_lead(SkxIter *it)
+skx_query_choose_generator(SkxIter *it)
 {
-	skx_query_lead_by_steps(it);
+	skx_query_lead_by_postings(it);
 	skx_query_lead_by_phrase(it);
 }
 
@@ -117,20 +118,21 @@ skx_query_lead(SkxIter *it)
  * way these go, and are not counted.
  */
 static SkxEstimate
-skx_query_leaf(const SkxIter *it)
+skx_query_leaf_estimate(const SkxIter *it)
 {
 	double		ndocs = it->seg->header.ndocs;
 
-	if (it->range != NULL)
-		return skx_estimate_bits(it->cost, ndocs);
-	return skx_estimate_word(it->kind == SKX_NODE_TERM ? it->cost : 0, ndocs);
+	if (it->bitmap != NULL)
+		return skx_estimate_bits(it->max_docs, ndocs);
+	return skx_estimate_word(it->kind == SKX_NODE_TERM ? it->max_docs : 0,
+							 ndocs);
 }
 
 double
-skx_query_work_asked(const SkxIter *it, double docs)
+skx_query_filter_time(const SkxIter *it, double docs)
 {
-	SkxEstimate leaf = skx_query_leaf(it);
-	double		work = skx_estimate_asked(&leaf, docs, 1);
+	SkxEstimate leaf = skx_query_leaf_estimate(it);
+	double		work = skx_estimate_probe_time(&leaf, docs, 1);
 	int			i;
 
 	check_stack_depth();
@@ -139,23 +141,23 @@ skx_query_work_asked(const SkxIter *it, double docs)
 	{
 		const SkxIter *child = it->children[i];
 
-		work += skx_query_work_asked(child, docs);
+		work += skx_query_filter_time(child, docs);
 		if (it->kind == SKX_NODE_AND && child->kind != SKX_NODE_NOT)
-			docs *= Min((double) child->cost / it->seg->header.ndocs, 1);
+			docs *= Min((double) child->max_docs / it->seg->header.ndocs, 1);
 	}
 	return work;
 }
 
 double
-skx_query_work_filled(const SkxIter *it)
+skx_query_fill_time(const SkxIter *it)
 {
-	double		work = skx_query_leaf(it).fill;
+	double		work = skx_query_leaf_estimate(it).fill_time;
 	int			i;
 
 	check_stack_depth();
 	CHECK_FOR_INTERRUPTS();
 	for (i = 0; i < it->nchildren; i++)
-		work += skx_query_work_filled(it->children[i]);
+		work += skx_query_fill_time(it->children[i]);
 	return work;
 }
 
@@ -165,67 +167,70 @@ skx_query_work_filled(const SkxIter *it)
  * that if they fill windows.
  */
 static void
-skx_query_work_both(const SkxIter *it, double *asked, double *filled)
+skx_query_and_work(const SkxIter *it, double *asked, double *filled)
 {
-	double		docs = it->children[0]->cost;
-	double		met = skx_estimate_windows_met(docs, it->seg->header.ndocs);
+	double		docs = it->children[0]->max_docs;
+	double		met = skx_estimate_windows_hit(docs, it->seg->header.ndocs);
 	int			i;
 
-	*asked = docs * SKX_ESTIMATE_POSTING;
-	*filled = skx_query_work_filled(it->children[0]);
+	*asked = docs * SKX_ESTIMATE_POSTING_NS;
+	*filled = skx_query_fill_time(it->children[0]);
 	for (i = 1; i < it->nchildren; i++)
 	{
 		const SkxIter *child = it->children[i];
 
-		if (!child->cheap)
+		if (!child->reads_no_positions)
 			continue;
-		*asked += skx_query_work_asked(child, docs);
-		*filled += skx_query_work_filled(child);
-		docs *= Min((double) child->cost / it->seg->header.ndocs, 1);
+		*asked += skx_query_filter_time(child, docs);
+		*filled += skx_query_fill_time(child);
+		docs *= Min((double) child->max_docs / it->seg->header.ndocs, 1);
 	}
 	*filled *= met;
 }
 
 void
-skx_query_weigh(SkxIter *it)
+skx_query_choose_windows(SkxIter *it)
 {
 	double		asked;
 	double		filled;
 
-	it->windows = it->npositive == 0 && it->children[0]->cheap;
-	if (it->npositive == 0 || !it->children[0]->cheap)
+	it->uses_windows = it->npositive == 0 &&
+		it->children[0]->reads_no_positions;
+	if (it->npositive == 0 || !it->children[0]->reads_no_positions)
 		return;
-	skx_query_work_both(it, &asked, &filled);
-	it->windows = filled < asked;
+	skx_query_and_work(it, &asked, &filled);
+	it->uses_windows = filled < asked;
 }
 
 double
-skx_query_work(const SkxIter *it)
+skx_query_find_time(const SkxIter *it)
 {
 	double		asked;
 	double		filled;
 
 	check_stack_depth();
 	if (it->kind == SKX_NODE_PHRASE)
-		return skx_query_work(it->children[0]);
+		return skx_query_find_time(it->children[0]);
 	if (it->kind == SKX_NODE_OR)
-		return skx_query_work_filled(it);
+		return skx_query_fill_time(it);
 	if (it->kind != SKX_NODE_AND || it->npositive == 0 ||
-		!it->children[0]->cheap)
-		return it->steps * SKX_ESTIMATE_POSTING;
-	skx_query_work_both(it, &asked, &filled);
+		!it->children[0]->reads_no_positions)
+		return it->npostings * SKX_ESTIMATE_POSTING_NS;
+	skx_query_and_work(it, &asked, &filled);
 	return Min(asked, filled);
 }
 
 bool
-skx_query_is_less_asked(const SkxIter *it, const SkxIter *largest, double docs)
+skx_query_filter_is_cheaper(const SkxIter *it, const SkxIter *largest,
+							double docs)
 {
-	double		filled = skx_query_work_filled(largest);
+	double		filled = skx_query_fill_time(largest);
 
 	if (it->nchildren == 2)
-		filled += skx_query_work_filled(it->children[it->children[0] == largest]);
-	return docs * SKX_ESTIMATE_POSTING +
-		skx_query_work_asked(largest, docs) < filled;
+		filled +=
+			skx_query_fill_time(it->children[it->children[0] == largest]);
+	return docs * SKX_ESTIMATE_POSTING_NS +
+		skx_query_filter_time(largest, docs) < filled;
 }
 
 /*
@@ -239,14 +244,14 @@ skx_query_likely_phrase(const SkxIter *all)
 	int			i;
 
 	if (all->kind != SKX_NODE_AND || all->npositive == 0)
-		return skx_estimate_following(skx_query_likely(all), false);
+		return skx_estimate_likely_phrase(skx_query_likely(all), false);
 	likely = skx_query_likely(all->children[0]);
 	for (i = 1; i < all->npositive; i++)
 	{
-		likely = skx_estimate_together(likely,
-									   skx_query_likely(all->children[i]),
-									   all->seg->header.ndocs);
-		likely = skx_estimate_following(likely, i > 1);
+		likely = skx_estimate_likely_and(likely,
+										 skx_query_likely(all->children[i]),
+										 all->seg->header.ndocs);
+		likely = skx_estimate_likely_phrase(likely, i > 1);
 	}
 	return likely;
 }
@@ -262,7 +267,7 @@ skx_query_likely(const SkxIter *it)
 	if (it->kind == SKX_NODE_PHRASE)
 		return skx_query_likely_phrase(it->children[0]);
 	if (it->kind != SKX_NODE_AND)
-		return it->cost;
+		return it->max_docs;
 	for (i = 0; i < it->npositive; i++)
 		likely *= skx_query_likely(it->children[i]) / ndocs;
 	return likely;

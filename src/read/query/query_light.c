@@ -25,52 +25,52 @@
 #include "read/query/query_internal.h"
 
 /* Where an item stands: outside of phrases, or as an operand of a phrase. */
-#define SKX_LIGHT_QUERY		0
-#define SKX_LIGHT_OPERAND	1
+#define SKX_WEAK_IN_QUERY		0
+#define SKX_WEAK_IN_PHRASE	1
 
 /*
  * What is known of an item and its subtree.  An operator's right operand lies
  * behind it, and then its left operand.
  */
-typedef struct SkxLightItem
+typedef struct SkxWeakItem
 {
 	int			n;				/* number of items of the subtree */
-	int64		gathers;		/* number of its words; a prefix counts as
+	int64		gathered_words; /* number of its words; a prefix counts as
 								 * SKX_GATHER_CLAUSES + 1 */
-	int			words[2];		/* by where it stands: number of words of what
+	int			kept_words[2];	/* by where it stands: number of words of what
 								 * follows from it; 0 if nothing does */
-} SkxLightItem;
+} SkxWeakItem;
 
 /* The items of a subtree. */
-typedef struct SkxItems
+typedef struct SkxWeakSubtree
 {
 	int			first;
 	int			n;
-} SkxItems;
+} SkxWeakSubtree;
 
 /* An item from which something follows that is still to be written. */
-typedef struct SkxLightOpen
+typedef struct SkxWeakStackEntry
 {
 	int			item;
-	int			place;			/* SKX_LIGHT_QUERY or SKX_LIGHT_OPERAND */
+	int			place;			/* SKX_WEAK_IN_QUERY or SKX_WEAK_IN_PHRASE */
 	int			left_of;		/* the operator written of which this is the
 								 * left operand; -1 if it is none */
-} SkxLightOpen;
+} SkxWeakStackEntry;
 
-static inline SkxItems
-skx_query_items(int first, int n)
+static inline SkxWeakSubtree
+skx_query_subtree_items(int first, int n)
 {
-	SkxItems	items;
+	SkxWeakSubtree items;
 
 	items.first = first;
 	items.n = n;
 	return items;
 }
 
-static inline SkxLightOpen
-skx_query_light_open(int item, int place, int left_of)
+static inline SkxWeakStackEntry
+skx_query_weak_push(int item, int place, int left_of)
 {
-	SkxLightOpen open;
+	SkxWeakStackEntry open;
 
 	open.item = item;
 	open.place = place;
@@ -99,20 +99,20 @@ skx_query_may_gather(TSQuery query)
 }
 
 static inline bool
-skx_query_is(const QueryItem *item, int oper)
+skx_query_is_of_kind(const QueryItem *item, int oper)
 {
 	return item->type == QI_OPR && item->qoperator.oper == oper;
 }
 
 bool
-skx_query_is_any(TSQuery query)
+skx_query_is_word_disjunction(TSQuery query)
 {
 	const QueryItem *items = GETQUERY(query);
 	int			i;
 
 	for (i = 0; i < query->size; i++)
 	{
-		if (!skx_query_is(&items[i], OP_OR) &&
+		if (!skx_query_is_of_kind(&items[i], OP_OR) &&
 			(items[i].type != QI_VAL || items[i].qoperand.prefix ||
 			 items[i].qoperand.weight != 0))
 			return false;
@@ -122,12 +122,13 @@ skx_query_is_any(TSQuery query)
 
 /* Returns true if what follows from an item is the item itself. */
 static inline bool
-skx_query_stays(const QueryItem *item, const SkxLightItem *light, int place)
+skx_query_item_is_kept(const QueryItem *item, const SkxWeakItem *light,
+					   int place)
 {
-	if (light->gathers > SKX_GATHER_CLAUSES)
+	if (light->gathered_words > SKX_GATHER_CLAUSES)
 		return false;
-	return place == SKX_LIGHT_QUERY || item->type == QI_VAL ||
-		skx_query_is(item, OP_PHRASE);
+	return place == SKX_WEAK_IN_QUERY || item->type == QI_VAL ||
+		skx_query_is_of_kind(item, OP_PHRASE);
 }
 
 /*
@@ -135,19 +136,19 @@ skx_query_stays(const QueryItem *item, const SkxLightItem *light, int place)
  * operands that does not stay as it is; 0 if nothing follows.
  */
 static int
-skx_query_light_words(const QueryItem *item, const SkxLightItem *right,
-					  const SkxLightItem *left, int place)
+skx_query_weak_nwords(const QueryItem *item, const SkxWeakItem *right,
+					  const SkxWeakItem *left, int place)
 {
-	bool		phrase = skx_query_is(item, OP_PHRASE);
-	int			of = phrase ? SKX_LIGHT_OPERAND : place;
-	int			n = right->words[of] + left->words[of];
+	bool		phrase = skx_query_is_of_kind(item, OP_PHRASE);
+	int			of = phrase ? SKX_WEAK_IN_PHRASE : place;
+	int			n = right->kept_words[of] + left->kept_words[of];
 
-	if (skx_query_is(item, OP_OR) &&
-		(right->words[of] == 0 || left->words[of] == 0))
+	if (skx_query_is_of_kind(item, OP_OR) &&
+		(right->kept_words[of] == 0 || left->kept_words[of] == 0))
 		return 0;
 
 	/* A conjunction can do without one of its clauses. */
-	if (n > SKX_GATHER_CLAUSES && !skx_query_is(item, OP_AND))
+	if (n > SKX_GATHER_CLAUSES && !skx_query_is_of_kind(item, OP_AND))
 		return 0;
 	return n;
 }
@@ -157,39 +158,39 @@ skx_query_light_words(const QueryItem *item, const SkxLightItem *right,
  * a loop from the end sets them first.
  */
 static void
-skx_query_light_items(const QueryItem *items, int n, SkxLightItem *lights)
+skx_query_weak_analyze(const QueryItem *items, int n, SkxWeakItem *lights)
 {
 	int			i;
 
 	for (i = n - 1; i >= 0; i--)
 	{
 		const QueryItem *item = &items[i];
-		const SkxLightItem *right = &lights[i + 1];
-		const SkxLightItem *left = NULL;
-		SkxLightItem *light = &lights[i];
+		const SkxWeakItem *right = &lights[i + 1];
+		const SkxWeakItem *left = NULL;
+		SkxWeakItem *light = &lights[i];
 		int			place;
 
 		light->n = 1;
-		light->gathers = skx_query_item_gathers(item);
+		light->gathered_words = skx_query_item_gathers(item);
 		if (item->type == QI_OPR)
 		{
 			light->n += right->n;
-			light->gathers += right->gathers;
+			light->gathered_words += right->gathered_words;
 			if (item->qoperator.oper != OP_NOT)
 			{
 				left = &lights[i + item->qoperator.left];
 				light->n += left->n;
-				light->gathers += left->gathers;
+				light->gathered_words += left->gathered_words;
 			}
 		}
 		for (place = 0; place < 2; place++)
 		{
-			light->words[place] = 0;
-			if (skx_query_stays(item, light, place))
-				light->words[place] = (int) light->gathers;
+			light->kept_words[place] = 0;
+			if (skx_query_item_is_kept(item, light, place))
+				light->kept_words[place] = (int) light->gathered_words;
 			else if (left != NULL)
-				light->words[place] = skx_query_light_words(item, right, left,
-															place);
+				light->kept_words[place] = skx_query_weak_nwords(item, right,
+																 left, place);
 		}
 	}
 }
@@ -199,23 +200,23 @@ skx_query_light_items(const QueryItem *items, int n, SkxLightItem *lights)
  * items.  `to` and `open` have a capacity of all items.
  */
 static int
-skx_query_light_write(const QueryItem *items, const SkxLightItem *lights,
-					  SkxLightOpen *open, QueryItem *to)
+skx_query_weak_write(const QueryItem *items, const SkxWeakItem *lights,
+					 SkxWeakStackEntry *open, QueryItem *to)
 {
 	int			nopen = 1;
 	int			n = 0;
 
-	open[0] = skx_query_light_open(0, SKX_LIGHT_QUERY, -1);
+	open[0] = skx_query_weak_push(0, SKX_WEAK_IN_QUERY, -1);
 	while (nopen > 0)
 	{
-		SkxLightOpen at = open[--nopen];
+		SkxWeakStackEntry at = open[--nopen];
 		const QueryItem *item = &items[at.item];
 		int			right = at.item + 1;
 		int			left;
 		int			place;
 		bool		both;
 
-		if (skx_query_stays(item, &lights[at.item], at.place))
+		if (skx_query_item_is_kept(item, &lights[at.item], at.place))
 		{
 			if (at.left_of >= 0)
 				to[at.left_of].qoperator.left = n - at.left_of;
@@ -224,22 +225,25 @@ skx_query_light_write(const QueryItem *items, const SkxLightItem *lights,
 			continue;
 		}
 		left = at.item + item->qoperator.left;
-		place = skx_query_is(item, OP_PHRASE) ? SKX_LIGHT_OPERAND : at.place;
-		both = lights[right].words[place] > 0 && lights[left].words[place] > 0;
+		place = skx_query_is_of_kind(item, OP_PHRASE) ? SKX_WEAK_IN_PHRASE :
+			at.place;
+		both = lights[right].kept_words[place] > 0 &&
+			lights[left].kept_words[place] > 0;
 		if (both)
 		{
 			if (at.left_of >= 0)
 				to[at.left_of].qoperator.left = n - at.left_of;
 			memset(&to[n], 0, sizeof(QueryItem));
 			to[n].qoperator.type = QI_OPR;
-			to[n].qoperator.oper = skx_query_is(item, OP_OR) ? OP_OR : OP_AND;
-			open[nopen++] = skx_query_light_open(left, place, n++);
-			open[nopen++] = skx_query_light_open(right, place, -1);
+			to[n].qoperator.oper = skx_query_is_of_kind(item, OP_OR) ? OP_OR :
+				OP_AND;
+			open[nopen++] = skx_query_weak_push(left, place, n++);
+			open[nopen++] = skx_query_weak_push(right, place, -1);
 		}
-		else if (lights[right].words[place] > 0)
-			open[nopen++] = skx_query_light_open(right, place, at.left_of);
+		else if (lights[right].kept_words[place] > 0)
+			open[nopen++] = skx_query_weak_push(right, place, at.left_of);
 		else
-			open[nopen++] = skx_query_light_open(left, place, at.left_of);
+			open[nopen++] = skx_query_weak_push(left, place, at.left_of);
 	}
 	return n;
 }
@@ -263,26 +267,27 @@ skx_query_same_word(TSQuery query, const QueryItem *a, const QueryItem *b)
  * other.
  */
 static int
-skx_query_light_clauses(TSQuery query, const QueryItem *items, int n,
-						SkxItems *kept)
+skx_query_weak_clauses(TSQuery query, const QueryItem *items, int n,
+					   SkxWeakSubtree *kept)
 {
-	SkxItems	open[SKX_GATHER_CLAUSES + 1];
+	SkxWeakSubtree open[SKX_GATHER_CLAUSES + 1];
 	int			nopen = 1;
 	int			nkept = 0;
 
-	open[0] = skx_query_items(0, n);
+	open[0] = skx_query_subtree_items(0, n);
 	while (nopen > 0)
 	{
-		SkxItems	at = open[--nopen];
+		SkxWeakSubtree at = open[--nopen];
 		const QueryItem *item = &items[at.first];
 		int			i;
 
-		if (skx_query_is(item, OP_AND))
+		if (skx_query_is_of_kind(item, OP_AND))
 		{
 			int			left = (int) item->qoperator.left;
 
-			open[nopen++] = skx_query_items(at.first + left, at.n - left);
-			open[nopen++] = skx_query_items(at.first + 1, left - 1);
+			open[nopen++] = skx_query_subtree_items(at.first + left,
+													at.n - left);
+			open[nopen++] = skx_query_subtree_items(at.first + 1, left - 1);
 			continue;
 		}
 		for (i = 0; i < nkept; i++)
@@ -298,8 +303,8 @@ skx_query_light_clauses(TSQuery query, const QueryItem *items, int n,
  * Returns the conjunction of the clauses, with the lexemes of the whole query.
  */
 static TSQuery
-skx_query_conjoin(TSQuery query, const QueryItem *items,
-				  const SkxItems *clauses, int n)
+skx_query_make_conjunction(TSQuery query, const QueryItem *items,
+						   const SkxWeakSubtree *clauses, int n)
 {
 	Size		lexemes = VARSIZE(query) - HDRSIZETQ -
 		sizeof(QueryItem) * (Size) query->size;
@@ -332,29 +337,30 @@ skx_query_conjoin(TSQuery query, const QueryItem *items,
 }
 
 TSQuery
-skx_query_light(TSQuery query)
+skx_query_weaken(TSQuery query)
 {
 	const QueryItem *items = GETQUERY(query);
 	Size		size = (Size) query->size + 1;
-	SkxLightItem *lights;
-	SkxLightOpen *open;
+	SkxWeakItem *lights;
+	SkxWeakStackEntry *open;
 	QueryItem  *to;
-	SkxItems	clauses[SKX_GATHER_CLAUSES];
+	SkxWeakSubtree clauses[SKX_GATHER_CLAUSES];
 	TSQuery		light = NULL;
 	int			n;
 
 	if (!skx_query_may_gather(query))
 		return NULL;
-	lights = palloc_extended(sizeof(SkxLightItem) * size, MCXT_ALLOC_HUGE);
-	skx_query_light_items(items, query->size, lights);
-	if (lights[0].words[SKX_LIGHT_QUERY] > 0 &&
-		lights[0].words[SKX_LIGHT_QUERY] <= SKX_GATHER_CLAUSES)
+	lights = palloc_extended(sizeof(SkxWeakItem) * size, MCXT_ALLOC_HUGE);
+	skx_query_weak_analyze(items, query->size, lights);
+	if (lights[0].kept_words[SKX_WEAK_IN_QUERY] > 0 &&
+		lights[0].kept_words[SKX_WEAK_IN_QUERY] <= SKX_GATHER_CLAUSES)
 	{
-		open = palloc_extended(sizeof(SkxLightOpen) * size, MCXT_ALLOC_HUGE);
+		open = palloc_extended(sizeof(SkxWeakStackEntry) * size,
+							   MCXT_ALLOC_HUGE);
 		to = palloc_extended(sizeof(QueryItem) * size, MCXT_ALLOC_HUGE);
-		n = skx_query_light_write(items, lights, open, to);
-		n = skx_query_light_clauses(query, to, n, clauses);
-		light = skx_query_conjoin(query, to, clauses, n);
+		n = skx_query_weak_write(items, lights, open, to);
+		n = skx_query_weak_clauses(query, to, n, clauses);
+		light = skx_query_make_conjunction(query, to, clauses, n);
 		pfree(open);
 		pfree(to);
 	}

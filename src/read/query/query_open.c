@@ -16,59 +16,59 @@
 
 /*
  * A range reads the lists of its values, not the keys, if there are at most
- * SKX_RANGE_VALUES and probably less than this share of all documents are in
- * the range.
+ * SKX_RANGE_VALUES_MAX and probably less than this share of all documents are
+ * in the range.
  */
-#define SKX_RANGE_VALUES	256
-#define SKX_RANGE_RARE		.02
+#define SKX_RANGE_VALUES_MAX	256
+#define SKX_RANGE_RARE_RATIO		.02
 
 /*
  * Relations between the time to test keys and other times.  The list of a
  * value, which mostly stands in the dictionary, takes 15 ns.  That is the time
- * to test SKX_VALUE_KEYS narrow keys (.6 ns each with AVX2), or
- * SKX_VALUE_KEYS_WIDE others.  A posting, and what is tested of its document,
- * takes the time of SKX_KEYS_STEP keys.  The list of a value takes the time of
- * SKX_VALUE_STEPS postings.
+ * to test SKX_VALUE_KEYS_RATIO narrow keys (.6 ns each with AVX2), or
+ * SKX_VALUE_WIDE_KEYS_RATIO others.  A posting, and what is tested of its
+ * document, takes the time of SKX_KEYS_PER_POSTING keys.  The list of a value
+ * takes the time of SKX_VALUE_POSTINGS postings.
  */
-#define SKX_VALUE_KEYS		25
-#define SKX_VALUE_KEYS_WIDE	10
-#define SKX_KEYS_STEP		8
-#define SKX_VALUE_STEPS		6
+#define SKX_VALUE_KEYS_RATIO		25
+#define SKX_VALUE_WIDE_KEYS_RATIO	10
+#define SKX_KEYS_PER_POSTING		8
+#define SKX_VALUE_POSTINGS		6
 
 /*
  * A rest filters documents until enough of them have passed; ten are assumed.
  * Testing the keys of as many documents as that takes is less work than the
- * lists of very many values.  The limit is SKX_REST_VALUES values, times the
- * number of documents of the segment for one in the range.
+ * lists of very many values.  The limit is SKX_FILTER_VALUES_MAX values, times
+ * the number of documents of the segment for one in the range.
  */
-#define SKX_REST_VALUES		13
+#define SKX_FILTER_VALUES_MAX		13
 
 static SkxIter *skx_query_open_node(const SkxOpening *o,
 									const SkxQueryNode *node);
 
 static SkxIter *
-skx_query_iter(SkxSegment *seg, SkxNodeKind kind, uint32 cost)
+skx_query_new_iter(SkxSegment *seg, SkxNodeKind kind, uint32 cost)
 {
 	SkxIter    *it = palloc0(sizeof(SkxIter));
 
 	it->seg = seg;
 	it->kind = kind;
-	it->cost = cost;
-	it->steps = cost;
-	it->cheap = kind != SKX_NODE_PHRASE;
+	it->max_docs = cost;
+	it->npostings = cost;
+	it->reads_no_positions = kind != SKX_NODE_PHRASE;
 	return it;
 }
 
 static SkxIter *
-skx_query_none(SkxSegment *seg)
+skx_query_open_none(SkxSegment *seg)
 {
-	return skx_query_iter(seg, SKX_NODE_NONE, 0);
+	return skx_query_new_iter(seg, SKX_NODE_NONE, 0);
 }
 
 static SkxIter *
-skx_query_all(SkxSegment *seg)
+skx_query_open_all(SkxSegment *seg)
 {
-	return skx_query_iter(seg, SKX_NODE_ALL, seg->header.ndocs);
+	return skx_query_new_iter(seg, SKX_NODE_ALL, seg->header.ndocs);
 }
 
 void
@@ -84,12 +84,12 @@ skx_query_close(SkxIter *it)
 		skx_cursor_close(it->list);
 	if (it->phrase != NULL)
 		skx_query_phrase_close(it->phrase);
-	if (it->range != NULL)
-		skx_query_range_close(it->range);
+	if (it->bitmap != NULL)
+		skx_query_bitmap_close(it->bitmap);
 	if (it->keys != NULL)
 		skx_segment_keys_close(it->keys);
-	if (it->held != NULL)
-		pfree(it->held);
+	if (it->unverified != NULL)
+		pfree(it->unverified);
 	if (it->scratch != NULL)
 		pfree(it->scratch);
 	if (it->ends != NULL)
@@ -109,7 +109,7 @@ skx_query_has_term(const SkxTerm *term, uint8 labels)
 {
 	return term->df > 0 &&
 		(labels == 0 || (labels & (1 << SKX_LABEL_D)) != 0 ||
-		 (term->flags & (SKX_TERM_LABELS | SKX_TERM_BARE)) != 0);
+		 (term->flags & (SKX_TERM_LABELS | SKX_TERM_NO_POSITIONS)) != 0);
 }
 
 SkxIter *
@@ -119,43 +119,44 @@ skx_query_open_term(SkxSegment *seg, const SkxTerm *term, uint8 labels,
 	SkxIter    *it;
 
 	if (!skx_query_has_term(term, labels))
-		return skx_query_none(seg);
-	it = skx_query_iter(seg, SKX_NODE_TERM, term->df);
+		return skx_query_open_none(seg);
+	it = skx_query_new_iter(seg, SKX_NODE_TERM, term->df);
 	it->list = skx_cursor_open(seg, term, role);
 	skx_cursor_want_labels(it->list, labels);
 	return it;
 }
 
 static SkxIter *
-skx_query_bitmap(SkxSegment *seg, SkxRange *range, uint64 cost)
+skx_query_open_bitmap(SkxSegment *seg, SkxBitmap *range, uint64 cost)
 {
-	SkxIter    *it = skx_query_iter(seg, SKX_NODE_BITMAP,
-									Min(cost, seg->header.ndocs));
+	SkxIter    *it = skx_query_new_iter(seg, SKX_NODE_BITMAP,
+										Min(cost, seg->header.ndocs));
 
-	it->range = range;
+	it->bitmap = range;
 	return it;
 }
 
 /* The terms of a prefix.  If they are too many, they go into a bitmap. */
 typedef struct SkxExpansion
 {
-	const SkxOpening *o;
+	const SkxOpening *opening;
 	const SkxQueryNode *prefix;
-	SkxRange  **range;
+	SkxBitmap **range;
 	uint64		cost;
-	SkxRangeWalk walk;
+	SkxBitmapWalk walk;
 } SkxExpansion;
 
 static bool
-skx_query_expand(const SkxTerm *term, const char *lexeme, int len, void *arg)
+skx_query_expand_term(const SkxTerm *term, const char *lexeme, int len,
+					  void *arg)
 {
 	SkxExpansion *e = arg;
-	SkxRangeWalk *walk = &e->walk;
+	SkxBitmapWalk *walk = &e->walk;
 
 	e->cost += term->df;
-	if (walk->range == NULL && walk->n == SKX_PREFIX_TERMS)
-		skx_query_walk_begin(walk, e->o, e->range, e->prefix);
-	if (walk->range != NULL)
+	if (walk->bitmap == NULL && walk->n == SKX_PREFIX_TERMS)
+		skx_query_walk_begin(walk, e->opening, e->range, e->prefix);
+	if (walk->bitmap != NULL)
 		skx_query_walk_add(walk, term);
 	else
 		walk->terms[walk->n++] = *term;
@@ -169,10 +170,10 @@ skx_query_visit_terms(SkxSegment *seg, const SkxQueryNode *node,
 	SkxLexeme	from = {node->lexeme, node->len};
 
 	if (node->to != NULL)
-		skx_segment_between(seg, &from, node->to, true, bits, visit, arg);
+		skx_segment_visit_range(seg, &from, node->to, true, bits, visit, arg);
 	else
-		skx_segment_prefix(seg, node->lexeme, node->len, true, bits, visit,
-						   arg);
+		skx_segment_visit_prefix(seg, node->lexeme, node->len, true, bits,
+								 visit, arg);
 }
 
 /*
@@ -181,33 +182,33 @@ skx_query_visit_terms(SkxSegment *seg, const SkxQueryNode *node,
  */
 static SkxIter *
 skx_query_expand_prefix(const SkxOpening *o, const SkxQueryNode *node,
-						SkxRange **range, uint64 *cost)
+						SkxBitmap **range, uint64 *cost)
 {
 	SkxSegment *seg = o->seg;
 	SkxExpansion e;
 	SkxIter    *it;
 	int			i;
 
-	e.o = o;
+	e.opening = o;
 	e.prefix = node;
 	e.range = range;
 	e.cost = 0;
-	e.walk.range = NULL;
+	e.walk.bitmap = NULL;
 	e.walk.labels = node->labels;
 	e.walk.n = 0;
 	memset(&e.walk.bits, 0, sizeof(e.walk.bits));
 	if (*o->nopened > SKX_PREFIX_LISTS)
 		skx_query_walk_begin(&e.walk, o, range, node);
-	skx_query_visit_terms(seg, node, &e.walk.bits, skx_query_expand, &e);
-	*cost = e.cost + e.walk.bits.put;
-	if (e.walk.range != NULL)
+	skx_query_visit_terms(seg, node, &e.walk.bits, skx_query_expand_term, &e);
+	*cost = e.cost + e.walk.bits.nput;
+	if (e.walk.bitmap != NULL)
 	{
 		skx_query_walk_end(&e.walk);
 		return NULL;
 	}
 	*o->nopened += e.walk.n;
-	it = skx_query_iter(seg, SKX_NODE_OR, Min(e.cost, seg->header.ndocs));
-	skx_cursor_ask_terms(seg, e.walk.terms, e.walk.n);
+	it = skx_query_new_iter(seg, SKX_NODE_OR, Min(e.cost, seg->header.ndocs));
+	skx_cursor_prefetch_terms(seg, e.walk.terms, e.walk.n);
 	it->children = palloc(sizeof(SkxIter *) * Max(e.walk.n, 1));
 	for (i = 0; i < e.walk.n; i++)
 		it->children[it->nchildren++] =
@@ -219,16 +220,16 @@ skx_query_expand_prefix(const SkxOpening *o, const SkxQueryNode *node,
 static SkxIter *
 skx_query_open_prefix(const SkxOpening *o, const SkxQueryNode *node)
 {
-	SkxRange   *range = NULL;
+	SkxBitmap  *range = NULL;
 	uint64		cost;
 	SkxIter    *it = skx_query_expand_prefix(o, node, &range, &cost);
 
 	if (it != NULL)
 		return it;
 	if (cost > 0)
-		return skx_query_bitmap(o->seg, range, cost);
-	skx_query_range_close(range);
-	return skx_query_none(o->seg);
+		return skx_query_open_bitmap(o->seg, range, cost);
+	skx_query_bitmap_close(range);
+	return skx_query_open_none(o->seg);
 }
 
 /*
@@ -237,28 +238,29 @@ skx_query_open_prefix(const SkxOpening *o, const SkxQueryNode *node)
  */
 typedef struct SkxRangeEnds
 {
-	SkxQueryNode low;			/* values in the range with the first key */
-	SkxQueryNode high;
+	SkxQueryNode low_node;		/* values in the range with the first key */
+	SkxQueryNode high_node;
 	SkxLexeme	low_to;
-	char		bytes[2][SKX_VALUE_HEAD + SKX_KEY_FORM_MOST];
+	char		bytes[2][SKX_VALUE_HEAD_BYTES + SKX_KEY_FORM_BYTES_MAX];
 } SkxRangeEnds;
 
 /* Returns the least value that may have the key, as a lexeme in `bytes`. */
 static SkxLexeme
 skx_query_key_lexeme(const SkxKeyColumn *column, uint64 key, char *bytes)
 {
-	SkxLexeme	lexeme = {bytes, SKX_VALUE_HEAD};
+	SkxLexeme	lexeme = {bytes, SKX_VALUE_HEAD_BYTES};
 
 	bytes[0] = '\0';
 	bytes[1] = (char) (column->column + 1);
 	bytes[2] = SKX_VALUE_PRESENT;
-	lexeme.len += skx_column_key_form(column, key, bytes + SKX_VALUE_HEAD);
+	lexeme.len += skx_column_key_form(column, key,
+									  bytes + SKX_VALUE_HEAD_BYTES);
 	return lexeme;
 }
 
 /*
- * Makes both ends of a range.  If the range has one key, `low` is the whole
- * range, and `high` is not set.
+ * Makes both ends of a range.  If the range has one key, `low_node` is the
+ * whole range, and `high_node` is not set.
  */
 static SkxRangeEnds *
 skx_query_range_ends(const SkxQueryNode *node, const SkxKeyColumn *column,
@@ -267,16 +269,16 @@ skx_query_range_ends(const SkxQueryNode *node, const SkxKeyColumn *column,
 	SkxRangeEnds *ends = palloc(sizeof(SkxRangeEnds));
 	SkxLexeme	high;
 
-	ends->low = *node;
+	ends->low_node = *node;
 	if (range->least == range->most)
 		return ends;
 	ends->low_to = skx_query_key_lexeme(column, range->least + 1,
 										ends->bytes[0]);
-	ends->low.to = &ends->low_to;
+	ends->low_node.to = &ends->low_to;
 	high = skx_query_key_lexeme(column, range->most, ends->bytes[1]);
-	ends->high = *node;
-	ends->high.lexeme = high.bytes;
-	ends->high.len = high.len;
+	ends->high_node = *node;
+	ends->high_node.lexeme = high.bytes;
+	ends->high_node.len = high.len;
 	return ends;
 }
 
@@ -288,16 +290,17 @@ static SkxIter *
 skx_query_open_keys(const SkxOpening *o, const SkxQueryNode *node,
 					SkxKeyReader *keys, const SkxKeyRange *range)
 {
-	double		docs = skx_segment_keys_share(keys, range) *
+	double		docs = skx_segment_keys_fraction(keys, range) *
 		o->seg->header.ndocs;
-	SkxIter    *it = skx_query_iter(o->seg, SKX_NODE_KEYS, docs);
+	SkxIter    *it = skx_query_new_iter(o->seg, SKX_NODE_KEYS, docs);
 
 	it->keys = keys;
 	it->key_range = *range;
 	it->node = node;
-	it->met = skx_segment_keys_met(keys, range);
-	it->steps = Max(it->cost, Min(it->met / SKX_KEYS_STEP,
-								  (uint64) it->cost * SKX_VALUE_STEPS));
+	it->keys_to_test = skx_segment_keys_to_test(keys, range);
+	it->npostings = Max(it->max_docs,
+						Min(it->keys_to_test / SKX_KEYS_PER_POSTING,
+							(uint64) it->max_docs * SKX_VALUE_POSTINGS));
 	return it;
 }
 
@@ -305,23 +308,26 @@ skx_query_open_keys(const SkxOpening *o, const SkxQueryNode *node,
  * The largest number of children of a range of coarse keys: the values at
  * either end, and the keys between them.
  */
-#define SKX_RANGE_PARTS		3
+#define SKX_RANGE_CHILDREN_MAX		3
 
 static void
-skx_query_add_part(SkxIter *it, SkxIter *part)
+skx_query_add_range_child(SkxIter *it, SkxIter *part)
 {
 	it->children[it->nchildren++] = part;
-	it->cost = Min((uint64) it->cost + part->cost, it->seg->header.ndocs);
-	it->steps = Min((uint64) it->steps + part->steps, PG_UINT32_MAX);
+	it->max_docs = Min((uint64) it->max_docs + part->max_docs,
+					   it->seg->header.ndocs);
+	it->npostings = Min((uint64) it->npostings + part->npostings,
+						PG_UINT32_MAX);
 }
 
 /* Adds the documents that have values at the ends of the range. */
 static void
-skx_query_add_ends(const SkxOpening *o, SkxIter *it, const SkxKeyRange *range)
+skx_query_add_range_ends(const SkxOpening *o, SkxIter *it,
+						 const SkxKeyRange *range)
 {
-	const SkxQueryNode *ends[] = {&it->ends->low, &it->ends->high};
+	const SkxQueryNode *ends[] = {&it->ends->low_node, &it->ends->high_node};
 	int			n = range->least == range->most ? 1 : 2;
-	SkxRange   *many = NULL;
+	SkxBitmap  *many = NULL;
 	uint64		all = 0;
 	int			i;
 
@@ -331,12 +337,13 @@ skx_query_add_ends(const SkxOpening *o, SkxIter *it, const SkxKeyRange *range)
 		SkxIter    *part = skx_query_expand_prefix(o, ends[i], &many, &cost);
 
 		if (part != NULL)
-			skx_query_add_part(it, part);
+			skx_query_add_range_child(it, part);
 		else
 			all += cost;
 	}
 	if (many != NULL)
-		skx_query_add_part(it, skx_query_bitmap(o->seg, many, all));
+		skx_query_add_range_child(it,
+								  skx_query_open_bitmap(o->seg, many, all));
 }
 
 /*
@@ -352,19 +359,21 @@ skx_query_open_coarse(const SkxOpening *o, const SkxQueryNode *node,
 	SkxLexeme	from = {node->lexeme, node->len};
 	SkxIter    *it;
 
-	if (skx_segment_terms_between(o->seg, &from, node->to) <= SKX_RANGE_VALUES)
+	if (skx_segment_count_range(o->seg, &from,
+								node->to) <= SKX_RANGE_VALUES_MAX)
 	{
 		skx_segment_keys_close(keys);
 		return skx_query_open_prefix(o, node);
 	}
-	it = skx_query_iter(o->seg, SKX_NODE_OR, 0);
-	it->span = o->span;
-	it->children = palloc(sizeof(SkxIter *) * SKX_RANGE_PARTS);
+	it = skx_query_new_iter(o->seg, SKX_NODE_OR, 0);
+	it->bitmap_docs = o->bitmap_docs;
+	it->children = palloc(sizeof(SkxIter *) * SKX_RANGE_CHILDREN_MAX);
 	it->ends = skx_query_range_ends(node, skx_segment_keys_column(keys), range);
-	skx_query_add_ends(o, it, range);
+	skx_query_add_range_ends(o, it, range);
 	if (range->most - range->least >= 2 &&
-		skx_segment_keys_share(keys, &inside) > 0)
-		skx_query_add_part(it, skx_query_open_keys(o, node, keys, &inside));
+		skx_segment_keys_fraction(keys, &inside) > 0)
+		skx_query_add_range_child(it,
+								  skx_query_open_keys(o, node, keys, &inside));
 	else
 		skx_segment_keys_close(keys);
 	return it;
@@ -386,10 +395,10 @@ skx_query_open_range(const SkxOpening *o, const SkxQueryNode *node)
 		return skx_query_open_prefix(o, node);
 	if (!skx_column_key_bounds(skx_segment_keys_column(keys), &from, node->to,
 							   &range.least, &range.most) ||
-		skx_segment_keys_share(keys, &range) == 0)
+		skx_segment_keys_fraction(keys, &range) == 0)
 	{
 		skx_segment_keys_close(keys);
-		return skx_query_none(o->seg);
+		return skx_query_open_none(o->seg);
 	}
 	if (skx_column_key_is_coarse(skx_segment_keys_column(keys)))
 		return skx_query_open_coarse(o, node, keys, &range);
@@ -404,7 +413,7 @@ skx_query_open_range(const SkxOpening *o, const SkxQueryNode *node)
  * passed.
  */
 static SkxIter *
-skx_query_settle(const SkxOpening *o, SkxIter *it)
+skx_query_replace_keys(const SkxOpening *o, SkxIter *it)
 {
 	const SkxQueryNode *node = it->node;
 	SkxLexeme	from;
@@ -412,26 +421,27 @@ skx_query_settle(const SkxOpening *o, SkxIter *it)
 
 	if (it->kind != SKX_NODE_KEYS)
 		return it;
-	values = ((int64) it->met - it->cost / 2) /
-		(skx_segment_keys_narrow(it->keys) ? SKX_VALUE_KEYS :
-		 SKX_VALUE_KEYS_WIDE);
+	values = ((int64) it->keys_to_test - it->max_docs / 2) /
+		(skx_segment_keys_are_narrow(it->keys) ? SKX_VALUE_KEYS_RATIO :
+		 SKX_VALUE_WIDE_KEYS_RATIO);
 	if (!o->wants_all)
 		values /= 2;
-	if (it->cost < o->seg->header.ndocs * SKX_RANGE_RARE)
-		values = Max(values, SKX_RANGE_VALUES);
-	if (o->rest)
-		values = Min(values, (int64) (SKX_REST_VALUES *
-									  o->seg->header.ndocs / Max(it->cost, 1)));
+	if (it->max_docs < o->seg->header.ndocs * SKX_RANGE_RARE_RATIO)
+		values = Max(values, SKX_RANGE_VALUES_MAX);
+	if (o->is_filter)
+		values = Min(values, (int64) (SKX_FILTER_VALUES_MAX *
+									  o->seg->header.ndocs / Max(it->max_docs,
+																 1)));
 	if (values <= 0)
 		return it;
-	if (o->unsettled != NULL)
+	if (o->may_use_values != NULL)
 	{
-		*o->unsettled = true;
+		*o->may_use_values = true;
 		return it;
 	}
 	from.bytes = node->lexeme;
 	from.len = node->len;
-	if (skx_segment_terms_between(o->seg, &from, node->to) > values)
+	if (skx_segment_count_range(o->seg, &from, node->to) > values)
 		return it;
 	skx_query_close(it);
 	return skx_query_open_prefix(o, node);
@@ -452,28 +462,28 @@ skx_query_join_negations(const SkxOpening *o, SkxIter *it)
 	uint64		steps = 0;
 	int			i;
 
-	while (n < most && negations[n]->cheap)
+	while (n < most && negations[n]->reads_no_positions)
 		n++;
 	if (n <= SKX_GATHER_CLAUSES)
 		return;
-	any = skx_query_iter(it->seg, SKX_NODE_OR, 0);
-	any->span = o->span;
-	any->most_asked = o->gather_clauses;
+	any = skx_query_new_iter(it->seg, SKX_NODE_OR, 0);
+	any->bitmap_docs = o->bitmap_docs;
+	any->max_tests = o->gather_clauses;
 	any->children = palloc(sizeof(SkxIter *) * n);
 	for (i = 0; i < n; i++)
 	{
 		any->children[any->nchildren++] = negations[i]->children[0];
-		cost += negations[i]->children[0]->cost;
-		steps += negations[i]->children[0]->steps;
+		cost += negations[i]->children[0]->max_docs;
+		steps += negations[i]->children[0]->npostings;
 		negations[i]->nchildren = 0;
 		if (i > 0)
 			skx_query_close(negations[i]);
 	}
-	any->cost = Min(cost, it->seg->header.ndocs);
-	any->steps = Min(steps, PG_UINT32_MAX);
+	any->max_docs = Min(cost, it->seg->header.ndocs);
+	any->npostings = Min(steps, PG_UINT32_MAX);
 	negations[0]->children[0] = any;
 	negations[0]->nchildren = 1;
-	negations[0]->cost = it->seg->header.ndocs - any->cost;
+	negations[0]->max_docs = it->seg->header.ndocs - any->max_docs;
 	memmove(negations + 1, negations + n, sizeof(SkxIter *) * (most - n));
 	it->nchildren -= n - 1;
 }
@@ -483,7 +493,7 @@ skx_query_join_negations(const SkxOpening *o, SkxIter *it)
  * lacks, or lacks with its labels.
  */
 static bool
-skx_query_lacks(const SkxOpening *o, const SkxQueryNode *node)
+skx_query_lacks_clause(const SkxOpening *o, const SkxQueryNode *node)
 {
 	int			i;
 
@@ -503,8 +513,8 @@ skx_query_lacks(const SkxOpening *o, const SkxQueryNode *node)
  * same time.
  */
 static inline bool
-skx_query_is_one_of_many(const SkxOpening *o, const SkxQueryNode *node,
-						 const SkxQueryNode *clause)
+skx_query_is_gathered_clause(const SkxOpening *o, const SkxQueryNode *node,
+							 const SkxQueryNode *clause)
 {
 	return node->nchildren > o->most_clauses &&
 		(clause->kind != SKX_NODE_TERM || !clause->prefix);
@@ -512,8 +522,8 @@ skx_query_is_one_of_many(const SkxOpening *o, const SkxQueryNode *node,
 
 /* Puts the lexemes that are not opened at the same time into *range. */
 static void
-skx_query_open_many(const SkxOpening *o, const SkxQueryNode *node,
-					SkxRange **range)
+skx_query_gather_lexemes_once(const SkxOpening *o, const SkxQueryNode *node,
+							  SkxBitmap **range)
 {
 	int			n = 0;
 	int			i;
@@ -524,14 +534,14 @@ skx_query_open_many(const SkxOpening *o, const SkxQueryNode *node,
 		const SkxTerm *term;
 
 		if (clause->kind != SKX_NODE_TERM ||
-			!skx_query_is_one_of_many(o, node, clause))
+			!skx_query_is_gathered_clause(o, node, clause))
 			continue;
 		term = &o->terms[clause->slot];
 		if (!skx_query_has_term(term, clause->labels))
 			continue;
 		if (n++ == 0)
-			skx_query_range_reserve(o, range, node->nchildren);
-		skx_query_range_term(*range, term, clause->labels);
+			skx_query_bitmap_reserve(o, range, node->nchildren);
+		skx_query_bitmap_add_term(*range, term, clause->labels);
 	}
 }
 
@@ -551,19 +561,19 @@ skx_query_reads_positions(const SkxQueryNode *node)
 }
 
 /* Says which clauses that are no lexemes take turns together. */
-typedef enum SkxTurnClauses
+typedef enum SkxSequenceClauses
 {
-	SKX_TURN_ANY,				/* all clauses, of a disjunction */
-	SKX_TURN_ALL,				/* of a conjunction, all clauses but for those
-								 * of SKX_TURN_NONE */
-	SKX_TURN_NONE				/* of a conjunction, what negations without
+	SKX_SEQUENCE_ANY,			/* all clauses, of a disjunction */
+	SKX_SEQUENCE_ALL,			/* of a conjunction, all clauses but for those
+								 * of SKX_SEQUENCE_NONE */
+	SKX_SEQUENCE_NONE			/* of a conjunction, what negations without
 								 * phrases negate */
-} SkxTurnClauses;
+} SkxSequenceClauses;
 
 static void
-skx_query_add_turns(SkxTurns **turns, const SkxOpening *o,
-					const SkxQueryNode *node, SkxTurnClauses which,
-					bool positions)
+skx_query_add_sequence(SkxSequence **turns, const SkxOpening *o,
+					   const SkxQueryNode *node, SkxSequenceClauses which,
+					   bool positions)
 {
 	int			i;
 
@@ -573,14 +583,14 @@ skx_query_add_turns(SkxTurns **turns, const SkxOpening *o,
 		bool		negates = clause->kind == SKX_NODE_NOT && !positions;
 
 		if (clause->kind == SKX_NODE_TERM ||
-			(which != SKX_TURN_ANY &&
+			(which != SKX_SEQUENCE_ANY &&
 			 (skx_query_reads_positions(clause) != positions ||
-			  negates != (which == SKX_TURN_NONE))))
+			  negates != (which == SKX_SEQUENCE_NONE))))
 			continue;
 		if (*turns == NULL)
-			*turns = skx_query_turns_create(o, node->nchildren);
-		skx_query_turns_add(*turns, which == SKX_TURN_NONE ?
-							clause->children[0] : clause);
+			*turns = skx_query_seq_create(o, node->nchildren);
+		skx_query_seq_add(*turns, which == SKX_SEQUENCE_NONE ?
+						  clause->children[0] : clause);
 	}
 }
 
@@ -589,27 +599,28 @@ skx_query_add_turns(SkxTurns **turns, const SkxOpening *o,
  * into *range.  Clauses of a conjunction that read positions come last.
  */
 static void
-skx_query_open_turns(const SkxOpening *o, const SkxQueryNode *node,
-					 SkxTurnClauses which, SkxRange **range)
+skx_query_open_sequence(const SkxOpening *o, const SkxQueryNode *node,
+						SkxSequenceClauses which, SkxBitmap **range)
 {
-	SkxTurns   *turns = NULL;
+	SkxSequence *turns = NULL;
 
 	if (node->nchildren <= o->most_clauses)
 		return;
-	skx_query_add_turns(&turns, o, node, which, false);
-	if (which == SKX_TURN_ALL)
-		skx_query_add_turns(&turns, o, node, which, true);
+	skx_query_add_sequence(&turns, o, node, which, false);
+	if (which == SKX_SEQUENCE_ALL)
+		skx_query_add_sequence(&turns, o, node, which, true);
 	if (turns != NULL)
-		skx_query_range_turns(o, range, turns);
+		skx_query_bitmap_add_seq(o, range, turns);
 }
 
 static SkxIter *
 skx_query_negation(SkxIter *child)
 {
-	SkxIter    *it = skx_query_iter(child->seg, SKX_NODE_NOT,
-									child->seg->header.ndocs - child->cost);
+	SkxIter    *it = skx_query_new_iter(child->seg, SKX_NODE_NOT,
+										child->seg->header.ndocs -
+										child->max_docs);
 
-	it->cheap = child->cheap;
+	it->reads_no_positions = child->reads_no_positions;
 	it->children = palloc(sizeof(SkxIter *));
 	it->children[0] = child;
 	it->nchildren = 1;
@@ -621,28 +632,29 @@ skx_query_negation(SkxIter *child)
  * bitmaps.  Returns false if no document matches all of them.
  */
 static bool
-skx_query_open_many_and(const SkxOpening *o, const SkxQueryNode *node,
-						SkxIter *it)
+skx_query_open_gathered_and(const SkxOpening *o, const SkxQueryNode *node,
+							SkxIter *it)
 {
-	SkxRange   *all = NULL;
-	SkxRange   *none = NULL;
+	SkxBitmap  *all = NULL;
+	SkxBitmap  *none = NULL;
 	uint64		cost;
 
-	skx_query_open_many(o, node, &all);
-	skx_query_open_turns(o, node, SKX_TURN_ALL, &all);
+	skx_query_gather_lexemes_once(o, node, &all);
+	skx_query_open_sequence(o, node, SKX_SEQUENCE_ALL, &all);
 	if (all != NULL)
 	{
-		cost = skx_query_range_all(all);
-		it->children[it->nchildren++] = skx_query_bitmap(it->seg, all, cost);
+		cost = skx_query_bitmap_all(all);
+		it->children[it->nchildren++] = skx_query_open_bitmap(it->seg, all,
+															  cost);
 		if (cost == 0)
 			return false;
 	}
-	skx_query_open_turns(o, node, SKX_TURN_NONE, &none);
+	skx_query_open_sequence(o, node, SKX_SEQUENCE_NONE, &none);
 	if (none != NULL)
 	{
-		cost = skx_query_range_any(none);
+		cost = skx_query_bitmap_any(none);
 		it->children[it->nchildren++] =
-			skx_query_negation(skx_query_bitmap(it->seg, none, cost));
+			skx_query_negation(skx_query_open_bitmap(it->seg, none, cost));
 	}
 	return true;
 }
@@ -663,7 +675,7 @@ skx_query_unwrap(SkxIter *it)
  * has no lexeme.
  */
 static uint32
-skx_query_rarest(const SkxOpening *o, const SkxQueryNode *node)
+skx_query_rarest_df(const SkxOpening *o, const SkxQueryNode *node)
 {
 	uint32		rarest = SKX_NO_DOC;
 	int			i;
@@ -685,13 +697,13 @@ skx_query_rarest(const SkxOpening *o, const SkxQueryNode *node)
  * fewer documents.  A bitmap of it would go through its lists once more.
  */
 static bool
-skx_query_leaves(const SkxOpening *o, const SkxQueryNode *clause,
-				 uint32 rarest)
+skx_query_leaves_to_phrase(const SkxOpening *o, const SkxQueryNode *clause,
+						   uint32 rarest)
 {
 	uint32		nterms;
 	int			i;
 
-	if (!o->admits || rarest == SKX_NO_DOC)
+	if (!o->admits_phrase || rarest == SKX_NO_DOC)
 		return false;
 	if (clause->kind == SKX_NODE_TERM)
 		return clause->prefix &&
@@ -702,7 +714,7 @@ skx_query_leaves(const SkxOpening *o, const SkxQueryNode *clause,
 		return false;
 	for (i = 0; i < clause->nchildren; i++)
 		if (clause->children[i]->kind == SKX_NODE_TERM &&
-			skx_query_leaves(o, clause->children[i], rarest))
+			skx_query_leaves_to_phrase(o, clause->children[i], rarest))
 			return true;
 	return false;
 }
@@ -711,27 +723,28 @@ static SkxIter *
 skx_query_open_and(const SkxOpening *o, const SkxQueryNode *node)
 {
 	SkxSegment *seg = o->seg;
-	uint32		rarest = o->admits ? skx_query_rarest(o, node) : SKX_NO_DOC;
+	uint32		rarest = o->admits_phrase ? skx_query_rarest_df(o, node) :
+		SKX_NO_DOC;
 	SkxIter    *it;
 	int			i;
 
-	if (skx_query_lacks(o, node))
-		return skx_query_none(seg);
-	it = skx_query_iter(seg, SKX_NODE_AND, seg->header.ndocs);
+	if (skx_query_lacks_clause(o, node))
+		return skx_query_open_none(seg);
+	it = skx_query_new_iter(seg, SKX_NODE_AND, seg->header.ndocs);
 	it->children = palloc_extended(sizeof(SkxIter *) *
 								   ((Size) node->nchildren + 2),
 								   MCXT_ALLOC_HUGE);
-	if (!skx_query_open_many_and(o, node, it))
+	if (!skx_query_open_gathered_and(o, node, it))
 	{
 		skx_query_close(it);
-		return skx_query_none(seg);
+		return skx_query_open_none(seg);
 	}
 	for (i = 0; i < node->nchildren; i++)
 	{
 		SkxIter    *child;
 
-		if (skx_query_is_one_of_many(o, node, node->children[i]) ||
-			skx_query_leaves(o, node->children[i], rarest))
+		if (skx_query_is_gathered_clause(o, node, node->children[i]) ||
+			skx_query_leaves_to_phrase(o, node->children[i], rarest))
 			continue;
 		child = skx_query_open_node(o, node->children[i]);
 
@@ -739,21 +752,21 @@ skx_query_open_and(const SkxOpening *o, const SkxQueryNode *node)
 		{
 			skx_query_close(child);
 			skx_query_close(it);
-			return skx_query_none(seg);
+			return skx_query_open_none(seg);
 		}
 		if (child->kind == SKX_NODE_ALL)
 			skx_query_close(child);
 		else
 		{
 			it->children[it->nchildren++] = child;
-			it->cheap &= child->cheap;
+			it->reads_no_positions &= child->reads_no_positions;
 		}
 	}
-	skx_query_order(it);
+	skx_query_sort_clauses(it);
 	skx_query_join_negations(o, it);
-	skx_query_lead(it);
+	skx_query_choose_generator(it);
 	if (it->npositive > 0)
-		it->children[0] = skx_query_settle(o, it->children[0]);
+		it->children[0] = skx_query_replace_keys(o, it->children[0]);
 	if (it->nchildren == 1 && it->npositive == 1)
 		return skx_query_unwrap(it);
 	if (it->nchildren == 0)
@@ -763,10 +776,10 @@ skx_query_open_and(const SkxOpening *o, const SkxQueryNode *node)
 	}
 	if (it->npositive > 0)
 	{
-		it->cost = it->children[0]->cost;
-		it->steps = it->children[0]->steps;
+		it->max_docs = it->children[0]->max_docs;
+		it->npostings = it->children[0]->npostings;
 	}
-	skx_query_weigh(it);
+	skx_query_choose_windows(it);
 	return it;
 }
 
@@ -787,7 +800,7 @@ skx_query_add_first(SkxIter *it, SkxIter *child)
  */
 static SkxIter *
 skx_query_open_clause(const SkxOpening *o, const SkxQueryNode *clause,
-					  SkxRange **many, uint64 *many_cost)
+					  SkxBitmap **many, uint64 *many_cost)
 {
 	uint64		cost;
 	SkxIter    *it;
@@ -805,53 +818,53 @@ static SkxIter *
 skx_query_open_or(const SkxOpening *o, const SkxQueryNode *node)
 {
 	SkxSegment *seg = o->seg;
-	SkxIter    *it = skx_query_iter(seg, SKX_NODE_OR, 0);
-	SkxRange   *many = NULL;
+	SkxIter    *it = skx_query_new_iter(seg, SKX_NODE_OR, 0);
+	SkxBitmap  *many = NULL;
 	uint64		many_cost = 0;
 	uint64		cost = 0;
 	uint64		steps = 0;
 	int			i;
 
-	it->span = o->span;
-	it->most_asked = o->gather_clauses;
+	it->bitmap_docs = o->bitmap_docs;
+	it->max_tests = o->gather_clauses;
 	it->children = palloc_extended(sizeof(SkxIter *) *
 								   ((Size) node->nchildren + 1),
 								   MCXT_ALLOC_HUGE);
-	skx_query_open_many(o, node, &many);
-	skx_query_open_turns(o, node, SKX_TURN_ANY, &many);
+	skx_query_gather_lexemes_once(o, node, &many);
+	skx_query_open_sequence(o, node, SKX_SEQUENCE_ANY, &many);
 	if (many != NULL)
-		many_cost = skx_query_range_any(many);
+		many_cost = skx_query_bitmap_any(many);
 	for (i = 0; i < node->nchildren; i++)
 	{
 		SkxIter    *child;
 
-		if (skx_query_is_one_of_many(o, node, node->children[i]))
+		if (skx_query_is_gathered_clause(o, node, node->children[i]))
 			continue;
 		child = skx_query_open_clause(o, node->children[i], &many, &many_cost);
 		if (child == NULL)
 			continue;
-		child = skx_query_settle(o, child);
+		child = skx_query_replace_keys(o, child);
 		if (child->kind == SKX_NODE_ALL)
 		{
 			if (many != NULL)
-				skx_query_range_close(many);
+				skx_query_bitmap_close(many);
 			skx_query_close(it);
 			return child;
 		}
-		cost += child->cost;
-		steps += child->steps;
-		it->cheap &= child->cheap;
+		cost += child->max_docs;
+		steps += child->npostings;
+		it->reads_no_positions &= child->reads_no_positions;
 		if (child->kind == SKX_NODE_NONE)
 			skx_query_close(child);
 		else
 			it->children[it->nchildren++] = child;
 	}
 	if (many != NULL)
-		skx_query_add_first(it, skx_query_bitmap(seg, many, many_cost));
+		skx_query_add_first(it, skx_query_open_bitmap(seg, many, many_cost));
 	if (it->nchildren == 0)
 		it->kind = SKX_NODE_NONE;
-	it->cost = Min(cost + many_cost, seg->header.ndocs);
-	it->steps = Min(steps + many_cost, PG_UINT32_MAX);
+	it->max_docs = Min(cost + many_cost, seg->header.ndocs);
+	it->npostings = Min(steps + many_cost, PG_UINT32_MAX);
 	return it;
 }
 
@@ -866,7 +879,7 @@ skx_query_open_not(const SkxOpening *o, const SkxQueryNode *node)
 		bool		all = child->kind == SKX_NODE_NONE;
 
 		skx_query_close(child);
-		return all ? skx_query_all(seg) : skx_query_none(seg);
+		return all ? skx_query_open_all(seg) : skx_query_open_none(seg);
 	}
 	return skx_query_negation(child);
 }
@@ -878,12 +891,12 @@ skx_query_open_phrase(const SkxOpening *o, const SkxQueryNode *node)
 	SkxIter    *admit;
 	SkxIter    *it;
 
-	admits.admits = true;
+	admits.admits_phrase = true;
 	admit = skx_query_open_node(&admits, node->children[0]);
 	if (admit->kind == SKX_NODE_NONE)
 		return admit;
-	it = skx_query_iter(o->seg, SKX_NODE_PHRASE, admit->cost);
-	it->steps = admit->steps;
+	it = skx_query_new_iter(o->seg, SKX_NODE_PHRASE, admit->max_docs);
+	it->npostings = admit->npostings;
 	it->children = palloc(sizeof(SkxIter *));
 	it->children[0] = admit;
 	it->nchildren = 1;
@@ -901,7 +914,7 @@ skx_query_open_node(const SkxOpening *o, const SkxQueryNode *node)
 	switch (node->kind)
 	{
 		case SKX_NODE_ALL:
-			return skx_query_all(o->seg);
+			return skx_query_open_all(o->seg);
 		case SKX_NODE_TERM:
 			if (node->to != NULL)
 				return skx_query_open_range(o, node);
@@ -919,7 +932,7 @@ skx_query_open_node(const SkxOpening *o, const SkxQueryNode *node)
 		case SKX_NODE_PHRASE:
 			return skx_query_open_phrase(o, node);
 		default:
-			return skx_query_none(o->seg);
+			return skx_query_open_none(o->seg);
 	}
 }
 
@@ -928,10 +941,10 @@ skx_query_open_node(const SkxOpening *o, const SkxQueryNode *node)
  * traversed.  The others are probed for at most `candidates` documents.
  */
 static void
-skx_query_roles(SkxIter *it, SkxCursorRole role, bool leads,
-				uint32 candidates, SkxCursorShare *share)
+skx_query_set_roles(SkxIter *it, SkxCursorRole role, bool leads,
+					uint32 candidates, SkxCursorBudget *share)
 {
-	int			before = share->leads;
+	int			before = share->nleads;
 	bool		windows;
 	int			i;
 
@@ -940,27 +953,30 @@ skx_query_roles(SkxIter *it, SkxCursorRole role, bool leads,
 	{
 		case SKX_NODE_TERM:
 			if (leads)
-				skx_cursor_lead(it->list, role, share);
+				skx_cursor_set_lead(it->list, role, share);
 			else
-				skx_cursor_probe(it->list, candidates);
+				skx_cursor_set_probe(it->list, candidates);
 			break;
 		case SKX_NODE_AND:
-			windows = it->windows;
+			windows = it->uses_windows;
 			for (i = 0; i < it->nchildren; i++)
-				skx_query_roles(it->children[i], role, leads &&
-								(windows ? it->children[i]->cheap : i == 0),
-								Min(candidates, it->cost), share);
+				skx_query_set_roles(it->children[i], role, leads &&
+									(windows ?
+									 it->children[i]->reads_no_positions : i ==
+									 0),
+									Min(candidates, it->max_docs), share);
 			break;
 		case SKX_NODE_OR:
 			for (i = 0; i < it->nchildren; i++)
-				skx_query_roles(it->children[i], role, leads, candidates,
-								share);
+				skx_query_set_roles(it->children[i], role, leads, candidates,
+									share);
 			if (it->nchildren > SKX_GATHER_CLAUSES)
-				share->leads = Min(share->leads, before + 1);
+				share->nleads = Min(share->nleads, before + 1);
 			break;
 		case SKX_NODE_NOT:
 		case SKX_NODE_PHRASE:
-			skx_query_roles(it->children[0], role, leads, candidates, share);
+			skx_query_set_roles(it->children[0], role, leads, candidates,
+								share);
 			break;
 		default:
 			break;
@@ -975,12 +991,13 @@ skx_query_open_one(const SkxOpening *o, const SkxQueryNode *node,
 
 	if (generates)
 	{
-		it = skx_query_settle(o, it);
-		candidates = it->cost;
+		it = skx_query_replace_keys(o, it);
+		candidates = it->max_docs;
 	}
-	it->share.positions = !it->cheap;
-	skx_query_roles(it, o->wants_all ? SKX_CURSOR_LEAD : SKX_CURSOR_LEAD_FIRST,
-					generates, candidates, &it->share);
+	it->budget.reads_positions = !it->reads_no_positions;
+	skx_query_set_roles(it,
+						o->wants_all ? SKX_CURSOR_LEAD : SKX_CURSOR_LEAD_FIRST,
+						generates, candidates, &it->budget);
 	return it;
 }
 
@@ -991,7 +1008,7 @@ skx_query_open_root(SkxOpening *o, bool generates, uint32 candidates)
 	SkxIter    *it;
 
 	o->nopened = &nopened;
-	skx_query_range_plan(o);
+	skx_query_bitmap_plan(o);
 	it = skx_query_open_one(o, o->query->root, generates, candidates);
 	o->nopened = NULL;
 	return it;
@@ -1004,10 +1021,10 @@ skx_query_open(SkxOpening *o)
 }
 
 SkxIter *
-skx_query_open_asked(const SkxOpening *opening, uint32 candidates)
+skx_query_open_filter(const SkxOpening *opening, uint32 candidates)
 {
 	SkxOpening	o = *opening;
 
-	o.rest = true;
+	o.is_filter = true;
 	return skx_query_open_root(&o, false, candidates);
 }

@@ -30,7 +30,8 @@ skx_query_matches_any(TSVector text, TSQuery *queries, int n)
  * itself.
  */
 static bool
-skx_query_meets(const SkxCondition *c, TSVector document, TSVector text)
+skx_query_meets_condition(const SkxCondition *c, TSVector document,
+						  TSVector text)
 {
 	int			i;
 	int			k;
@@ -38,13 +39,14 @@ skx_query_meets(const SkxCondition *c, TSVector document, TSVector text)
 	if (c->kind == SKX_CONDITION_QUERIES)
 		return skx_query_matches_any(text, c->queries, c->n);
 	if (c->kind != SKX_CONDITION_DISJUNCTION)
-		return skx_condition_meets(c, document);
+		return skx_condition_document_meets(c, document);
 	for (i = 0; i < c->narms; i++)
 	{
-		const SkxArm *arm = &c->arms[i];
+		const SkxConditionArm *arm = &c->arms[i];
 
 		for (k = 0; k < arm->n; k++)
-			if (!skx_query_meets(&arm->conditions[k], document, text))
+			if (!skx_query_meets_condition(&arm->conditions[k], document,
+										   text))
 				break;
 		if (k == arm->n)
 			return true;
@@ -54,7 +56,7 @@ skx_query_meets(const SkxCondition *c, TSVector document, TSVector text)
 
 /* Returns true if the condition may have queries, and so is tested last. */
 static bool
-skx_query_asks_text(const SkxCondition *c)
+skx_query_condition_tests_text(const SkxCondition *c)
 {
 	return c->kind == SKX_CONDITION_QUERIES ||
 		c->kind == SKX_CONDITION_DISJUNCTION;
@@ -69,11 +71,11 @@ skx_query_matches(const SkxQuery *query, TSVector document)
 
 	if (query->root->kind == SKX_NODE_NONE)
 		return false;
-	if (!skx_query_takes_nulls(query) && skx_column_is_null(document))
+	if (!skx_query_may_match_nulls(query) && skx_column_is_null(document))
 		return false;
 	for (i = 0; i < query->nconditions; i++)
-		if (!skx_query_asks_text(&query->conditions[i]) &&
-			!skx_condition_meets(&query->conditions[i], document))
+		if (!skx_query_condition_tests_text(&query->conditions[i]) &&
+			!skx_condition_document_meets(&query->conditions[i], document))
 			return false;
 	/* the server's function must not find values as words */
 	if (query->has_any_word)
@@ -81,8 +83,9 @@ skx_query_matches(const SkxQuery *query, TSVector document)
 	for (i = 0; i < query->nqueries && matches; i++)
 		matches = skx_query_matches_any(text, &query->queries[i], 1);
 	for (i = 0; i < query->nconditions && matches; i++)
-		if (skx_query_asks_text(&query->conditions[i]))
-			matches = skx_query_meets(&query->conditions[i], document, text);
+		if (skx_query_condition_tests_text(&query->conditions[i]))
+			matches = skx_query_meets_condition(&query->conditions[i],
+												document, text);
 	if (text != document)
 		pfree(text);
 	return matches;

@@ -25,31 +25,32 @@
 /*
  * The number of documents in the first batch, and the largest number in a
  * batch.  If TS_execute() decides, the batches of all phrases of the query may
- * locate SKX_PHRASE_PLACES position lists together.  A batch has at least one
- * document.
+ * locate SKX_PHRASE_POSITION_REFS position lists together.  A batch has at
+ * least one document.
  */
-#define SKX_PHRASE_FIRST	8
-#define SKX_PHRASE_MOST		256
-#define SKX_PHRASE_PLACES	4096
+#define SKX_PHRASE_BATCH_INIT	8
+#define SKX_PHRASE_BATCH_MAX		256
+#define SKX_PHRASE_POSITION_REFS	4096
 
 /*
  * The memory budget in kB for the positions of prefixes, in all phrases of a
  * query.  If the whole answer is wanted it is work_mem if that is more, up to
- * SKX_PHRASE_ROOM_MOST.  Each phrase has at least SKX_PHRASE_ROOM_LEAST.
+ * SKX_PHRASE_MEMORY_MAX_KB.  Each phrase has at least
+ * SKX_PHRASE_MEMORY_MIN_KB.
  */
-#define SKX_PHRASE_ROOM		4096
-#define SKX_PHRASE_ROOM_MOST (64 * 1024)
-#define SKX_PHRASE_ROOM_LEAST 128
+#define SKX_PHRASE_MEMORY_KB		4096
+#define SKX_PHRASE_MEMORY_MAX_KB (64 * 1024)
+#define SKX_PHRASE_MEMORY_MIN_KB 128
 
-#define SKX_NOT_THERE		PG_UINT32_MAX
+#define SKX_PHRASE_ABSENT		PG_UINT32_MAX
 
 /* The list or the prefix of an operand. */
 typedef struct SkxOperand
 {
 	int			list;			/* number of its list; -1 for a prefix, and
 								 * for a lexeme that the segment lacks */
-	int			word;			/* its number in `prefixes`; -1 if the phrase
-								 * has no prefixes */
+	int			word;			/* its number in `prefix_words`; -1 if the
+								 * phrase has no prefixes */
 } SkxOperand;
 
 struct SkxPhrase
@@ -57,24 +58,25 @@ struct SkxPhrase
 	SkxSegment *seg;
 	const SkxQueryNode *node;
 	int			batch;			/* number of documents in the next batch */
-	int			most;			/* largest number of documents in a batch */
-	SkxReads	reads;
-	SkxChain   *chain;			/* a chain of plain lexemes; NULL for other
+	int			max_batch;		/* largest number of documents in a batch */
+	SkxPageReads page_reads;
+	SkxPhraseChain *chain;		/* a chain of plain lexemes; NULL for other
 								 * phrases, for which all that follows is set */
 	int			noperands;		/* number of items of the phrase */
 	SkxOperand *operands;
-	SkxPlaces  *prefixes;		/* NULL if it has no prefixes */
-	SkxPlaceUse *uses;			/* by item; only while the phrase is opened */
+	SkxPhraseWords *prefix_words;	/* NULL if it has no prefixes */
+	SkxPhraseUse *uses;			/* by item; only while the phrase is opened */
 	int			nlists;			/* number of lists of all operands */
 	SkxCursor **lists;
-	SkxPositionPlace **places;	/* by list: where positions in the documents
-								 * of the batch are; `first` is SKX_NOT_THERE
-								 * if a document lacks the lexeme */
+	SkxPositionsRef **position_refs;	/* by list: where positions in the
+										 * documents of the batch are; `first`
+										 * is SKX_PHRASE_ABSENT if a document
+										 * lacks the lexeme */
 	uint32		doc;			/* the document that is decided on */
-	int			which;			/* its number in the batch */
+	int			doc_number;		/* its number in the batch */
 	MemoryContext context;		/* for what lists keep from document to
 								 * document */
-	MemoryContext temp;			/* for what TS_execute() allocates for one
+	MemoryContext temp_context; /* for what TS_execute() allocates for one
 								 * document */
 };
 
@@ -126,27 +128,29 @@ skx_query_operand_open(const SkxOpening *o, SkxPhrase *phrase,
 				skx_cursor_open(phrase->seg, term, SKX_CURSOR_PROBE);
 		}
 	}
-	if (phrase->prefixes != NULL)
-		operand->word = skx_query_places_word(phrase->prefixes, lexeme,
-											  val->length, term);
+	if (phrase->prefix_words != NULL)
+		operand->word = skx_query_words_add(phrase->prefix_words, lexeme,
+											val->length, term);
 }
 
 /* Opens the prefixes of the phrase, for at most `nwords` words. */
 static void
-skx_query_phrase_prefixes(const SkxOpening *o, SkxPhrase *phrase, int nwords)
+skx_query_phrase_open_prefixes(const SkxOpening *o, SkxPhrase *phrase,
+							   int nwords)
 {
-	Size		room = SKX_PHRASE_ROOM;
+	Size		room = SKX_PHRASE_MEMORY_KB;
 
-	if (o->wants_all && work_mem > SKX_PHRASE_ROOM)
-		room = Min(work_mem, SKX_PHRASE_ROOM_MOST);
-	room = Max(room / Max(o->nphrases, 1), SKX_PHRASE_ROOM_LEAST) * 1024;
-	phrase->prefixes = skx_query_places_open(phrase->seg, &phrase->reads,
-											 nwords, room, o->wants_all);
-	phrase->uses = palloc_extended(sizeof(SkxPlaceUse) *
+	if (o->wants_all && work_mem > SKX_PHRASE_MEMORY_KB)
+		room = Min(work_mem, SKX_PHRASE_MEMORY_MAX_KB);
+	room = Max(room / Max(o->nphrases, 1), SKX_PHRASE_MEMORY_MIN_KB) * 1024;
+	phrase->prefix_words = skx_query_words_open(phrase->seg,
+												&phrase->page_reads, nwords,
+												room, o->wants_all);
+	phrase->uses = palloc_extended(sizeof(SkxPhraseUse) *
 								   (Size) phrase->noperands,
 								   MCXT_ALLOC_HUGE);
-	skx_query_place_uses(phrase->node->phrase->item, phrase->noperands,
-						 phrase->uses);
+	skx_query_phrase_uses(phrase->node->phrase->item, phrase->noperands,
+						  phrase->uses);
 }
 
 /*
@@ -155,7 +159,7 @@ skx_query_phrase_prefixes(const SkxOpening *o, SkxPhrase *phrase, int nwords)
  * lexeme share a list, or an array of positions.
  */
 static void
-skx_query_phrase_operands(const SkxOpening *o, SkxPhrase *phrase)
+skx_query_phrase_open_operands(const SkxOpening *o, SkxPhrase *phrase)
 {
 	QueryItem  *root = phrase->node->phrase->item;
 	QueryItem **items = palloc_extended(sizeof(QueryItem *) *
@@ -169,7 +173,7 @@ skx_query_phrase_operands(const SkxOpening *o, SkxPhrase *phrase)
 			items[n++] = &root[i];
 	qsort_arg(items, n, sizeof(QueryItem *), skx_query_compare_operand, phrase);
 	if (items[0]->qoperand.prefix)
-		skx_query_phrase_prefixes(o, phrase, n);
+		skx_query_phrase_open_prefixes(o, phrase, n);
 	for (i = 0; i < n; i++)
 	{
 		SkxOperand *operand = &phrase->operands[items[i] - root];
@@ -180,8 +184,8 @@ skx_query_phrase_operands(const SkxOpening *o, SkxPhrase *phrase)
 		else
 			skx_query_operand_open(o, phrase, operand, &items[i]->qoperand);
 		if (operand->word >= 0)
-			skx_query_places_use(phrase->prefixes, operand->word,
-								 &phrase->uses[items[i] - root]);
+			skx_query_words_add_use(phrase->prefix_words, operand->word,
+									&phrase->uses[items[i] - root]);
 	}
 	pfree(items);
 	if (phrase->uses != NULL)
@@ -194,7 +198,7 @@ skx_query_phrase_operands(const SkxOpening *o, SkxPhrase *phrase)
  * the left operand last.
  */
 static int
-skx_query_phrase_items(QueryItem *root)
+skx_query_phrase_nitems(QueryItem *root)
 {
 	QueryItem  *item = root;
 
@@ -203,42 +207,45 @@ skx_query_phrase_items(QueryItem *root)
 	return item - root + 1;
 }
 
-/* Allocates the position places of a batch, and sets phrase->most. */
+/* Allocates the position places of a batch, and sets phrase->max_batch. */
 static void
 skx_query_phrase_reserve(SkxPhrase *phrase, uint32 nphrases)
 {
-	int			most = SKX_PHRASE_PLACES / Max(phrase->nlists, 1) /
+	int			most = SKX_PHRASE_POSITION_REFS / Max(phrase->nlists, 1) /
 		Max(nphrases, 1);
 	Size		size;
 	int			i;
 
-	phrase->most = Min(Max(most, 1), SKX_PHRASE_MOST);
-	size = sizeof(SkxPositionPlace) * phrase->most;
-	phrase->places = palloc_extended(sizeof(SkxPositionPlace *) *
-									 (Size) Max(phrase->nlists, 1),
-									 MCXT_ALLOC_HUGE);
-	phrase->places[0] = MemoryContextAllocHuge(CurrentMemoryContext, size *
-											   (phrase->nlists + (Size) 1));
+	phrase->max_batch = Min(Max(most, 1), SKX_PHRASE_BATCH_MAX);
+	size = sizeof(SkxPositionsRef) * phrase->max_batch;
+	phrase->position_refs = palloc_extended(sizeof(SkxPositionsRef *) *
+											(Size) Max(phrase->nlists, 1),
+											MCXT_ALLOC_HUGE);
+	phrase->position_refs[0] = MemoryContextAllocHuge(CurrentMemoryContext,
+													  size *
+													  (phrase->nlists +
+													   (Size) 1));
 	for (i = 1; i < phrase->nlists; i++)
-		phrase->places[i] = phrase->places[i - 1] + phrase->most;
+		phrase->position_refs[i] = phrase->position_refs[i - 1] +
+			phrase->max_batch;
 }
 
 static void
 skx_query_phrase_open_general(const SkxOpening *o, SkxPhrase *phrase)
 {
 	phrase->context = CurrentMemoryContext;
-	phrase->noperands = skx_query_phrase_items(phrase->node->phrase->item);
+	phrase->noperands = skx_query_phrase_nitems(phrase->node->phrase->item);
 	phrase->operands = palloc_extended(sizeof(SkxOperand) *
 									   (Size) phrase->noperands,
 									   MCXT_ALLOC_HUGE);
 	phrase->lists = palloc_extended(sizeof(SkxCursor *) *
 									(Size) phrase->noperands,
 									MCXT_ALLOC_HUGE);
-	skx_query_phrase_operands(o, phrase);
+	skx_query_phrase_open_operands(o, phrase);
 	skx_query_phrase_reserve(phrase, o->nphrases);
-	phrase->temp = AllocSetContextCreate(CurrentMemoryContext,
-										 "skipidx phrase",
-										 ALLOCSET_SMALL_SIZES);
+	phrase->temp_context = AllocSetContextCreate(CurrentMemoryContext,
+												 "skipidx phrase",
+												 ALLOCSET_SMALL_SIZES);
 }
 
 /*
@@ -251,14 +258,14 @@ skx_query_phrase_open(const SkxOpening *o, const SkxQueryNode *node)
 
 	phrase->seg = o->seg;
 	phrase->node = node;
-	phrase->most = SKX_PHRASE_MOST;
-	phrase->reads.now = o->reads;
+	phrase->max_batch = SKX_PHRASE_BATCH_MAX;
+	phrase->page_reads.current = o->reads;
 	if (node->phrase->nlinks > 0)
-		phrase->chain = skx_query_chain_open(o, node, &phrase->reads);
+		phrase->chain = skx_query_chain_open(o, node, &phrase->page_reads);
 	else
 		skx_query_phrase_open_general(o, phrase);
-	phrase->batch = o->wants_all ? phrase->most :
-		Min(SKX_PHRASE_FIRST, phrase->most);
+	phrase->batch = o->wants_all ? phrase->max_batch :
+		Min(SKX_PHRASE_BATCH_INIT, phrase->max_batch);
 	return phrase;
 }
 
@@ -271,17 +278,17 @@ skx_query_phrase_close(SkxPhrase *phrase)
 		skx_query_chain_close(phrase->chain);
 	for (i = 0; i < phrase->nlists; i++)
 		skx_cursor_close(phrase->lists[i]);
-	if (phrase->prefixes != NULL)
-		skx_query_places_close(phrase->prefixes);
+	if (phrase->prefix_words != NULL)
+		skx_query_words_close(phrase->prefix_words);
 	if (phrase->operands != NULL)
 	{
 		pfree(phrase->operands);
 		pfree(phrase->lists);
-		pfree(phrase->places[0]);
-		pfree(phrase->places);
+		pfree(phrase->position_refs[0]);
+		pfree(phrase->position_refs);
 	}
-	if (phrase->temp != NULL)
-		MemoryContextDelete(phrase->temp);
+	if (phrase->temp_context != NULL)
+		MemoryContextDelete(phrase->temp_context);
 	pfree(phrase);
 }
 
@@ -298,33 +305,34 @@ skx_query_compare_position(const void *a, const void *b)
  * document, but what the list allocates must outlive it.
  */
 static int
-skx_query_check_positions(SkxPhrase *phrase, int list, uint8 labels,
-						  uint16 *positions)
+skx_query_read_positions(SkxPhrase *phrase, int list, uint8 labels,
+						 uint16 *positions)
 {
-	const SkxPositionPlace *place = &phrase->places[list][phrase->which];
+	const SkxPositionsRef *place =
+		&phrase->position_refs[list][phrase->doc_number];
 	MemoryContext old;
 	int			n;
 
-	if (place->first == SKX_NOT_THERE)
+	if (place->first_position == SKX_PHRASE_ABSENT)
 		return 0;
 	if (place->tf == 0)
 		return -1;
 	old = MemoryContextSwitchTo(phrase->context);
 	n = skx_cursor_positions_at(phrase->lists[list], place, positions);
 	MemoryContextSwitchTo(old);
-	return skx_query_positions(positions, n, labels);
+	return skx_query_filter_positions(positions, n, labels);
 }
 
 /* The positions of an operand in a document, without labels. */
-typedef struct SkxFound
+typedef struct SkxFoundPositions
 {
 	WordEntryPos *positions;
 	int			n;
 	int			size;
-} SkxFound;
+} SkxFoundPositions;
 
 static void
-skx_query_found_add(SkxFound *found, const uint16 *positions, int n)
+skx_query_found_add(SkxFoundPositions *found, const uint16 *positions, int n)
 {
 	if (n == 0)
 		return;
@@ -342,7 +350,7 @@ skx_query_found_add(SkxFound *found, const uint16 *positions, int n)
 }
 
 static void
-skx_query_found_sort(SkxFound *found)
+skx_query_found_sort(SkxFoundPositions *found)
 {
 	int			unique = 1;
 	int			i;
@@ -360,14 +368,14 @@ skx_query_found_sort(SkxFound *found)
  * is there without positions.
  */
 static bool
-skx_query_found_places(SkxFound *found, const SkxOccurrence *places, int64 n,
-					   uint8 labels)
+skx_query_found_add_refs(SkxFoundPositions *found, const SkxOccurrence *places,
+						 int64 n, uint8 labels)
 {
 	for (; n > 0; places++, n--)
 	{
-		uint16		position = SKX_POSITION(places->position);
+		uint16		position = SKX_POSITION_OF(places->position);
 
-		if (places->bare)
+		if (places->has_no_positions)
 			return false;
 		if (labels != 0 && (SKX_LABEL_BIT(places->position) & labels) == 0)
 			continue;
@@ -381,15 +389,15 @@ skx_query_found_places(SkxFound *found, const SkxOccurrence *places, int64 n,
  * is there without positions.
  */
 static bool
-skx_query_check_places(SkxPhrase *phrase, const SkxOperand *operand,
-					   uint8 labels, SkxFound *found)
+skx_query_check_prefix(SkxPhrase *phrase, const SkxOperand *operand,
+					   uint8 labels, SkxFoundPositions *found)
 {
 	const SkxOccurrence *places;
 	int64		n;
 
-	places = skx_query_places_of(phrase->prefixes, operand->word, phrase->doc,
-								 &n);
-	return skx_query_found_places(found, places, n, labels);
+	places = skx_query_words_positions(phrase->prefix_words, operand->word,
+									   phrase->doc, &n);
+	return skx_query_found_add_refs(found, places, n, labels);
 }
 
 /*
@@ -398,14 +406,14 @@ skx_query_check_places(SkxPhrase *phrase, const SkxOperand *operand,
  */
 static bool
 skx_query_check_list(SkxPhrase *phrase, const SkxOperand *operand,
-					 uint8 labels, SkxFound *found)
+					 uint8 labels, SkxFoundPositions *found)
 {
 	uint16		positions[SKX_POSITIONS_MAX];
 	int			n;
 
 	if (operand->list < 0)
 		return true;
-	n = skx_query_check_positions(phrase, operand->list, labels, positions);
+	n = skx_query_read_positions(phrase, operand->list, labels, positions);
 	if (n < 0)
 		return false;
 	skx_query_found_add(found, positions, n);
@@ -422,10 +430,10 @@ skx_query_check_operand(void *arg, QueryOperand *val, ExecPhraseData *data)
 	SkxPhrase  *phrase = arg;
 	SkxOperand *operand =
 		&phrase->operands[(QueryItem *) val - phrase->node->phrase->item];
-	SkxFound	found = {0};
+	SkxFoundPositions found = {0};
 
 	if (!(val->prefix ?
-		  skx_query_check_places(phrase, operand, val->weight, &found) :
+		  skx_query_check_prefix(phrase, operand, val->weight, &found) :
 		  skx_query_check_list(phrase, operand, val->weight, &found)))
 		return data != NULL ? TS_MAYBE : TS_YES;
 	if (found.n == 0)
@@ -447,29 +455,29 @@ skx_query_phrase_matches(SkxPhrase *phrase, uint32 doc)
 	bool		result;
 
 	phrase->doc = doc;
-	old = MemoryContextSwitchTo(phrase->temp);
+	old = MemoryContextSwitchTo(phrase->temp_context);
 	result = TS_execute(phrase->node->phrase->item, phrase, TS_EXEC_EMPTY,
 						skx_query_check_operand);
 	MemoryContextSwitchTo(old);
-	MemoryContextReset(phrase->temp);
+	MemoryContextReset(phrase->temp_context);
 	return result;
 }
 
 /* Finds where the positions of a list in the documents of a batch are. */
 static void
-skx_query_phrase_locate(SkxCursor *list, SkxPositionPlace *places,
+skx_query_phrase_locate(SkxCursor *list, SkxPositionsRef *places,
 						const uint32 *docs, int n)
 {
 	int			i;
 
-	skx_cursor_targets(list, docs, n);
+	skx_cursor_set_targets(list, docs, n);
 	for (i = 0; i < n; i++)
 	{
 		places[i].tf = 0;
-		places[i].first = SKX_NOT_THERE;
+		places[i].first_position = SKX_PHRASE_ABSENT;
 		(void) skx_cursor_locate(list, docs[i], &places[i]);
 	}
-	skx_cursor_targets(list, NULL, 0);
+	skx_cursor_set_targets(list, NULL, 0);
 }
 
 /* Keeps the documents of a batch that match; returns how many. */
@@ -481,18 +489,21 @@ skx_query_phrase_batch(SkxPhrase *phrase, uint32 *docs, int n)
 	int			i;
 
 	for (i = 0; i < phrase->nlists; i++)
-		skx_query_phrase_locate(phrase->lists[i], phrase->places[i], docs, n);
+		skx_query_phrase_locate(phrase->lists[i], phrase->position_refs[i],
+								docs, n);
 	for (i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (i >= asked && i % SKX_PHRASE_LOOK == 0)
+		if (i >= asked && i % SKX_PHRASE_CHECK_DOCS == 0)
 		{
-			bool		cold = skx_query_reads_cold(&phrase->reads);
+			bool		cold = skx_query_has_read(&phrase->page_reads);
 
-			asked = skx_cursor_ask_places(phrase->lists, phrase->places,
-										  phrase->nlists, i, n, cold);
+			asked = skx_cursor_prefetch_positions(phrase->lists,
+												  phrase->position_refs,
+												  phrase->nlists, i, n,
+												  cold);
 		}
-		phrase->which = i;
+		phrase->doc_number = i;
 		docs[kept] = docs[i];
 		kept += skx_query_phrase_matches(phrase, docs[i]);
 	}
@@ -513,14 +524,14 @@ skx_query_phrase_batches(SkxPhrase *phrase, uint32 *docs, int n)
 
 		CHECK_FOR_INTERRUPTS();
 		some = Min(n - i, phrase->batch);
-		skx_query_reads_begin(&phrase->reads);
+		skx_query_reads_begin(&phrase->page_reads);
 		if (phrase->chain != NULL)
 			left = skx_query_chain_batch(phrase->chain, docs + i, some);
 		else
 			left = skx_query_phrase_batch(phrase, docs + i, some);
 		memmove(docs + kept, docs + i, sizeof(uint32) * left);
 		kept += left;
-		phrase->batch = Min(phrase->batch * 2, phrase->most);
+		phrase->batch = Min(phrase->batch * 2, phrase->max_batch);
 	}
 	return kept;
 }
@@ -532,14 +543,14 @@ skx_query_phrase_filter(SkxPhrase *phrase, uint32 *docs, int n)
 	int			i;
 	int			some;
 
-	if (phrase->prefixes == NULL)
+	if (phrase->prefix_words == NULL)
 		return skx_query_phrase_batches(phrase, docs, n);
 	for (i = 0; i < n; i += some)
 	{
 		int			left;
 
 		some = n - i;
-		left = skx_query_places_filter(phrase->prefixes, docs + i, &some);
+		left = skx_query_words_filter(phrase->prefix_words, docs + i, &some);
 		left = skx_query_phrase_batches(phrase, docs + i, left);
 		memmove(docs + kept, docs + i, sizeof(uint32) * left);
 		kept += left;

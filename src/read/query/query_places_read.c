@@ -15,70 +15,71 @@
 #include "support/bitset/bitset.h"
 
 /* The number of terms whose lists are prefetched together. */
-#define SKX_PLACES_TERMS	64
+#define SKX_SCOPE_PREFETCH_TERMS	64
 
 /* The first capacity of a prefix's positions. */
-#define SKX_PLACES_FIRST	64
+#define SKX_SCOPE_POSITIONS_INIT	64
 
 /* The number of documents whose positions are located together. */
-#define SKX_PLACES_DOCS		256
+#define SKX_SCOPE_LOCATE_DOCS		256
 
 /*
  * In a list with at least this many times as many postings as the scope has
  * documents, these documents are sought.
  */
-#define SKX_PLACES_SOUGHT	8
+#define SKX_SCOPE_SEEK_RATIO	8
 
 /*
  * A scope of more documents than this is not sought in lists: each posting is
  * looked up in the scope.
  */
-#define SKX_PLACES_FEW		4096
+#define SKX_SCOPE_SEEK_DOCS_MAX		4096
 
-typedef struct SkxPlacesPass
+typedef struct SkxPhrasePass
 {
-	SkxPlaces  *places;
-	SkxPlaceWord *word;
-	const SkxPlaceUse *use;		/* the use that restricts the ends, or NULL if
+	SkxPhraseWords *places;
+	SkxPhraseWord *word;
+	const SkxPhraseUse *use;	/* the use that restricts the ends, or NULL if
 								 * the pass restricts none */
-	bool		keeps;
+	bool		keeps_positions;
 	const uint32 *docs;			/* documents of the scope, if they are few,
 								 * else NULL */
 	int			nterms;			/* number of terms not read yet */
-	SkxTerm		terms[SKX_PLACES_TERMS];
-} SkxPlacesPass;
+	SkxTerm		terms[SKX_SCOPE_PREFETCH_TERMS];
+} SkxPhrasePass;
 
 /* Returns the end of a match in which the use has the position. */
-static inline SkxPlaceEnds
-skx_places_end(const SkxPlaceUse *use, uint16 position)
+static inline SkxPhraseEnds
+skx_words_match_end(const SkxPhraseUse *use, uint16 position)
 {
-	return skx_bitset_bit((SKX_POSITION(position) + use->before) %
-						  SKX_PLACE_BITS);
+	return skx_bitset_mask_bit((SKX_POSITION_OF(position) +
+								use->offset_to_end) %
+							   SKX_PHRASE_END_BITS);
 }
 
 static inline bool
-skx_places_has_label(const SkxPlaceUse *use, uint16 position)
+skx_words_has_label(const SkxPhraseUse *use, uint16 position)
 {
 	return use->labels == 0 || (SKX_LABEL_BIT(position) & use->labels) != 0;
 }
 
 /* Returns the ends of matches that the positions allow. */
-static inline SkxPlaceEnds
-skx_places_ends(const SkxPlaceUse *use, const uint16 *positions, int n)
+static inline SkxPhraseEnds
+skx_words_match_ends(const SkxPhraseUse *use, const uint16 *positions, int n)
 {
-	SkxPlaceEnds ends = 0;
+	SkxPhraseEnds ends = 0;
 	int			i;
 
-	if (!use->known)
+	if (!use->has_offset)
 		return ~UINT64CONST(0);
 	for (i = 0; i < n; i++)
-		if (skx_places_has_label(use, positions[i]))
-			ends |= skx_places_end(use, positions[i]);
+		if (skx_words_has_label(use, positions[i]))
+			ends |= skx_words_match_end(use, positions[i]);
 	return ends;
 }
 
 static int
-skx_places_compare(const void *a, const void *b)
+skx_words_compare_positions(const void *a, const void *b)
 {
 	uint32		x = ((const SkxOccurrence *) a)->doc;
 	uint32		y = ((const SkxOccurrence *) b)->doc;
@@ -88,54 +89,55 @@ skx_places_compare(const void *a, const void *b)
 }
 
 static void
-skx_places_sort(SkxPlaceWord *word)
+skx_words_sort_positions(SkxPhraseWord *word)
 {
-	qsort(word->places, word->n, sizeof(SkxOccurrence), skx_places_compare);
+	qsort(word->positions, word->npositions, sizeof(SkxOccurrence),
+		  skx_words_compare_positions);
 }
 
 /* Drops the positions of documents at or behind the end of the range. */
 static void
-skx_places_leave(SkxPlaces *p)
+skx_words_drop_after(SkxPhraseWords *p)
 {
 	int			i;
 
-	p->nplaces = 0;
+	p->npositions = 0;
 	for (i = 0; i < p->nwords; i++)
 	{
-		SkxPlaceWord *word = &p->words[i];
+		SkxPhraseWord *word = &p->words[i];
 		int64		kept = 0;
 		int64		k;
 
-		for (k = 0; k < word->n; k++)
+		for (k = 0; k < word->npositions; k++)
 		{
-			word->places[kept] = word->places[k];
-			kept += word->places[k].doc < p->until;
+			word->positions[kept] = word->positions[k];
+			kept += word->positions[k].doc < p->range_until;
 		}
-		word->n = kept;
-		p->nplaces += kept;
+		word->npositions = kept;
+		p->npositions += kept;
 	}
 }
 
 /*
  * Ends the range where the later half of the word's positions begins, but not
  * within its first document.  If the positions that are left are more than
- * half of p->most, the next cut comes when there are twice as many.
+ * half of p->max_positions, the next cut comes when there are twice as many.
  */
 static void
-skx_places_cut(SkxPlaces *p, SkxPlaceWord *word)
+skx_words_halve_range(SkxPhraseWords *p, SkxPhraseWord *word)
 {
 	uint32		first;
 	uint32		half;
 
-	if (word->n > 0)
+	if (word->npositions > 0)
 	{
-		skx_places_sort(word);
-		first = word->places[0].doc;
-		half = word->places[word->n / 2].doc;
-		p->until = Min(p->until, Max(half, first + 1));
+		skx_words_sort_positions(word);
+		first = word->positions[0].doc;
+		half = word->positions[word->npositions / 2].doc;
+		p->range_until = Min(p->range_until, Max(half, first + 1));
 	}
-	skx_places_leave(p);
-	p->limit = Max(p->most, p->nplaces * 2);
+	skx_words_drop_after(p);
+	p->positions_limit = Max(p->max_positions, p->npositions * 2);
 }
 
 /*
@@ -143,17 +145,19 @@ skx_places_cut(SkxPlaces *p, SkxPlaceWord *word)
  * is not in the range, which this may have made shorter.
  */
 static bool
-skx_places_reserve(SkxPlaces *p, SkxPlaceWord *word, uint32 doc, int n)
+skx_words_reserve(SkxPhraseWords *p, SkxPhraseWord *word, uint32 doc, int n)
 {
-	if (p->nplaces + n > p->limit)
-		skx_places_cut(p, word);
-	if (doc >= p->until)
+	if (p->npositions + n > p->positions_limit)
+		skx_words_halve_range(p, word);
+	if (doc >= p->range_until)
 		return false;
-	if (word->n + n > word->room)
+	if (word->npositions + n > word->positions_size)
 	{
-		word->room = Max(word->room * 2, word->n + n);
-		word->places = repalloc_huge(word->places,
-									 word->room * sizeof(SkxOccurrence));
+		word->positions_size = Max(word->positions_size * 2,
+								   word->npositions + n);
+		word->positions = repalloc_huge(word->positions,
+										word->positions_size *
+										sizeof(SkxOccurrence));
 	}
 	return true;
 }
@@ -166,21 +170,22 @@ skx_places_reserve(SkxPlaces *p, SkxPlaceWord *word, uint32 doc, int n)
  * of uses that have a position.
  */
 static inline bool
-skx_places_matters(const SkxPlaceWord *word, SkxPlaceEnds ends,
-				   uint16 position, uint64 *seen)
+skx_words_position_matters(const SkxPhraseWord *word, SkxPhraseEnds ends,
+						   uint16 position, uint64 *seen)
 {
 	bool		matters = false;
 	int			i;
 
 	for (i = 0; i < word->nuses; i++)
 	{
-		const SkxPlaceUse *use = &word->uses[i];
-		uint64		bit = i < SKX_BITSET_WORD ? skx_bitset_bit(i) : 0;
+		const SkxPhraseUse *use = &word->uses[i];
+		uint64		bit = i < SKX_BITSET_BITS ? skx_bitset_mask_bit(i) : 0;
 
-		if (!skx_places_has_label(use, position))
+		if (!skx_words_has_label(use, position))
 			continue;
-		if (use->known && (ends & skx_places_end(use, position)) == 0 &&
-			(use->required || (*seen & bit) != 0))
+		if (use->has_offset &&
+			(ends & skx_words_match_end(use, position)) == 0 &&
+			(use->is_required || (*seen & bit) != 0))
 			continue;
 		matters = true;
 		*seen |= bit;
@@ -194,32 +199,34 @@ skx_places_matters(const SkxPlaceWord *word, SkxPlaceEnds ends,
  * word is required, so `seen` is not needed.
  */
 static void
-skx_places_keep(SkxPlacesPass *pass, uint32 doc, uint32 number,
-				const uint16 *positions, int n)
+skx_words_keep_positions(SkxPhrasePass *pass, uint32 doc, uint32 number,
+						 const uint16 *positions, int n)
 {
-	SkxPlaces  *p = pass->places;
-	SkxPlaceWord *word = pass->word;
-	uint64		seen = pass->use == NULL ? p->found[number] : 0;
+	SkxPhraseWords *p = pass->places;
+	SkxPhraseWord *word = pass->word;
+	uint64		seen = pass->use == NULL ? p->found_ends[number] : 0;
 	SkxOccurrence place = {doc};
 	int64		before;
 	int			i;
 
-	if (!skx_places_reserve(p, word, doc, Max(n, 1)))
+	if (!skx_words_reserve(p, word, doc, Max(n, 1)))
 		return;
-	before = word->n;
-	place.bare = n == 0;
-	if (place.bare)
-		word->places[word->n++] = place;
+	before = word->npositions;
+	place.has_no_positions = n == 0;
+	if (place.has_no_positions)
+		word->positions[word->npositions++] = place;
 	for (i = 0; i < n; i++)
 	{
 		place.position = positions[i];
-		word->places[word->n] = place;
-		word->n += skx_places_matters(word, p->ends[number], positions[i],
-									  &seen);
+		word->positions[word->npositions] = place;
+		word->npositions += skx_words_position_matters(word,
+													   p->match_ends[number],
+													   positions[i],
+													   &seen);
 	}
 	if (pass->use == NULL)
-		p->found[number] = seen;
-	p->nplaces += word->n - before;
+		p->found_ends[number] = seen;
+	p->npositions += word->npositions - before;
 }
 
 /*
@@ -227,10 +234,10 @@ skx_places_keep(SkxPlacesPass *pass, uint32 doc, uint32 number,
  * phrase does not match if an operand that it requires has no positions.
  */
 static void
-skx_places_posting(SkxPlacesPass *pass, int i, uint32 doc, uint32 number)
+skx_words_read_posting(SkxPhrasePass *pass, int i, uint32 doc, uint32 number)
 {
-	SkxPlaces  *p = pass->places;
-	SkxPlaceEnds ends = p->ends[number];
+	SkxPhraseWords *p = pass->places;
+	SkxPhraseEnds ends = p->match_ends[number];
 	uint16		positions[SKX_POSITIONS_MAX];
 	int			n;
 
@@ -239,17 +246,18 @@ skx_places_posting(SkxPlacesPass *pass, int i, uint32 doc, uint32 number)
 	n = skx_cursor_positions(p->cursor, i, positions);
 	if (pass->use != NULL)
 	{
-		SkxPlaceEnds found = skx_places_ends(pass->use, positions, n) & ends;
+		SkxPhraseEnds found = skx_words_match_ends(pass->use, positions,
+												   n) & ends;
 
 		if (n == 0)
-			p->ends[number] = 0;
+			p->match_ends[number] = 0;
 		/* most positions are not where the phrase needs them */
 		if (found == 0)
 			return;
-		p->found[number] |= found;
+		p->found_ends[number] |= found;
 	}
-	if (pass->keeps)
-		skx_places_keep(pass, doc, number, positions, n);
+	if (pass->keeps_positions)
+		skx_words_keep_positions(pass, doc, number, positions, n);
 }
 
 /*
@@ -258,7 +266,8 @@ skx_places_posting(SkxPlacesPass *pass, int i, uint32 doc, uint32 number)
  * predicted.
  */
 static inline int
-skx_places_in_scope(const SkxPlaces *p, int i, int end, int *found)
+skx_words_postings_in_scope(const SkxPhraseWords *p, int i, int end,
+							int *found)
 {
 	const uint32 *docs = p->cursor->docs;
 	int			n = 0;
@@ -266,53 +275,53 @@ skx_places_in_scope(const SkxPlaces *p, int i, int end, int *found)
 	for (; i < end; i++)
 	{
 		found[n] = i;
-		n += skx_bitset_test(p->bits, docs[i] - p->from);
+		n += skx_bitset_test(p->bits, docs[i] - p->range_from);
 	}
 	return n;
 }
 
 /* Reads postings [i, end) of the sub-block. */
 static void
-skx_places_subblock(SkxPlacesPass *pass, int i, int end)
+skx_words_read_subblock(SkxPhrasePass *pass, int i, int end)
 {
-	SkxPlaces  *p = pass->places;
+	SkxPhraseWords *p = pass->places;
 	const uint32 *docs = p->cursor->docs;
 	uint32		numbers[SKX_SUBBLOCK];
 	int			found[SKX_SUBBLOCK];
 	int			n = 0;
 	int			k;
 
-	if (p->few == NULL)
-		n = skx_places_in_scope(p, i, end, found);
+	if (p->doc_array == NULL)
+		n = skx_words_postings_in_scope(p, i, end, found);
 	else
 		for (; i < end; i++)
-			if (skx_query_scope_search(p, docs[i]) != SKX_NO_DOC)
+			if (skx_query_scope_find_doc(p, docs[i]) != SKX_NO_DOC)
 				found[n++] = i;
 	for (k = 0; k < n; k++)
 	{
-		numbers[k] = skx_query_scope_number(p, docs[found[k]]);
-		__builtin_prefetch(&p->ends[numbers[k]]);
+		numbers[k] = skx_query_scope_doc_number(p, docs[found[k]]);
+		__builtin_prefetch(&p->match_ends[numbers[k]]);
 	}
 	for (k = 0; k < n; k++)
-		skx_places_posting(pass, found[k], docs[found[k]], numbers[k]);
+		skx_words_read_posting(pass, found[k], docs[found[k]], numbers[k]);
 }
 
 /* Goes through the list; decodes all of its sub-blocks in the range. */
 static void
-skx_places_traverse(SkxPlacesPass *pass)
+skx_words_traverse_list(SkxPhrasePass *pass)
 {
-	SkxPlaces  *p = pass->places;
+	SkxPhraseWords *p = pass->places;
 	SkxCursor  *c = p->cursor;
-	uint32		doc = skx_cursor_seek(c, p->from);
+	uint32		doc = skx_cursor_seek(c, p->range_from);
 
-	while (doc < p->until)
+	while (doc < p->range_until)
 	{
 		int			end = c->n;
 
 		CHECK_FOR_INTERRUPTS();
-		while (c->docs[end - 1] >= p->until)
+		while (c->docs[end - 1] >= p->range_until)
 			end--;
-		skx_places_subblock(pass, c->i, end);
+		skx_words_read_subblock(pass, c->i, end);
 		if (end < c->n)
 			break;
 		doc = skx_cursor_seek(c, c->end);
@@ -324,7 +333,7 @@ skx_places_traverse(SkxPlacesPass *pass)
  * that is >= target; n if there is none.
  */
 static uint32
-skx_places_first_from(const uint32 *docs, uint32 i, uint32 n, uint32 target)
+skx_words_first_from(const uint32 *docs, uint32 i, uint32 n, uint32 target)
 {
 	uint32		step = 1;
 	uint32		end;
@@ -349,45 +358,45 @@ skx_places_first_from(const uint32 *docs, uint32 i, uint32 n, uint32 target)
 
 /* Seeks the documents of the scope in the list. */
 static void
-skx_places_seek(SkxPlacesPass *pass)
+skx_words_seek_list(SkxPhrasePass *pass)
 {
-	SkxPlaces  *p = pass->places;
+	SkxPhraseWords *p = pass->places;
 	SkxCursor  *c = p->cursor;
 	uint32		i = 0;
 
-	while (i < p->n && pass->docs[i] < p->until)
+	while (i < p->n && pass->docs[i] < p->range_until)
 	{
 		uint32		doc = skx_cursor_seek(c, pass->docs[i]);
 
-		if (doc >= p->until)
+		if (doc >= p->range_until)
 			break;
-		i = skx_places_first_from(pass->docs, i, p->n, doc);
+		i = skx_words_first_from(pass->docs, i, p->n, doc);
 		if (i < p->n && pass->docs[i] == doc)
-			skx_places_posting(pass, c->i, doc, i++);
+			skx_words_read_posting(pass, c->i, doc, i++);
 	}
 }
 
 static void
-skx_places_term(SkxPlacesPass *pass, const SkxTerm *term)
+skx_words_read_term(SkxPhrasePass *pass, const SkxTerm *term)
 {
 	CHECK_FOR_INTERRUPTS();
-	skx_cursor_begin(pass->places->cursor, term);
+	skx_cursor_begin_term(pass->places->cursor, term);
 	if (pass->docs != NULL &&
-		term->df / SKX_PLACES_SOUGHT >= pass->places->n)
-		skx_places_seek(pass);
+		term->df / SKX_SCOPE_SEEK_RATIO >= pass->places->n)
+		skx_words_seek_list(pass);
 	else
-		skx_places_traverse(pass);
+		skx_words_traverse_list(pass);
 }
 
 /* Reads the lists of the terms that are not read yet. */
 static void
-skx_places_flush(SkxPlacesPass *pass)
+skx_words_flush_terms(SkxPhrasePass *pass)
 {
 	int			i;
 
-	skx_cursor_ask_terms(pass->places->seg, pass->terms, pass->nterms);
+	skx_cursor_prefetch_terms(pass->places->seg, pass->terms, pass->nterms);
 	for (i = 0; i < pass->nterms; i++)
-		skx_places_term(pass, &pass->terms[i]);
+		skx_words_read_term(pass, &pass->terms[i]);
 	pass->nterms = 0;
 }
 
@@ -396,18 +405,18 @@ skx_places_flush(SkxPlacesPass *pass)
  * scope.
  */
 static bool
-skx_places_has_some(const SkxPlaces *p, const SkxTerm *term)
+skx_words_may_be_in_scope(const SkxPhraseWords *p, const SkxTerm *term)
 {
 	uint32		docs[SKX_SUBBLOCK];
 	uint32		i;
 
-	if (!skx_segment_is_put(term) ||
+	if (!skx_segment_list_is_inline(term) ||
 		skx_codec_short_docs(term->bytes, term->bytes + term->inline_size,
 							 term->df, docs) == NULL)
 		return true;
 	for (i = 0; i < term->df; i++)
-		if (docs[i] >= p->from && docs[i] < p->until &&
-			skx_query_scope_number(p, docs[i]) != SKX_NO_DOC)
+		if (docs[i] >= p->range_from && docs[i] < p->range_until &&
+			skx_query_scope_doc_number(p, docs[i]) != SKX_NO_DOC)
 			return true;
 	return false;
 }
@@ -417,85 +426,90 @@ skx_places_has_some(const SkxPlaces *p, const SkxTerm *term)
  * no document in the scope.  The other lists are prefetched together.
  */
 static bool
-skx_places_visit(const SkxTerm *term, const char *lexeme, int len, void *arg)
+skx_words_visit_term(const SkxTerm *term, const char *lexeme, int len,
+					 void *arg)
 {
-	SkxPlacesPass *pass = arg;
+	SkxPhrasePass *pass = arg;
 
-	if ((term->flags & SKX_TERM_PLACE) == SKX_TERM_INLINE)
+	if ((term->flags & SKX_TERM_FORM_MASK) == SKX_TERM_INLINE)
 	{
-		if (skx_places_has_some(pass->places, term))
-			skx_places_term(pass, term);
+		if (skx_words_may_be_in_scope(pass->places, term))
+			skx_words_read_term(pass, term);
 		return true;
 	}
-	if (pass->nterms == SKX_PLACES_TERMS)
-		skx_places_flush(pass);
+	if (pass->nterms == SKX_SCOPE_PREFETCH_TERMS)
+		skx_words_flush_terms(pass);
 	pass->terms[pass->nterms++] = *term;
 	return true;
 }
 
 /*
- * If `ends` is true, leaves only the ends that were found.  Clears p->found.
+ * If `ends` is true, leaves only the ends that were found.  Clears
+ * p->found_ends.
  */
 static void
-skx_places_leave_found(SkxPlaces *p, bool ends)
+skx_words_keep_found_ends(SkxPhraseWords *p, bool ends)
 {
 	uint32		i;
 
 	for (i = 0; ends && i < p->n; i++)
-		p->ends[i] &= p->found[i];
-	memset(p->found, 0, sizeof(SkxPlaceEnds) * (Size) p->n);
+		p->match_ends[i] &= p->found_ends[i];
+	memset(p->found_ends, 0, sizeof(SkxPhraseEnds) * (Size) p->n);
 }
 
 void
-skx_query_places_prefix(SkxPlaces *p, SkxPlaceWord *word,
-						const SkxPlaceUse *use, bool keeps)
+skx_query_words_read_prefix(SkxPhraseWords *p, SkxPhraseWord *word,
+							const SkxPhraseUse *use, bool keeps)
 {
-	SkxPlacesPass *pass = palloc(sizeof(SkxPlacesPass));
+	SkxPhrasePass *pass = palloc(sizeof(SkxPhrasePass));
 
 	pass->places = p;
 	pass->word = word;
 	pass->use = use;
-	pass->keeps = keeps;
+	pass->keeps_positions = keeps;
 	pass->nterms = 0;
 	/* if there are few documents, they are sought in lists */
-	pass->docs = p->n > SKX_PLACES_FEW ? NULL : skx_query_scope_docs(p);
-	if (keeps && word->places == NULL)
+	pass->docs = p->n > SKX_SCOPE_SEEK_DOCS_MAX ? NULL :
+		skx_query_scope_docs(p);
+	if (keeps && word->positions == NULL)
 	{
-		word->room = SKX_PLACES_FIRST;
-		word->places = palloc(sizeof(SkxOccurrence) * word->room);
+		word->positions_size = SKX_SCOPE_POSITIONS_INIT;
+		word->positions = palloc(sizeof(SkxOccurrence) * word->positions_size);
 	}
-	p->cursor = skx_cursor_create(p->seg, p->few != NULL ? SKX_CURSOR_PROBE :
+	p->cursor = skx_cursor_create(p->seg,
+								  p->doc_array != NULL ? SKX_CURSOR_PROBE :
 								  SKX_CURSOR_LEAD_FIRST);
-	skx_segment_prefix(p->seg, word->lexeme, word->len, true, NULL,
-					   skx_places_visit, pass);
-	skx_places_flush(pass);
+	skx_segment_visit_prefix(p->seg, word->lexeme, word->len, true, NULL,
+							 skx_words_visit_term, pass);
+	skx_words_flush_terms(pass);
 	skx_cursor_close(p->cursor);
-	skx_places_leave_found(p, use != NULL);
+	skx_words_keep_found_ends(p, use != NULL);
 	if (keeps)
-		skx_places_sort(word);
+		skx_words_sort_positions(word);
 	pfree(pass);
 }
 
 /* Some documents of the scope, whose positions are located together. */
-typedef struct SkxPlacesSome
+typedef struct SkxPhraseDocBatch
 {
 	int			n;
-	uint32		docs[SKX_PLACES_DOCS];
-	uint32		numbers[SKX_PLACES_DOCS];
-	SkxPositionPlace places[SKX_PLACES_DOCS];
-} SkxPlacesSome;
+	uint32		docs[SKX_SCOPE_LOCATE_DOCS];
+	uint32		numbers[SKX_SCOPE_LOCATE_DOCS];
+	SkxPositionsRef places[SKX_SCOPE_LOCATE_DOCS];
+} SkxPhraseDocBatch;
 
 /*
  * Finds where the list's positions in some documents are; drops the documents
  * that have none.
  */
 static void
-skx_places_locate(SkxPlaces *p, SkxCursor *list, SkxPlacesSome *some)
+skx_words_locate_docs(SkxPhraseWords *p, SkxCursor *list,
+					  SkxPhraseDocBatch *some)
 {
 	int			kept = 0;
 	int			i;
 
-	skx_cursor_targets(list, some->docs, some->n);
+	skx_cursor_set_targets(list, some->docs, some->n);
 	for (i = 0; i < some->n; i++)
 	{
 		uint32		number = some->numbers[i];
@@ -503,52 +517,53 @@ skx_places_locate(SkxPlaces *p, SkxCursor *list, SkxPlacesSome *some)
 		if (!skx_cursor_locate(list, some->docs[i], &some->places[kept]) ||
 			some->places[kept].tf == 0)
 		{
-			p->ends[number] = 0;
+			p->match_ends[number] = 0;
 			continue;
 		}
 		some->numbers[kept++] = number;
 	}
-	skx_cursor_targets(list, NULL, 0);
+	skx_cursor_set_targets(list, NULL, 0);
 	some->n = kept;
 }
 
 void
-skx_query_places_lexeme(SkxPlaces *p, const SkxPlaceWord *word,
-						const SkxPlaceUse *use)
+skx_query_words_read_lexeme(SkxPhraseWords *p, const SkxPhraseWord *word,
+							const SkxPhraseUse *use)
 {
-	SkxPlacesSome *some;
-	SkxPositionPlace *places;
+	SkxPhraseDocBatch *some;
+	SkxPositionsRef *places;
 	SkxCursor  *list;
 	uint16		positions[SKX_POSITIONS_MAX];
 	SkxScopeWalk walk;
 
 	if (word->term.df == 0)
 	{
-		memset(p->ends, 0, sizeof(SkxPlaceEnds) * (Size) p->n);
+		memset(p->match_ends, 0, sizeof(SkxPhraseEnds) * (Size) p->n);
 		return;
 	}
-	some = palloc(sizeof(SkxPlacesSome));
+	some = palloc(sizeof(SkxPhraseDocBatch));
 	places = some->places;
 	list = skx_cursor_open(p->seg, &word->term, SKX_CURSOR_PROBE);
 	skx_query_scope_begin(p, &walk);
 	while ((some->n = skx_query_scope_next(p, &walk, some->docs,
 										   some->numbers,
-										   SKX_PLACES_DOCS)) > 0)
+										   SKX_SCOPE_LOCATE_DOCS)) > 0)
 	{
 		int			asked = 0;
 		int			i;
 
 		CHECK_FOR_INTERRUPTS();
-		skx_places_locate(p, list, some);
+		skx_words_locate_docs(p, list, some);
 		for (i = 0; i < some->n; i++)
 		{
 			int			n;
 
-			if (i >= asked && i % SKX_PHRASE_LOOK == 0)
-				asked = skx_cursor_ask_places(&list, &places, 1, i, some->n,
-											  skx_query_reads_cold(p->reads));
+			if (i >= asked && i % SKX_PHRASE_CHECK_DOCS == 0)
+				asked = skx_cursor_prefetch_positions(&list, &places, 1, i,
+													  some->n, skx_query_has_read(p->page_reads));
 			n = skx_cursor_positions_at(list, &some->places[i], positions);
-			p->ends[some->numbers[i]] &= skx_places_ends(use, positions, n);
+			p->match_ends[some->numbers[i]] &=
+				skx_words_match_ends(use, positions, n);
 		}
 	}
 	skx_cursor_close(list);

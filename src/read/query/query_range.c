@@ -23,36 +23,37 @@
  * The memory budget, in bytes, of all bitmaps of a query on a segment.  If the
  * whole answer will be fetched, it is work_mem if that is more.
  */
-#define SKX_RANGE_BYTES		(3 << 19)
+#define SKX_BITMAP_BYTES_MAX		(3 << 19)
 
 /*
  * A bitmap of fewer windows than this, of 512 bytes each, is a small piece of
  * memory.
  */
-#define SKX_RANGE_SMALL		16
+#define SKX_BITMAP_SMALL_WINDOWS		16
 
 /*
  * The number of lexemes, in all bitmaps of a query, whose next documents are
  * stored, in 4 bytes each.
  */
-#define SKX_RANGE_LEXEMES	(1 << 17)
+#define SKX_BITMAP_NEXT_LEXEMES	(1 << 17)
 
 /* A term that is put into a bitmap. */
-typedef struct SkxRangeTerm
+typedef struct SkxBitmapTerm
 {
 	const SkxTerm *term;
 	uint8		labels;
-} SkxRangeTerm;
+} SkxBitmapTerm;
 
 /*
- * A bitmap.  If `all` is false, its documents are those that have one of the
- * prefixes or terms, or match one of the clauses.  If `all` is true, they are
- * those that have all terms and match all clauses that take turns.
+ * A bitmap.  If `is_intersection` is false, its documents are those that have
+ * one of the prefixes or terms, or match one of the clauses.  If
+ * `is_intersection` is true, they are those that have all terms and match all
+ * clauses that take turns.
  */
-struct SkxRange
+struct SkxBitmap
 {
 	SkxSegment *seg;
-	uint32		span;			/* capacity of the bitmap in documents */
+	uint32		capacity_docs;	/* capacity of the bitmap in documents */
 	uint32		from;			/* the range is [from, to); it is empty before
 								 * the first one is made */
 	uint32		to;
@@ -60,20 +61,20 @@ struct SkxRange
 	int			nprefixes;
 	int			max_prefixes;
 	const SkxQueryNode **prefixes;
-	bool		all;
+	bool		is_intersection;
 	int			nterms;
 	int			max_terms;
-	SkxRangeTerm *terms;
-	SkxTerm    *copies;			/* copies of the terms, if further ranges may
+	SkxBitmapTerm *terms;
+	SkxTerm    *term_copies;	/* copies of the terms, if further ranges may
 								 * be made */
-	SkxTurns   *turns;
+	SkxSequence *sequence;
 	int			nclauses;
 	SkxIter   **clauses;		/* owned and closed by the caller */
 	uint32		lexeme;			/* number of the next lexeme of a prefix */
-	uint32	   *next;			/* by lexeme: it has no document from the end
+	uint32	   *next_docs;		/* by lexeme: it has no document from the end
 								 * of the last range up to this one; 0 if that
 								 * is not known */
-	uint32		nnext;
+	uint32		nnext_docs;
 };
 
 /*
@@ -81,24 +82,24 @@ struct SkxRange
  * a list.
  */
 static uint64
-skx_range_lexemes(const SkxQueryNode *node)
+skx_bitmap_count_lexemes(const SkxQueryNode *node)
 {
 	uint64		n = node->kind == SKX_NODE_TERM && !node->prefix;
 	int			i;
 
 	check_stack_depth();
 	for (i = 0; i < node->nchildren; i++)
-		n += skx_range_lexemes(node->children[i]);
+		n += skx_bitmap_count_lexemes(node->children[i]);
 	return n;
 }
 
 /*
  * Returns the number of bitmaps that the node may need.  Adds its phrases to
- * o->nphrases, and sets o->reopens if clauses that take turns are no plain
+ * o->nphrases, and sets o->keeps_terms if clauses that take turns are no plain
  * lexemes.
  */
 static uint64
-skx_range_count(SkxOpening *o, const SkxQueryNode *node)
+skx_bitmap_count_bitmaps(SkxOpening *o, const SkxQueryNode *node)
 {
 	bool		prefixes = node->kind == SKX_NODE_TERM && node->prefix;
 	bool		many = node->nchildren > o->most_clauses;
@@ -114,12 +115,12 @@ skx_range_count(SkxOpening *o, const SkxQueryNode *node)
 		const SkxQueryNode *child = node->children[i];
 
 		negations += child->kind == SKX_NODE_NOT;
-		o->reopens |= many && child->kind != SKX_NODE_TERM;
+		o->keeps_terms |= many && child->kind != SKX_NODE_TERM;
 		/* the prefixes of a disjunction share a bitmap, with its lexemes */
 		if (node->kind == SKX_NODE_OR && child->kind == SKX_NODE_TERM)
 			prefixes |= child->prefix;
 		else
-			n += skx_range_count(o, child);
+			n += skx_bitmap_count_bitmaps(o, child);
 	}
 	if (node->kind == SKX_NODE_OR)
 		negations = node->nchildren;
@@ -128,33 +129,36 @@ skx_range_count(SkxOpening *o, const SkxQueryNode *node)
 }
 
 void
-skx_query_range_plan(SkxOpening *o)
+skx_query_bitmap_plan(SkxOpening *o)
 {
 	uint64		room = o->wants_all ?
-		Max(SKX_RANGE_BYTES, (uint64) work_mem * 1024) : SKX_RANGE_BYTES;
+		Max(SKX_BITMAP_BYTES_MAX,
+			(uint64) work_mem * 1024) : SKX_BITMAP_BYTES_MAX;
 	uint64		n;
 	uint64		windows;
 
-	o->most_clauses = skx_range_lexemes(o->query->root) > SKX_OPEN_LEXEMES ?
-		SKX_OPEN_FEW : SKX_OPEN_CLAUSES;
-	o->gather_clauses = o->rest ? SKX_GATHER_ASKED : SKX_GATHER_CLAUSES;
+	o->most_clauses = skx_bitmap_count_lexemes(o->query->root) >
+		SKX_OPEN_LEXEMES_MAX ?
+		SKX_OPEN_CLAUSES_LOW : SKX_OPEN_CLAUSES;
+	o->gather_clauses = o->is_filter ? SKX_GATHER_FILTER_MAX :
+		SKX_GATHER_CLAUSES;
 	o->nphrases = 0;
-	o->reopens = false;
-	n = Max(skx_range_count(o, o->query->root), 1);
-	windows = Max(room / n * 8 / SKX_QUERY_BATCH, 1);
+	o->keeps_terms = false;
+	n = Max(skx_bitmap_count_bitmaps(o, o->query->root), 1);
+	windows = Max(room / n * 8 / SKX_WINDOW_DOCS, 1);
 
 	/* the server rounds small pieces of memory up to powers of two */
-	if (windows < SKX_RANGE_SMALL)
+	if (windows < SKX_BITMAP_SMALL_WINDOWS)
 		windows = UINT64CONST(1) << pg_leftmost_one_pos64(windows);
-	o->span = Min(windows * SKX_QUERY_BATCH, o->seg->header.ndocs);
-	o->reopens &= o->span < o->seg->header.ndocs;
-	o->nnext = SKX_RANGE_LEXEMES / n;
+	o->bitmap_docs = Min(windows * SKX_WINDOW_DOCS, o->seg->header.ndocs);
+	o->keeps_terms &= o->bitmap_docs < o->seg->header.ndocs;
+	o->nnext_docs = SKX_BITMAP_NEXT_LEXEMES / n;
 }
 
 static inline bool
-skx_range_is_whole(const SkxRange *r)
+skx_bitmap_is_whole(const SkxBitmap *r)
 {
-	return r->span == r->seg->header.ndocs;
+	return r->capacity_docs == r->seg->header.ndocs;
 }
 
 /*
@@ -162,20 +166,20 @@ skx_range_is_whole(const SkxRange *r)
  * since the last window that clauses fill may go past the segment.
  */
 static Size
-skx_range_words(const SkxRange *r)
+skx_bitmap_nwords(const SkxBitmap *r)
 {
-	return ((Size) r->span + SKX_QUERY_BATCH - 1) / SKX_QUERY_BATCH *
+	return ((Size) r->capacity_docs + SKX_WINDOW_DOCS - 1) / SKX_WINDOW_DOCS *
 		SKX_WINDOW_WORDS;
 }
 
-static SkxRange *
-skx_range_create(SkxSegment *seg, uint32 span)
+static SkxBitmap *
+skx_bitmap_create(SkxSegment *seg, uint32 span)
 {
-	SkxRange   *r = palloc0(sizeof(SkxRange));
+	SkxBitmap  *r = palloc0(sizeof(SkxBitmap));
 
 	r->seg = seg;
-	r->span = span;
-	r->bits = palloc_extended(sizeof(uint64) * skx_range_words(r),
+	r->capacity_docs = span;
+	r->bits = palloc_extended(sizeof(uint64) * skx_bitmap_nwords(r),
 							  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	return r;
 }
@@ -185,28 +189,28 @@ skx_range_create(SkxSegment *seg, uint32 span)
  * long as further ranges may be made.
  */
 static void
-skx_range_forget(SkxRange *r)
+skx_bitmap_free_inputs(SkxBitmap *r)
 {
 	if (r->terms != NULL)
 		pfree(r->terms);
-	if (r->copies != NULL)
-		pfree(r->copies);
-	if (r->turns != NULL)
-		skx_query_turns_close(r->turns);
+	if (r->term_copies != NULL)
+		pfree(r->term_copies);
+	if (r->sequence != NULL)
+		skx_query_seq_close(r->sequence);
 	r->terms = NULL;
-	r->copies = NULL;
-	r->turns = NULL;
+	r->term_copies = NULL;
+	r->sequence = NULL;
 	r->nterms = 0;
 }
 
 void
-skx_query_range_close(SkxRange *r)
+skx_query_bitmap_close(SkxBitmap *r)
 {
 	if (r->prefixes != NULL)
 		pfree(r->prefixes);
-	skx_range_forget(r);
-	if (r->next != NULL)
-		pfree(r->next);
+	skx_bitmap_free_inputs(r);
+	if (r->next_docs != NULL)
+		pfree(r->next_docs);
 	pfree(r->bits);
 	pfree(r);
 }
@@ -216,14 +220,16 @@ skx_query_range_close(SkxRange *r)
  * the list's next document behind the range, or SKX_NO_DOC if there is none.
  */
 static uint32
-skx_range_add(SkxRange *r, SkxCursor *c, const SkxTerm *term, uint8 labels)
+skx_bitmap_add_list(SkxBitmap *r, SkxCursor *c, const SkxTerm *term,
+					uint8 labels)
 {
 	CHECK_FOR_INTERRUPTS();
 	if (!skx_query_has_term(term, labels))
 		return SKX_NO_DOC;
-	skx_cursor_begin(c, term);
+	skx_cursor_begin_term(c, term);
 	skx_cursor_want_labels(c, labels);
-	skx_cursor_fill(c, r->from, r->bits, SKX_BITSET_WORDS(r->to - r->from));
+	skx_cursor_fill_window(c, r->from, r->bits,
+						   SKX_BITSET_WORDS(r->to - r->from));
 	if (r->to == r->seg->header.ndocs)
 		return SKX_NO_DOC;
 	return skx_cursor_lower_bound(c, r->to);
@@ -234,9 +240,9 @@ skx_range_add(SkxRange *r, SkxCursor *c, const SkxTerm *term, uint8 labels)
  * ends if the bitmap covers the segment, else within the range.
  */
 static SkxCursor *
-skx_range_cursor(const SkxRange *r)
+skx_bitmap_create_cursor(const SkxBitmap *r)
 {
-	return skx_cursor_create(r->seg, skx_range_is_whole(r) ?
+	return skx_cursor_create(r->seg, skx_bitmap_is_whole(r) ?
 							 SKX_CURSOR_LEAD : SKX_CURSOR_LEAD_FIRST);
 }
 
@@ -245,20 +251,20 @@ skx_range_cursor(const SkxRange *r)
  * prefetched together.
  */
 static void
-skx_range_walk_flush(SkxRangeWalk *walk)
+skx_bitmap_walk_flush(SkxBitmapWalk *walk)
 {
-	SkxRange   *r = walk->range;
+	SkxBitmap  *r = walk->bitmap;
 	int			i;
 
-	skx_cursor_ask_terms(r->seg, walk->terms, walk->n);
+	skx_cursor_prefetch_terms(r->seg, walk->terms, walk->n);
 	for (i = 0; i < walk->n; i++)
 	{
 		uint32		number = walk->numbers[i];
-		uint32		next = skx_range_add(r, walk->cursor, &walk->terms[i],
-										 walk->labels);
+		uint32		next = skx_bitmap_add_list(r, walk->cursor,
+											   &walk->terms[i], walk->labels);
 
-		if (number < r->nnext)
-			r->next[number] = next;
+		if (number < r->nnext_docs)
+			r->next_docs[number] = next;
 	}
 	walk->n = 0;
 }
@@ -270,25 +276,26 @@ skx_range_walk_flush(SkxRangeWalk *walk)
  * numbers are the same for each range.
  */
 static uint32
-skx_range_number(const SkxRangeWalk *walk, const SkxTerm *term)
+skx_bitmap_term_number(const SkxBitmapWalk *walk, const SkxTerm *term)
 {
-	if (walk->bits.bits != NULL && skx_segment_is_put(term))
+	if (walk->bits.bits != NULL && skx_segment_list_is_inline(term))
 		return PG_UINT32_MAX;
-	return walk->range->lexeme++;
+	return walk->bitmap->lexeme++;
 }
 
 static bool
-skx_range_visit(const SkxTerm *term, const char *lexeme, int len, void *arg)
+skx_bitmap_visit_term(const SkxTerm *term, const char *lexeme, int len,
+					  void *arg)
 {
-	SkxRangeWalk *walk = arg;
-	SkxRange   *r = walk->range;
-	uint32		number = skx_range_number(walk, term);
+	SkxBitmapWalk *walk = arg;
+	SkxBitmap  *r = walk->bitmap;
+	uint32		number = skx_bitmap_term_number(walk, term);
 
 	CHECK_FOR_INTERRUPTS();
-	if (number < r->nnext && r->next[number] >= r->to)
+	if (number < r->nnext_docs && r->next_docs[number] >= r->to)
 		return true;
 	if (walk->n == SKX_PREFIX_TERMS)
-		skx_range_walk_flush(walk);
+		skx_bitmap_walk_flush(walk);
 	walk->numbers[walk->n] = number;
 	walk->terms[walk->n++] = *term;
 	return true;
@@ -300,12 +307,12 @@ skx_range_visit(const SkxTerm *term, const char *lexeme, int len, void *arg)
  * stand elsewhere.
  */
 static void
-skx_range_walk_bits(SkxRangeWalk *walk)
+skx_bitmap_walk_bits(SkxBitmapWalk *walk)
 {
-	const SkxRange *r = walk->range;
+	const SkxBitmap *r = walk->bitmap;
 
 	walk->bits.bits = walk->labels == 0 ? r->bits : NULL;
-	walk->bits.from = r->from;
+	walk->bits.first_doc = r->from;
 	walk->bits.ndocs = r->to - r->from;
 }
 
@@ -313,25 +320,25 @@ skx_range_walk_bits(SkxRangeWalk *walk)
  * Makes a bitmap whose range begins with the first document, since these
  * documents are most likely needed.
  */
-static SkxRange *
-skx_range_begin(const SkxOpening *o)
+static SkxBitmap *
+skx_bitmap_begin(const SkxOpening *o)
 {
-	SkxRange   *r = skx_range_create(o->seg, o->span);
+	SkxBitmap  *r = skx_bitmap_create(o->seg, o->bitmap_docs);
 
-	r->to = r->span;
+	r->to = r->capacity_docs;
 	return r;
 }
 
 void
-skx_query_walk_begin(SkxRangeWalk *walk, const SkxOpening *o, SkxRange **in,
+skx_query_walk_begin(SkxBitmapWalk *walk, const SkxOpening *o, SkxBitmap **in,
 					 const SkxQueryNode *prefix)
 {
-	SkxRange   *r = *in;
+	SkxBitmap  *r = *in;
 	int			i;
 
 	if (r == NULL)
-		r = *in = skx_range_begin(o);
-	if (!skx_range_is_whole(r))
+		r = *in = skx_bitmap_begin(o);
+	if (!skx_bitmap_is_whole(r))
 	{
 		if (r->nprefixes == r->max_prefixes)
 		{
@@ -344,64 +351,64 @@ skx_query_walk_begin(SkxRangeWalk *walk, const SkxOpening *o, SkxRange **in,
 		}
 		r->prefixes[r->nprefixes++] = prefix;
 	}
-	if (!skx_range_is_whole(r) && r->next == NULL && o->nnext > 0)
+	if (!skx_bitmap_is_whole(r) && r->next_docs == NULL && o->nnext_docs > 0)
 	{
-		r->nnext = o->nnext;
-		r->next = palloc0(sizeof(uint32) * r->nnext);
+		r->nnext_docs = o->nnext_docs;
+		r->next_docs = palloc0(sizeof(uint32) * r->nnext_docs);
 	}
-	walk->range = r;
-	walk->cursor = skx_range_cursor(r);
-	skx_range_walk_bits(walk);
+	walk->bitmap = r;
+	walk->cursor = skx_bitmap_create_cursor(r);
+	skx_bitmap_walk_bits(walk);
 	for (i = 0; i < walk->n; i++)
-		walk->numbers[i] = skx_range_number(walk, &walk->terms[i]);
+		walk->numbers[i] = skx_bitmap_term_number(walk, &walk->terms[i]);
 }
 
 void
-skx_query_walk_add(SkxRangeWalk *walk, const SkxTerm *term)
+skx_query_walk_add(SkxBitmapWalk *walk, const SkxTerm *term)
 {
-	(void) skx_range_visit(term, NULL, 0, walk);
+	(void) skx_bitmap_visit_term(term, NULL, 0, walk);
 }
 
 void
-skx_query_walk_end(SkxRangeWalk *walk)
+skx_query_walk_end(SkxBitmapWalk *walk)
 {
-	skx_range_walk_flush(walk);
+	skx_bitmap_walk_flush(walk);
 	skx_cursor_close(walk->cursor);
 }
 
 static void
-skx_range_gather_prefixes(SkxRange *r)
+skx_bitmap_gather_prefixes(SkxBitmap *r)
 {
-	SkxRangeWalk walk;
+	SkxBitmapWalk walk;
 	int			i;
 
-	walk.range = r;
+	walk.bitmap = r;
 	walk.n = 0;
-	walk.cursor = skx_range_cursor(r);
+	walk.cursor = skx_bitmap_create_cursor(r);
 	r->lexeme = 0;
 	for (i = 0; i < r->nprefixes; i++)
 	{
 		const SkxQueryNode *prefix = r->prefixes[i];
 
 		walk.labels = prefix->labels;
-		skx_range_walk_bits(&walk);
-		skx_query_visit_terms(r->seg, prefix, &walk.bits, skx_range_visit,
-							  &walk);
-		skx_range_walk_flush(&walk);
+		skx_bitmap_walk_bits(&walk);
+		skx_query_visit_terms(r->seg, prefix, &walk.bits,
+							  skx_bitmap_visit_term, &walk);
+		skx_bitmap_walk_flush(&walk);
 	}
 	skx_cursor_close(walk.cursor);
 }
 
 /* Prefetches the lists of terms i, i + 1, ..., up to SKX_PREFIX_TERMS. */
 static void
-skx_range_ask(const SkxRange *r, int i)
+skx_bitmap_prefetch_lists(const SkxBitmap *r, int i)
 {
 	SkxTerm		terms[SKX_PREFIX_TERMS];
 	int			n = 0;
 
 	for (; i < r->nterms && n < SKX_PREFIX_TERMS; i++)
 		terms[n++] = *r->terms[i].term;
-	skx_cursor_ask_terms(r->seg, terms, n);
+	skx_cursor_prefetch_terms(r->seg, terms, n);
 }
 
 /*
@@ -409,23 +416,23 @@ skx_range_ask(const SkxRange *r, int i)
  * an upper bound of their number in the segment.
  */
 static uint64
-skx_range_gather_any(SkxRange *r)
+skx_bitmap_gather_any(SkxBitmap *r)
 {
-	SkxCursor  *c = r->nterms > 0 ? skx_range_cursor(r) : NULL;
+	SkxCursor  *c = r->nterms > 0 ? skx_bitmap_create_cursor(r) : NULL;
 	uint64		most = 0;
 	int			i;
 
 	for (i = 0; i < r->nterms; i++)
 	{
 		if (i % SKX_PREFIX_TERMS == 0)
-			skx_range_ask(r, i);
-		(void) skx_range_add(r, c, r->terms[i].term, r->terms[i].labels);
+			skx_bitmap_prefetch_lists(r, i);
+		(void) skx_bitmap_add_list(r, c, r->terms[i].term, r->terms[i].labels);
 		most += r->terms[i].term->df;
 	}
 	if (c != NULL)
 		skx_cursor_close(c);
-	if (r->turns != NULL)
-		most += skx_query_turns_any(r->turns, r->from, r->to, r->bits);
+	if (r->sequence != NULL)
+		most += skx_query_seq_any(r->sequence, r->from, r->to, r->bits);
 	return most;
 }
 
@@ -435,21 +442,21 @@ skx_range_gather_any(SkxRange *r)
  * upper bound of the number of documents.
  */
 static uint32
-skx_range_gather_terms(SkxRange *r)
+skx_bitmap_gather_terms(SkxBitmap *r)
 {
-	SkxCursor  *c = skx_range_cursor(r);
+	SkxCursor  *c = skx_bitmap_create_cursor(r);
 	uint32		left = r->terms[0].term->df;
 	int			i;
 
-	(void) skx_range_add(r, c, r->terms[0].term, r->terms[0].labels);
+	(void) skx_bitmap_add_list(r, c, r->terms[0].term, r->terms[0].labels);
 	skx_cursor_close(c);
 	for (i = 1; i < r->nterms && left > 0; i++)
 	{
-		const SkxRangeTerm *t = &r->terms[i];
+		const SkxBitmapTerm *t = &r->terms[i];
 		SkxIter    *it = skx_query_open_term(r->seg, t->term, t->labels,
 											 SKX_CURSOR_PROBE);
 
-		left = skx_query_turn_keep(it, r->from, r->to, r->bits);
+		left = skx_query_seq_keep(it, r->from, r->to, r->bits);
 		skx_query_close(it);
 	}
 	return left;
@@ -460,61 +467,61 @@ skx_range_gather_terms(SkxRange *r)
  * upper bound of the number of documents.
  */
 static uint32
-skx_range_gather_all(SkxRange *r)
+skx_bitmap_gather_all(SkxBitmap *r)
 {
-	uint32		left = r->nterms > 0 ? skx_range_gather_terms(r) : 1;
+	uint32		left = r->nterms > 0 ? skx_bitmap_gather_terms(r) : 1;
 
-	if (r->turns != NULL && left > 0)
-		left = skx_query_turns_all(r->turns, r->nterms == 0, r->from, r->to,
-								   r->bits);
+	if (r->sequence != NULL && left > 0)
+		left = skx_query_seq_all(r->sequence, r->nterms == 0, r->from, r->to,
+								 r->bits);
 	return left;
 }
 
 /* Moves the range so that it begins with the document's word of bits. */
 static void
-skx_range_move(SkxRange *r, uint32 doc)
+skx_bitmap_move(SkxBitmap *r, uint32 doc)
 {
 	int			i;
 
 	Assert(doc >= r->from);
 	r->from = doc & ~(uint32) 63;
-	r->to = r->from + Min(r->span, r->seg->header.ndocs - r->from);
-	memset(r->bits, 0, sizeof(uint64) * skx_range_words(r));
+	r->to = r->from + Min(r->capacity_docs, r->seg->header.ndocs - r->from);
+	memset(r->bits, 0, sizeof(uint64) * skx_bitmap_nwords(r));
 	if (r->nprefixes > 0)
-		skx_range_gather_prefixes(r);
-	if (r->all)
-		(void) skx_range_gather_all(r);
+		skx_bitmap_gather_prefixes(r);
+	if (r->is_intersection)
+		(void) skx_bitmap_gather_all(r);
 	else
-		(void) skx_range_gather_any(r);
+		(void) skx_bitmap_gather_any(r);
 	for (i = 0; i < r->nclauses; i++)
-		skx_query_turn_fill(r->clauses[i], r->from, r->to, r->bits);
+		skx_query_seq_fill(r->clauses[i], r->from, r->to, r->bits);
 }
 
 void
-skx_query_range_reserve(const SkxOpening *o, SkxRange **in, int nterms)
+skx_query_bitmap_reserve(const SkxOpening *o, SkxBitmap **in, int nterms)
 {
-	SkxRange   *r = *in;
+	SkxBitmap  *r = *in;
 
 	if (r == NULL)
-		r = *in = skx_range_begin(o);
+		r = *in = skx_bitmap_begin(o);
 	r->max_terms = nterms;
-	r->terms = palloc_extended(sizeof(SkxRangeTerm) * (Size) nterms,
+	r->terms = palloc_extended(sizeof(SkxBitmapTerm) * (Size) nterms,
 							   MCXT_ALLOC_HUGE);
-	if (!skx_range_is_whole(r))
-		r->copies = palloc_extended(sizeof(SkxTerm) * (Size) nterms,
-									MCXT_ALLOC_HUGE);
+	if (!skx_bitmap_is_whole(r))
+		r->term_copies = palloc_extended(sizeof(SkxTerm) * (Size) nterms,
+										 MCXT_ALLOC_HUGE);
 }
 
 void
-skx_query_range_term(SkxRange *r, const SkxTerm *term, uint8 labels)
+skx_query_bitmap_add_term(SkxBitmap *r, const SkxTerm *term, uint8 labels)
 {
-	SkxRangeTerm *t = &r->terms[r->nterms];
+	SkxBitmapTerm *t = &r->terms[r->nterms];
 
 	Assert(r->nterms < r->max_terms);
-	if (r->copies != NULL)
+	if (r->term_copies != NULL)
 	{
-		r->copies[r->nterms] = *term;
-		term = &r->copies[r->nterms];
+		r->term_copies[r->nterms] = *term;
+		term = &r->term_copies[r->nterms];
 	}
 	t->term = term;
 	t->labels = labels;
@@ -522,39 +529,40 @@ skx_query_range_term(SkxRange *r, const SkxTerm *term, uint8 labels)
 }
 
 static int
-skx_range_compare_term(const void *a, const void *b)
+skx_bitmap_compare_term(const void *a, const void *b)
 {
-	uint32		x = ((const SkxRangeTerm *) a)->term->df;
-	uint32		y = ((const SkxRangeTerm *) b)->term->df;
+	uint32		x = ((const SkxBitmapTerm *) a)->term->df;
+	uint32		y = ((const SkxBitmapTerm *) b)->term->df;
 
 	CHECK_FOR_INTERRUPTS();
 	return x < y ? -1 : x > y;
 }
 
 void
-skx_query_range_turns(const SkxOpening *o, SkxRange **in, SkxTurns *turns)
+skx_query_bitmap_add_seq(const SkxOpening *o, SkxBitmap **in,
+						 SkxSequence *turns)
 {
 	if (*in == NULL)
-		*in = skx_range_begin(o);
-	(*in)->turns = turns;
+		*in = skx_bitmap_begin(o);
+	(*in)->sequence = turns;
 }
 
 uint32
-skx_query_range_all(SkxRange *r)
+skx_query_bitmap_all(SkxBitmap *r)
 {
 	uint32		most = r->seg->header.ndocs;
 
-	r->all = true;
+	r->is_intersection = true;
 	if (r->nterms > 0)
 	{
-		qsort(r->terms, r->nterms, sizeof(SkxRangeTerm),
-			  skx_range_compare_term);
+		qsort(r->terms, r->nterms, sizeof(SkxBitmapTerm),
+			  skx_bitmap_compare_term);
 		most = r->terms[0].term->df;
 	}
-	if (skx_range_is_whole(r))
+	if (skx_bitmap_is_whole(r))
 	{
-		most = skx_range_gather_all(r);
-		skx_range_forget(r);
+		most = skx_bitmap_gather_all(r);
+		skx_bitmap_free_inputs(r);
 	}
 	else
 		r->to = 0;
@@ -562,20 +570,20 @@ skx_query_range_all(SkxRange *r)
 }
 
 uint64
-skx_query_range_any(SkxRange *r)
+skx_query_bitmap_any(SkxBitmap *r)
 {
-	uint64		most = skx_range_gather_any(r);
+	uint64		most = skx_bitmap_gather_any(r);
 
-	if (skx_range_is_whole(r))
-		skx_range_forget(r);
+	if (skx_bitmap_is_whole(r))
+		skx_bitmap_free_inputs(r);
 	return most;
 }
 
-SkxRange *
-skx_query_range_clauses(SkxSegment *seg, uint32 span, SkxIter **clauses,
-						int n)
+SkxBitmap *
+skx_query_bitmap_of(SkxSegment *seg, uint32 span, SkxIter **clauses,
+					int n)
 {
-	SkxRange   *r = skx_range_create(seg, span);
+	SkxBitmap  *r = skx_bitmap_create(seg, span);
 
 	r->clauses = clauses;
 	r->nclauses = n;
@@ -583,7 +591,7 @@ skx_query_range_clauses(SkxSegment *seg, uint32 span, SkxIter **clauses,
 }
 
 bool
-skx_query_range_has(const SkxRange *r, uint32 doc)
+skx_query_bitmap_covers(const SkxBitmap *r, uint32 doc)
 {
 	return doc - r->from < r->to - r->from;
 }
@@ -593,16 +601,16 @@ skx_query_range_has(const SkxRange *r, uint32 doc)
  * been filled in already.  So the range never moves backward.
  */
 bool
-skx_query_range_reach(SkxRange *r, uint32 doc)
+skx_query_bitmap_move_to(SkxBitmap *r, uint32 doc)
 {
 	doc = Max(doc, r->from);
-	if (!skx_query_range_has(r, doc))
-		skx_range_move(r, doc);
+	if (!skx_query_bitmap_covers(r, doc))
+		skx_bitmap_move(r, doc);
 	return r->to < r->seg->header.ndocs;
 }
 
 int
-skx_query_range_filter(SkxRange *r, uint32 *docs, int n)
+skx_query_bitmap_filter(SkxBitmap *r, uint32 *docs, int n)
 {
 	int			kept = 0;
 	int			i;
@@ -613,7 +621,7 @@ skx_query_range_filter(SkxRange *r, uint32 *docs, int n)
 
 		if (docs[i] < r->from)
 			elog(ERROR, "a bitmap of a query does not move backward");
-		(void) skx_query_range_reach(r, docs[i]);
+		(void) skx_query_bitmap_move_to(r, docs[i]);
 		at = docs[i] - r->from;
 		docs[kept] = docs[i];
 		kept += skx_bitset_test(r->bits, at);
@@ -622,9 +630,9 @@ skx_query_range_filter(SkxRange *r, uint32 *docs, int n)
 }
 
 void
-skx_query_range_fill(SkxRange *r, uint32 window, uint64 *bits)
+skx_query_bitmap_fill(SkxBitmap *r, uint32 window, uint64 *bits)
 {
-	uint32		end = window + Min(SKX_QUERY_BATCH,
+	uint32		end = window + Min(SKX_WINDOW_DOCS,
 								   r->seg->header.ndocs - window);
 	uint32		doc = window;
 
@@ -632,13 +640,13 @@ skx_query_range_fill(SkxRange *r, uint32 window, uint64 *bits)
 	{
 		uint32		nwords;
 
-		(void) skx_query_range_reach(r, doc);
+		(void) skx_query_bitmap_move_to(r, doc);
 		doc = Max(doc, r->from);
 		if (doc >= end)
 			break;
 		nwords = SKX_BITSET_WORDS(Min(end, r->to) - doc);
-		skx_bitset_or(bits + (doc - window) / SKX_BITSET_WORD,
-					  r->bits + (doc - r->from) / SKX_BITSET_WORD, nwords);
-		doc += nwords * SKX_BITSET_WORD;
+		skx_bitset_or(bits + (doc - window) / SKX_BITSET_BITS,
+					  r->bits + (doc - r->from) / SKX_BITSET_BITS, nwords);
+		doc += nwords * SKX_BITSET_BITS;
 	}
 }

@@ -14,20 +14,20 @@
 #include "support/bitset/bitset.h"
 
 /* The number of documents that are taken from a list at a time. */
-#define SKX_SCOPE_TAKE		256
+#define SKX_SCOPE_TAKE_DOCS		256
 
 static inline uint32
-skx_scope_words(const SkxPlaces *p)
+skx_scope_words(const SkxPhraseWords *p)
 {
-	return SKX_BITSET_WORDS(p->until - p->from);
+	return SKX_BITSET_WORDS(p->range_until - p->range_from);
 }
 
 void
-skx_query_scope_free(SkxPlaces *p)
+skx_query_scope_free(SkxPhraseWords *p)
 {
-	void	  **all[] = {(void **) &p->few, (void **) &p->bits,
-		(void **) &p->ranks, (void **) &p->docs, (void **) &p->ends,
-	(void **) &p->found};
+	void	  **all[] = {(void **) &p->doc_array, (void **) &p->bits,
+		(void **) &p->ranks, (void **) &p->docs, (void **) &p->match_ends,
+	(void **) &p->found_ends};
 	int			i;
 
 	for (i = 0; i < (int) lengthof(all); i++)
@@ -40,29 +40,29 @@ skx_query_scope_free(SkxPlaces *p)
 
 /* Sets the number of documents, of which each allows all ends at first. */
 static void
-skx_scope_number_all(SkxPlaces *p, uint32 n)
+skx_scope_number_all(SkxPhraseWords *p, uint32 n)
 {
-	Size		size = sizeof(SkxPlaceEnds) * Max((Size) n, 1);
+	Size		size = sizeof(SkxPhraseEnds) * Max((Size) n, 1);
 
 	p->n = n;
-	p->ends = palloc_extended(size, MCXT_ALLOC_HUGE);
-	p->found = palloc_extended(size, MCXT_ALLOC_HUGE);
-	memset(p->ends, 0xFF, size);
-	memset(p->found, 0, size);
+	p->match_ends = palloc_extended(size, MCXT_ALLOC_HUGE);
+	p->found_ends = palloc_extended(size, MCXT_ALLOC_HUGE);
+	memset(p->match_ends, 0xFF, size);
+	memset(p->found_ends, 0, size);
 }
 
 void
-skx_query_scope_few(SkxPlaces *p, const uint32 *docs, int n)
+skx_query_scope_of_docs(SkxPhraseWords *p, const uint32 *docs, int n)
 {
-	p->few = palloc(sizeof(uint32) * n);
-	memcpy(p->few, docs, sizeof(uint32) * n);
-	p->from = docs[0];
-	p->until = docs[n - 1] + 1;
+	p->doc_array = palloc(sizeof(uint32) * n);
+	memcpy(p->doc_array, docs, sizeof(uint32) * n);
+	p->range_from = docs[0];
+	p->range_until = docs[n - 1] + 1;
 	skx_scope_number_all(p, n);
 }
 
 uint32
-skx_query_scope_search(const SkxPlaces *p, uint32 doc)
+skx_query_scope_find_doc(const SkxPhraseWords *p, uint32 doc)
 {
 	uint32		low = 0;
 	uint32		high = p->n;
@@ -71,22 +71,22 @@ skx_query_scope_search(const SkxPlaces *p, uint32 doc)
 	{
 		uint32		mid = (low + high) / 2;
 
-		if (p->few[mid] < doc)
+		if (p->doc_array[mid] < doc)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	return low < p->n && p->few[low] == doc ? low : SKX_NO_DOC;
+	return low < p->n && p->doc_array[low] == doc ? low : SKX_NO_DOC;
 }
 
 /* Returns true if each match of the phrase has the word. */
 static bool
-skx_scope_requires(const SkxPlaceWord *word)
+skx_scope_requires(const SkxPhraseWord *word)
 {
 	int			i;
 
 	for (i = 0; i < word->nuses; i++)
-		if (word->uses[i].required)
+		if (word->uses[i].is_required)
 			return true;
 	return false;
 }
@@ -95,10 +95,10 @@ skx_scope_requires(const SkxPlaceWord *word)
  * Returns the required lexemes that the segment has; the rarest is the first.
  * Sets *n to their number.
  */
-static const SkxPlaceWord **
-skx_scope_lexemes(const SkxPlaces *p, int *n)
+static const SkxPhraseWord **
+skx_scope_lexemes(const SkxPhraseWords *p, int *n)
 {
-	const SkxPlaceWord **lexemes = palloc(sizeof(*lexemes) * p->nwords);
+	const SkxPhraseWord **lexemes = palloc(sizeof(*lexemes) * p->nwords);
 	int			i;
 
 	*n = 0;
@@ -123,30 +123,31 @@ skx_scope_lexemes(const SkxPlaces *p, int *n)
  * `span`.  Returns how many there are, and ends the range behind them.
  */
 static uint32
-skx_scope_take(SkxPlaces *p, const SkxPlaceWord **lexemes, int n, uint32 span)
+skx_scope_take_intersection(SkxPhraseWords *p, const SkxPhraseWord **lexemes,
+							int n, uint32 span)
 {
 	SkxCursor **lists = palloc(sizeof(SkxCursor *) * n);
-	uint32		docs[SKX_SCOPE_TAKE];
-	uint32		from = p->from;
+	uint32		docs[SKX_SCOPE_TAKE_DOCS];
+	uint32		from = p->range_from;
 	uint32		count = 0;
 	int			i;
 
 	for (i = 0; i < n; i++)
 		lists[i] = skx_cursor_open(p->seg, &lexemes[i]->term, i == 0 ?
 								   SKX_CURSOR_LEAD_FIRST : SKX_CURSOR_PROBE);
-	while (from < p->until && count < span)
+	while (from < p->range_until && count < span)
 	{
 		int			some;
 
 		CHECK_FOR_INTERRUPTS();
-		from = skx_cursor_take(lists[0], from, p->until, docs, &some);
+		from = skx_cursor_take(lists[0], from, p->range_until, docs, &some);
 		for (i = 1; i < n && some > 0; i++)
 			some = skx_cursor_filter(lists[i], docs, some);
 		for (i = 0; i < some; i++)
-			skx_bitset_set(p->bits, docs[i] - p->from);
+			skx_bitset_set(p->bits, docs[i] - p->range_from);
 		count += some;
 	}
-	p->until = Min(p->until, from);
+	p->range_until = Min(p->range_until, from);
 	for (i = 0; i < n; i++)
 		skx_cursor_close(lists[i]);
 	pfree(lists);
@@ -155,9 +156,9 @@ skx_scope_take(SkxPlaces *p, const SkxPlaceWord **lexemes, int n, uint32 span)
 
 /* Puts all documents of the range into the scope; returns how many. */
 static uint32
-skx_scope_take_all(SkxPlaces *p)
+skx_scope_take_range(SkxPhraseWords *p)
 {
-	uint32		ndocs = p->until - p->from;
+	uint32		ndocs = p->range_until - p->range_from;
 
 	skx_bitset_set_range(p->bits, 0, ndocs);
 	return ndocs;
@@ -166,36 +167,38 @@ skx_scope_take_all(SkxPlaces *p)
 /* The documents of a prefix, as bits of the range. */
 typedef struct SkxScopePrefix
 {
-	const SkxPlaces *places;
+	const SkxPhraseWords *places;
 	SkxTermBits bits;
 } SkxScopePrefix;
 
 static bool
-skx_scope_visit(const SkxTerm *term, const char *lexeme, int len, void *arg)
+skx_scope_visit_term(const SkxTerm *term, const char *lexeme, int len,
+					 void *arg)
 {
 	SkxScopePrefix *prefix = arg;
-	const SkxPlaces *p = prefix->places;
+	const SkxPhraseWords *p = prefix->places;
 
 	CHECK_FOR_INTERRUPTS();
-	skx_cursor_begin(p->cursor, term);
-	skx_cursor_fill(p->cursor, p->from, prefix->bits.bits, skx_scope_words(p));
+	skx_cursor_begin_term(p->cursor, term);
+	skx_cursor_fill_window(p->cursor, p->range_from, prefix->bits.bits,
+						   skx_scope_words(p));
 	return true;
 }
 
 /* Drops the documents that lack the prefix; returns how many are left. */
 static uint32
-skx_scope_restrict(SkxPlaces *p, const SkxPlaceWord *word)
+skx_scope_restrict_to_prefix(SkxPhraseWords *p, const SkxPhraseWord *word)
 {
 	uint32		nwords = skx_scope_words(p);
 	SkxScopePrefix prefix = {p};
 
 	prefix.bits.bits = palloc_extended(sizeof(uint64) * nwords,
 									   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	prefix.bits.from = p->from;
-	prefix.bits.ndocs = p->until - p->from;
+	prefix.bits.first_doc = p->range_from;
+	prefix.bits.ndocs = p->range_until - p->range_from;
 	p->cursor = skx_cursor_create(p->seg, SKX_CURSOR_LEAD_FIRST);
-	skx_segment_prefix(p->seg, word->lexeme, word->len, true, &prefix.bits,
-					   skx_scope_visit, &prefix);
+	skx_segment_visit_prefix(p->seg, word->lexeme, word->len, true,
+							 &prefix.bits, skx_scope_visit_term, &prefix);
 	skx_cursor_close(p->cursor);
 	skx_bitset_and(p->bits, prefix.bits.bits, nwords);
 	pfree(prefix.bits.bits);
@@ -204,7 +207,7 @@ skx_scope_restrict(SkxPlaces *p, const SkxPlaceWord *word)
 
 /* Ends the range with the word of bits that has the n-th document. */
 static void
-skx_scope_cut(SkxPlaces *p, uint32 n)
+skx_scope_cut_range(SkxPhraseWords *p, uint32 n)
 {
 	uint32		nwords = skx_scope_words(p);
 	uint32		count = 0;
@@ -212,11 +215,11 @@ skx_scope_cut(SkxPlaces *p, uint32 n)
 
 	for (i = 0; i < nwords && count < n; i++)
 		count += skx_bitset_count_word(p->bits[i]);
-	p->until = Min(p->until, p->from + i * SKX_BITSET_WORD);
+	p->range_until = Min(p->range_until, p->range_from + i * SKX_BITSET_BITS);
 }
 
 static void
-skx_scope_rank(SkxPlaces *p)
+skx_scope_rank(SkxPhraseWords *p)
 {
 	uint32		nwords = skx_scope_words(p);
 
@@ -231,74 +234,76 @@ skx_scope_rank(SkxPlaces *p)
  * for that is worth it only if these are short, and the scope is large.
  */
 void
-skx_query_scope_wide(SkxPlaces *p, uint32 from, uint32 span)
+skx_query_scope_of_range(SkxPhraseWords *p, uint32 from, uint32 span)
 {
-	uint32		range = Min(p->most_range, p->seg->header.ndocs - from);
+	uint32		range = Min(p->max_range, p->seg->header.ndocs - from);
 	int			nlexemes;
-	const SkxPlaceWord **lexemes = skx_scope_lexemes(p, &nlexemes);
+	const SkxPhraseWord **lexemes = skx_scope_lexemes(p, &nlexemes);
 	uint32		count;
 	int			i;
 
-	if (nlexemes == 0 && span < p->most_docs)
+	if (nlexemes == 0 && span < p->max_docs)
 		range = Min(range, span);
-	p->from = from;
-	p->until = from + range;
+	p->range_from = from;
+	p->range_until = from + range;
 	p->bits = palloc_extended(sizeof(uint64) * SKX_BITSET_WORDS((Size) range),
 							  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	count = nlexemes > 0 ? skx_scope_take(p, lexemes, nlexemes, span) :
-		skx_scope_take_all(p);
+	count = nlexemes > 0 ? skx_scope_take_intersection(p, lexemes, nlexemes,
+													   span) :
+		skx_scope_take_range(p);
 	pfree(lexemes);
-	for (i = 0; i < p->nwords && span == p->most_docs; i++)
+	for (i = 0; i < p->nwords && span == p->max_docs; i++)
 	{
-		const SkxPlaceWord *word = &p->words[i];
+		const SkxPhraseWord *word = &p->words[i];
 
 		if (count > 0 && word->prefix && skx_scope_requires(word) &&
 			word->postings <
-			(uint64) count * (p->seg->header.ndocs / (p->until - p->from)))
-			count = skx_scope_restrict(p, word);
+			(uint64) count *
+			(p->seg->header.ndocs / (p->range_until - p->range_from)))
+			count = skx_scope_restrict_to_prefix(p, word);
 	}
 	if (count > span)
-		skx_scope_cut(p, span);
+		skx_scope_cut_range(p, span);
 	skx_scope_rank(p);
 }
 
 void
-skx_query_scope_begin(const SkxPlaces *p, SkxScopeWalk *walk)
+skx_query_scope_begin(const SkxPhraseWords *p, SkxScopeWalk *walk)
 {
 	walk->number = 0;
-	walk->word = 0;
-	walk->left = p->few == NULL ? p->bits[0] : 0;
+	walk->word_number = 0;
+	walk->remaining_bits = p->doc_array == NULL ? p->bits[0] : 0;
 }
 
 /*
  * Sets *doc to the next document of the walk.  Returns false if there is none.
  */
 static inline bool
-skx_scope_step(const SkxPlaces *p, SkxScopeWalk *walk, uint32 *doc)
+skx_scope_step(const SkxPhraseWords *p, SkxScopeWalk *walk, uint32 *doc)
 {
 	if (walk->number >= p->n)
 		return false;
-	if (p->few != NULL)
-		*doc = p->few[walk->number];
+	if (p->doc_array != NULL)
+		*doc = p->doc_array[walk->number];
 	else
 	{
-		while (walk->left == 0)
-			walk->left = p->bits[++walk->word];
-		*doc = p->from + walk->word * SKX_BITSET_WORD +
-			skx_bitset_take(&walk->left);
+		while (walk->remaining_bits == 0)
+			walk->remaining_bits = p->bits[++walk->word_number];
+		*doc = p->range_from + walk->word_number * SKX_BITSET_BITS +
+			skx_bitset_pop_lowest(&walk->remaining_bits);
 	}
 	walk->number++;
-	return *doc < p->until;
+	return *doc < p->range_until;
 }
 
 const uint32 *
-skx_query_scope_docs(SkxPlaces *p)
+skx_query_scope_docs(SkxPhraseWords *p)
 {
 	SkxScopeWalk walk;
 	uint32		n = 0;
 
-	if (p->few != NULL || p->docs != NULL)
-		return p->few != NULL ? p->few : p->docs;
+	if (p->doc_array != NULL || p->docs != NULL)
+		return p->doc_array != NULL ? p->doc_array : p->docs;
 	p->docs = MemoryContextAlloc(p->context, sizeof(uint32) * Max(p->n, 1));
 	skx_query_scope_begin(p, &walk);
 	while (n < p->n && skx_scope_step(p, &walk, &p->docs[n]))
@@ -307,7 +312,7 @@ skx_query_scope_docs(SkxPlaces *p)
 }
 
 int
-skx_query_scope_next(const SkxPlaces *p, SkxScopeWalk *walk, uint32 *docs,
+skx_query_scope_next(const SkxPhraseWords *p, SkxScopeWalk *walk, uint32 *docs,
 					 uint32 *numbers, int most)
 {
 	int			n = 0;
@@ -315,7 +320,7 @@ skx_query_scope_next(const SkxPlaces *p, SkxScopeWalk *walk, uint32 *docs,
 	while (n < most && skx_scope_step(p, walk, &docs[n]))
 	{
 		numbers[n] = walk->number - 1;
-		n += p->ends[walk->number - 1] != 0;
+		n += p->match_ends[walk->number - 1] != 0;
 	}
 	return n;
 }

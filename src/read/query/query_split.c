@@ -43,19 +43,19 @@ skx_query_only_plain(const SkxQueryNode *node)
 	return node->nchildren > 0;
 }
 
-typedef struct SkxSplitting
+typedef struct SkxQuerySplitState
 {
 	SkxQuerySplit *split;
 	int			max_required;
-	SkxQueryNode *rest;
+	SkxQueryNode *residual;
 	SkxQueryNode *prefixes;		/* its children are the prefixes that are
 								 * known */
-	SkxQueryKnows knows;
+	SkxQueryKnowsPrefix knows;
 	void	   *arg;
-} SkxSplitting;
+} SkxQuerySplitState;
 
 static void
-skx_query_split_require(SkxSplitting *s, const SkxQueryNode *term)
+skx_query_split_require(SkxQuerySplitState *s, const SkxQueryNode *term)
 {
 	SkxQuerySplit *split = s->split;
 
@@ -75,7 +75,7 @@ skx_query_split_require(SkxSplitting *s, const SkxQueryNode *term)
 }
 
 static void
-skx_query_split_keep(SkxQueryNode *rest, SkxQueryNode *node)
+skx_query_split_add_residual(SkxQueryNode *rest, SkxQueryNode *node)
 {
 
 	if (rest->nchildren == rest->max_children)
@@ -105,7 +105,7 @@ skx_query_split_phrase(const SkxQueryNode *phrase)
 }
 
 static bool
-skx_query_split_knows(const SkxSplitting *s, const SkxQueryNode *node)
+skx_query_split_prefix(const SkxQuerySplitState *s, const SkxQueryNode *node)
 {
 	SkxQueryWord prefix = {node->lexeme, node->len, true, node->labels};
 
@@ -114,7 +114,7 @@ skx_query_split_knows(const SkxSplitting *s, const SkxQueryNode *node)
 }
 
 static void
-skx_query_split_node(SkxSplitting *s, SkxQueryNode *node)
+skx_query_split_node(SkxQuerySplitState *s, SkxQueryNode *node)
 {
 	int			i;
 
@@ -133,17 +133,18 @@ skx_query_split_node(SkxSplitting *s, SkxQueryNode *node)
 	{
 		for (i = 0; i < node->children[0]->nchildren; i++)
 			skx_query_split_require(s, node->children[0]->children[i]);
-		skx_query_split_keep(s->rest, skx_query_split_phrase(node));
+		skx_query_split_add_residual(s->residual,
+									 skx_query_split_phrase(node));
 	}
-	else if (skx_query_split_knows(s, node))
-		skx_query_split_keep(s->prefixes, node);
+	else if (skx_query_split_prefix(s, node))
+		skx_query_split_add_residual(s->prefixes, node);
 	else
-		skx_query_split_keep(s->rest, node);
+		skx_query_split_add_residual(s->residual, node);
 }
 
 /* Puts the known prefixes into the result. */
 static void
-skx_query_split_prefixes(SkxSplitting *s)
+skx_query_split_prefixes(SkxQuerySplitState *s)
 {
 	SkxQuerySplit *split = s->split;
 	int			i;
@@ -194,7 +195,7 @@ skx_query_split_sort(SkxQuerySplit *split)
  * else.
  */
 static const SkxQueryNode *
-skx_query_disjunction(const SkxSplitting *s, const SkxQuery *query)
+skx_query_disjunction(const SkxQuerySplitState *s, const SkxQuery *query)
 {
 	const SkxQueryNode *node = query->root;
 	int			i;
@@ -209,31 +210,31 @@ skx_query_disjunction(const SkxSplitting *s, const SkxQuery *query)
 
 		CHECK_FOR_INTERRUPTS();
 		if (child->labels != 0 ||
-			!(skx_query_is_plain(child) || skx_query_split_knows(s, child)))
+			!(skx_query_is_plain(child) || skx_query_split_prefix(s, child)))
 			return NULL;
 	}
 	return node;
 }
 
 void
-skx_query_split(const SkxQuery *query, SkxQueryKnows knows, void *arg,
+skx_query_split(const SkxQuery *query, SkxQueryKnowsPrefix knows, void *arg,
 				SkxQuerySplit *split)
 {
 	const SkxQueryNode *any;
-	SkxSplitting s;
+	SkxQuerySplitState s;
 	int			i;
 
 	memset(split, 0, sizeof(*split));
 	s.split = split;
 	s.max_required = 0;
-	s.rest = skx_query_new_node(SKX_NODE_AND, 1);
+	s.residual = skx_query_new_node(SKX_NODE_AND, 1);
 	s.prefixes = skx_query_new_node(SKX_NODE_AND, 1);
 	s.knows = knows;
 	s.arg = arg;
 	any = skx_query_disjunction(&s, query);
 	if (any != NULL)
 	{
-		split->any = true;
+		split->is_disjunction = true;
 		for (i = 0; i < any->nchildren; i++)
 		{
 			SkxQueryNode *child = any->children[i];
@@ -241,18 +242,18 @@ skx_query_split(const SkxQuery *query, SkxQueryKnows knows, void *arg,
 			if (skx_query_is_plain(child))
 				skx_query_split_require(&s, child);
 			else
-				skx_query_split_keep(s.prefixes, child);
+				skx_query_split_add_residual(s.prefixes, child);
 		}
 	}
 	else if (query->root->kind != SKX_NODE_ALL)
 		skx_query_split_node(&s, query->root);
 	skx_query_split_prefixes(&s);
 	skx_query_split_sort(split);
-	if (s.rest->nchildren > 0)
+	if (s.residual->nchildren > 0)
 	{
-		split->rest = palloc(sizeof(SkxQuery));
-		*split->rest = *query;
-		split->rest->root = s.rest;
+		split->residual = palloc(sizeof(SkxQuery));
+		*split->residual = *query;
+		split->residual->root = s.residual;
 	}
 }
 
@@ -279,13 +280,13 @@ skx_query_node_gathers(const SkxQueryNode *node, bool ranges)
 }
 
 bool
-skx_query_gathers(const SkxQuery *query)
+skx_query_begins_by_gathering(const SkxQuery *query)
 {
 	return skx_query_node_gathers(query->root, true);
 }
 
 bool
-skx_query_gathers_words(const SkxQuery *query)
+skx_query_gathers_word_lists(const SkxQuery *query)
 {
 	return skx_query_node_gathers(query->root, false);
 }
@@ -295,7 +296,8 @@ skx_query_gathers_words(const SkxQuery *query)
  * lexemes, and asks for no labels of these.
  */
 static bool
-skx_query_has_each(const SkxQueryNode *node, const SkxLexeme *lexemes, int n)
+skx_query_has_all_words(const SkxQueryNode *node, const SkxLexeme *lexemes,
+						int n)
 {
 	bool	   *has;
 	int			found = 0;
@@ -326,19 +328,20 @@ skx_query_has_each(const SkxQueryNode *node, const SkxLexeme *lexemes, int n)
 }
 
 SkxQuery *
-skx_query_of_words(const SkxQuery *query, const SkxLexeme *words, int n)
+skx_query_residual_of_words(const SkxQuery *query, const SkxLexeme *words,
+							int n)
 {
 	SkxQuery   *rest = palloc(sizeof(SkxQuery));
 	int			i;
 
 	*rest = *query;
-	if (skx_query_has_each(query->root, words, n))
+	if (skx_query_has_all_words(query->root, words, n))
 		return NULL;
 	if (query->root->kind != SKX_NODE_AND)
 		return rest;
 	rest->root = skx_query_new_node(SKX_NODE_AND, query->root->nchildren);
 	for (i = 0; i < query->root->nchildren; i++)
-		if (!skx_query_has_each(query->root->children[i], words, n))
+		if (!skx_query_has_all_words(query->root->children[i], words, n))
 			rest->root->children[rest->root->nchildren++] =
 				query->root->children[i];
 	return rest->root->nchildren > 0 ? rest : NULL;
@@ -377,7 +380,8 @@ skx_query_copy_node(const SkxQueryNode *node)
 }
 
 SkxQuery *
-skx_query_without(const SkxQuery *query, const SkxQueryWord *words, int n)
+skx_query_exclude_lexemes(const SkxQuery *query, const SkxQueryWord *words,
+						  int n)
 {
 	SkxQuery   *without = palloc(sizeof(SkxQuery));
 	SkxQueryNode *any = skx_query_new_node(SKX_NODE_OR, n);
@@ -420,7 +424,7 @@ skx_query_without(const SkxQuery *query, const SkxQueryWord *words, int n)
 }
 
 SkxQuery *
-skx_query_and_null(const SkxQuery *query, int column)
+skx_query_and_is_null(const SkxQuery *query, int column)
 {
 	SkxQuery   *both = palloc(sizeof(SkxQuery));
 	SkxCondition *conditions = palloc0(sizeof(SkxCondition) *
@@ -435,7 +439,7 @@ skx_query_and_null(const SkxQuery *query, int column)
 	if (query->nconditions > 0)
 		memcpy(conditions, query->conditions,
 			   sizeof(SkxCondition) * query->nconditions);
-	conditions[query->nconditions].kind = SKX_CONDITION_ALL;
+	conditions[query->nconditions].kind = SKX_CONDITION_ALL_OF;
 	conditions[query->nconditions].lexemes = lexeme;
 	conditions[query->nconditions].n = 1;
 	both->conditions = conditions;

@@ -14,7 +14,7 @@
 #include "miscadmin.h"
 #include "read/query/query_internal.h"
 
-struct SkxTurns
+struct SkxSequence
 {
 	SkxOpening	opening;
 	uint32		nopened;		/* open lists of prefixes of the current
@@ -23,10 +23,10 @@ struct SkxTurns
 	const SkxQueryNode **clauses;
 };
 
-SkxTurns *
-skx_query_turns_create(const SkxOpening *o, int most)
+SkxSequence *
+skx_query_seq_create(const SkxOpening *o, int most)
 {
-	SkxTurns   *turns = palloc(sizeof(SkxTurns));
+	SkxSequence *turns = palloc(sizeof(SkxSequence));
 
 	turns->opening = *o;
 	turns->opening.nopened = &turns->nopened;
@@ -37,20 +37,21 @@ skx_query_turns_create(const SkxOpening *o, int most)
 }
 
 void
-skx_query_turns_add(SkxTurns *turns, const SkxQueryNode *clause)
+skx_query_seq_add(SkxSequence *turns, const SkxQueryNode *clause)
 {
 	turns->clauses[turns->n++] = clause;
 }
 
 void
-skx_query_turns_close(SkxTurns *turns)
+skx_query_seq_close(SkxSequence *turns)
 {
 	pfree(turns->clauses);
 	pfree(turns);
 }
 
 static SkxIter *
-skx_query_turn_open(SkxTurns *turns, int i, bool generates, uint32 candidates)
+skx_query_seq_open(SkxSequence *turns, int i, bool generates,
+				   uint32 candidates)
 {
 	turns->nopened = 0;
 	return skx_query_open_one(&turns->opening, turns->clauses[i], generates,
@@ -62,23 +63,23 @@ skx_query_turn_open(SkxTurns *turns, int i, bool generates, uint32 candidates)
  * bits.
  */
 void
-skx_query_turn_fill(SkxIter *it, uint32 from, uint32 to, uint64 *bits)
+skx_query_seq_fill(SkxIter *it, uint32 from, uint32 to, uint64 *bits)
 {
-	uint32		doc = skx_query_bound(it, from);
+	uint32		doc = skx_query_lower_bound(it, from);
 
 	while (doc < to)
 	{
-		uint32		at = (doc - from) / SKX_QUERY_BATCH * SKX_QUERY_BATCH;
+		uint32		at = (doc - from) / SKX_WINDOW_DOCS * SKX_WINDOW_DOCS;
 
-		skx_query_fill(it, from + at, bits + at / SKX_BITSET_WORD);
-		doc = skx_query_bound(it, from + at + SKX_QUERY_BATCH);
+		skx_query_fill(it, from + at, bits + at / SKX_BITSET_BITS);
+		doc = skx_query_lower_bound(it, from + at + SKX_WINDOW_DOCS);
 	}
 }
 
 uint32
-skx_query_turn_keep(SkxIter *it, uint32 from, uint32 to, uint64 *bits)
+skx_query_seq_keep(SkxIter *it, uint32 from, uint32 to, uint64 *bits)
 {
-	uint32	   *docs = palloc(sizeof(uint32) * SKX_QUERY_BATCH);
+	uint32	   *docs = palloc(sizeof(uint32) * SKX_WINDOW_DOCS);
 	uint32		nwords = SKX_BITSET_WORDS(to - from);
 	uint32		left = 0;
 	uint32		w = 0;
@@ -87,7 +88,7 @@ skx_query_turn_keep(SkxIter *it, uint32 from, uint32 to, uint64 *bits)
 	{
 		uint32		before = w;
 		int			n = skx_bitset_list(bits, nwords, &w, from, docs,
-										SKX_QUERY_BATCH);
+										SKX_WINDOW_DOCS);
 		int			i;
 
 		CHECK_FOR_INTERRUPTS();
@@ -102,45 +103,45 @@ skx_query_turn_keep(SkxIter *it, uint32 from, uint32 to, uint64 *bits)
 }
 
 uint64
-skx_query_turns_any(SkxTurns *turns, uint32 from, uint32 to, uint64 *bits)
+skx_query_seq_any(SkxSequence *turns, uint32 from, uint32 to, uint64 *bits)
 {
 	uint64		most = 0;
 	int			i;
 
 	for (i = 0; i < turns->n; i++)
 	{
-		SkxIter    *it = skx_query_turn_open(turns, i, true, 0);
+		SkxIter    *it = skx_query_seq_open(turns, i, true, 0);
 
-		most += it->cost;
-		skx_query_turn_fill(it, from, to, bits);
+		most += it->max_docs;
+		skx_query_seq_fill(it, from, to, bits);
 		skx_query_close(it);
 	}
 	/* an estimate concerns only the first range */
-	turns->opening.unsettled = NULL;
+	turns->opening.may_use_values = NULL;
 	return most;
 }
 
 uint32
-skx_query_turns_all(SkxTurns *turns, bool fresh, uint32 from, uint32 to,
-					uint64 *bits)
+skx_query_seq_all(SkxSequence *turns, bool fresh, uint32 from, uint32 to,
+				  uint64 *bits)
 {
 	uint32		left = to - from;
 	int			i;
 
 	for (i = 0; i < turns->n && left > 0; i++)
 	{
-		SkxIter    *it = skx_query_turn_open(turns, i, fresh, left);
+		SkxIter    *it = skx_query_seq_open(turns, i, fresh, left);
 
 		if (fresh)
 		{
-			skx_query_turn_fill(it, from, to, bits);
+			skx_query_seq_fill(it, from, to, bits);
 			left = skx_bitset_count(bits, SKX_BITSET_WORDS(to - from));
 		}
 		else
-			left = skx_query_turn_keep(it, from, to, bits);
+			left = skx_query_seq_keep(it, from, to, bits);
 		fresh = false;
 		skx_query_close(it);
 	}
-	turns->opening.unsettled = NULL;
+	turns->opening.may_use_values = NULL;
 	return left;
 }

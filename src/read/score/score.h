@@ -67,14 +67,14 @@ typedef struct SkxScorer
 	SkxScorePair *pairs;
 	uint64		ndocs;			/* documents of the statistics */
 	uint64		length;			/* sum of their lengths */
-	double		unit;			/* units that make a score of 1 */
+	double		score_units;	/* units that make a score of 1 */
 	double		average;		/* average length of a document */
-	float		most;			/* largest of the label weights, but at least
-								 * 1, so that it bounds numbers of
-								 * occurrences, too */
-	bool		flat;			/* all label weights are 1; those in `options`
+	float		max_label_weight;	/* largest of the label weights, but at
+									 * least 1, so that it bounds numbers of
+									 * occurrences, too */
+	bool		is_unweighted;	/* all label weights are 1; those in `options`
 								 * are rounded to multiples of 1/256 */
-	float		inverse[256];	/* by norm, see skx_rank_inverse() */
+	float		inverses[256];	/* by norm, see skx_rank_norm_inverses() */
 } SkxScorer;
 
 /*
@@ -148,7 +148,7 @@ extern bool skx_score_is_current(const SkxScorer *scorer, Snapshot snapshot);
 
 /*
  * Returns the view from which the statistics were read, if they are those of
- * the plain index `index` alone, else NULL.  skx_score_found() tells what
+ * the plain index `index` alone, else NULL.  skx_score_found_term() tells what
  * segments of this view have of the terms, so that a search need not look
  * these up again.
  */
@@ -165,13 +165,13 @@ extern bool skx_score_pending(const SkxScorer *scorer);
  * that view, given by its number.  Its df is 0 if the segment does not have
  * the term.  skx_score_has_found() must be true.
  */
-extern const SkxTerm *skx_score_found(const SkxScorer *scorer, int term,
-									  int segment);
+extern const SkxTerm *skx_score_found_term(const SkxScorer *scorer, int term,
+										   int segment);
 
 /*
- * Returns true if skx_score_found() knows the entries of all terms that are no
- * prefixes.  Returns false for some plain terms if the query has very many
- * words, the index is not plain, or the view has no segments.
+ * Returns true if skx_score_found_term() knows the entries of all terms that
+ * are no prefixes.  Returns false for some plain terms if the query has very
+ * many words, the index is not plain, or the view has no segments.
  */
 extern bool skx_score_has_found(const SkxScorer *scorer);
 
@@ -183,24 +183,25 @@ extern bool skx_score_has_found(const SkxScorer *scorer);
  */
 
 /* The notes for the terms of a scorer. */
-typedef struct SkxScoreMarks SkxScoreMarks;
+typedef struct SkxPendingTfs SkxPendingTfs;
 
 /*
  * Returns the notes for a scorer, in the current memory context, valid as long
  * as the scorer.  Returns NULL if there are none for one of its terms.
  */
-extern SkxScoreMarks *skx_score_marks(const SkxScorer *scorer);
+extern SkxPendingTfs *skx_score_pending_tfs(const SkxScorer *scorer);
 
 /*
  * Sets sums[i] to an upper bound of the sum of document sequence + i of a
- * stripe, for n documents, 1 to SKX_PENDING_BOUNDS.  `norms` has the norms of
- * these documents, or lower ones.  A bound is 0 if the document has none of
+ * stripe, for n documents, 1 to SKX_PENDING_BOUNDS_MAX.  `norms` has the norms
+ * of these documents, or lower ones.  A bound is 0 if the document has none of
  * the words, and PG_INT32_MAX if it was inserted after the statistics were
  * read.
  */
-extern void skx_score_marked(const SkxScoreMarks *marks, int stripe,
-							 uint64 sequence, int n, const uint8 *norms,
-							 int32 *sums);
+extern void skx_score_pending_bounds(const SkxPendingTfs *marks, int stripe,
+									 uint64 sequence, int n,
+									 const uint8 *norms,
+									 int32 *sums);
 
 /*
  * score_document.c : returns the sum of contributions of one document, 0 if it
@@ -242,9 +243,9 @@ extern float skx_score_tf_labels(const SkxScorer *scorer,
 
 /* Returns true if each occurrence of the term counts 1, whatever its label. */
 static inline bool
-skx_score_is_flat(const SkxScorer *scorer, const SkxScoreTerm *term)
+skx_score_is_unweighted(const SkxScorer *scorer, const SkxScoreTerm *term)
 {
-	return scorer->flat && term->labels == 0;
+	return scorer->is_unweighted && term->labels == 0;
 }
 
 /*
@@ -258,7 +259,7 @@ skx_score_tf(const SkxScorer *scorer, const SkxScoreTerm *term, SkxCursor *c,
 {
 	if (c->counts != NULL)
 		return c->counts[i];
-	if (skx_score_is_flat(scorer, term))
+	if (skx_score_is_unweighted(scorer, term))
 		return Max(skx_cursor_tfs(c)[i], 1);
 	return skx_score_tf_labels(scorer, term, c, i);
 }
@@ -267,7 +268,7 @@ skx_score_tf(const SkxScorer *scorer, const SkxScoreTerm *term, SkxCursor *c,
 static inline float4
 skx_score_value(const SkxScorer *scorer, int32 sum)
 {
-	return (float4) (sum / scorer->unit);
+	return (float4) (sum / scorer->score_units);
 }
 
 /* Returns the distance, the value of `<@>`, of a sum: its negated score. */
@@ -282,9 +283,9 @@ skx_score_distance(const SkxScorer *scorer, int32 sum)
  * or less.  `distance` must be below 0.
  */
 static inline int32
-skx_score_least(const SkxScorer *scorer, float4 distance)
+skx_score_min_sum(const SkxScorer *scorer, float4 distance)
 {
-	double		sum = -(double) distance * scorer->unit;
+	double		sum = -(double) distance * scorer->score_units;
 
 	/* a distance is rounded to 24 bits */
 	sum = sum * (1 - 1.0 / (1 << 22)) - 1;
@@ -305,11 +306,11 @@ extern void skx_score_check_rights(Relation index);
  * function (SKX_REF_FUNCTION) can be stored and given to other users, so that
  * the right is checked when a scorer is opened with it.
  */
-typedef enum SkxRefMaker
+typedef enum SkxRefOrigin
 {
 	SKX_REF_FUNCTION,
 	SKX_REF_PLAN
-} SkxRefMaker;
+} SkxRefOrigin;
 
 /*
  * Reference: the right operand of a bound `<@>`.  It has the index whose
@@ -320,26 +321,26 @@ typedef struct SkxRef
 {
 	int32		vl_len_;		/* varlena header (do not touch directly!) */
 	Oid			index;
-	uint32		maker;			/* SkxRefMaker */
-	uint32		nothers;		/* number of `others` */
-	Oid			others[FLEXIBLE_ARRAY_MEMBER];	/* OIDs, ascending; a TSQuery
+	uint32		origin;			/* SkxRefOrigin */
+	uint32		nindexes;		/* number of `indexes` */
+	Oid			indexes[FLEXIBLE_ARRAY_MEMBER]; /* OIDs, ascending; a TSQuery
 												 * follows */
 } SkxRef;
 
 /* The ranking query of a reference. */
-#define SkxRefQuery(ref)	((TSQuery) ((ref)->others + (ref)->nothers))
+#define SkxRefQuery(ref)	((TSQuery) ((ref)->indexes + (ref)->nindexes))
 
 /* score_ref.c : references */
 
 /*
  * Returns a new reference, palloc'd.  `others` are OIDs of indexes, ascending.
- * `query` NULL makes an empty query, for skx_score_bound() to replace.
+ * `query` NULL makes an empty query, for skx_score_rebind_ref() to replace.
  */
 extern SkxRef *skx_score_ref(Oid index, const List *others, TSQuery query,
-							 SkxRefMaker maker);
+							 SkxRefOrigin maker);
 
 /* Returns a copy of a reference with another query, palloc'd. */
-extern SkxRef *skx_score_bound(const SkxRef *ref, TSQuery query);
+extern SkxRef *skx_score_rebind_ref(const SkxRef *ref, TSQuery query);
 
 /* Returns true if two queries are equal, byte by byte. */
 extern bool skx_score_same_query(const TSQueryData *a, const TSQueryData *b);

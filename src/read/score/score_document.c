@@ -3,7 +3,7 @@
  *	  The score of one document, from its tsvector.
  *
  * An index scan gets the same sum from postings.  Both count occurrences by
- * one function, in multiples of 1 / SKX_SCORE_LABEL_STEPS.  So sums of counts
+ * one function, in multiples of 1 / SKX_SCORE_LABEL_UNITS.  So sums of counts
  * are exact in single precision whatever their order.
  */
 #include "postgres.h"
@@ -14,13 +14,13 @@
 #include "read/score/score_internal.h"
 
 /*
- * The occurrences of a word in a document, by label.  `bare` is the number of
- * lexemes without positions.
+ * The occurrences of a word in a document, by label.  `without_positions` is
+ * the number of lexemes without positions.
  */
 typedef struct SkxScoreCount
 {
 	uint32		labels[SKX_NLABELS];
-	uint32		bare;
+	uint32		without_positions;
 } SkxScoreCount;
 
 /*
@@ -28,18 +28,18 @@ typedef struct SkxScoreCount
  * without positions counts like one position with the label D.
  */
 static inline float
-skx_score_count_value(const SkxScorer *scorer, const SkxScoreCount *count)
+skx_score_count_to_tf(const SkxScorer *scorer, const SkxScoreCount *count)
 {
 	uint32		n = count->labels[0] + count->labels[1] + count->labels[2] +
-		count->labels[3] + count->bare;
+		count->labels[3] + count->without_positions;
 	float		value;
 
 	if (n == 0)
 		return -1;
-	if (scorer->flat)
+	if (scorer->is_unweighted)
 		value = (float) n;
 	else
-		value = (float) (count->labels[0] + count->bare) *
+		value = (float) (count->labels[0] + count->without_positions) *
 			(float) scorer->options.labels[0] +
 			(float) count->labels[1] * (float) scorer->options.labels[1] +
 			(float) count->labels[2] * (float) scorer->options.labels[2] +
@@ -57,7 +57,7 @@ skx_score_tf_labels(const SkxScorer *scorer, const SkxScoreTerm *term,
 	int			label;
 
 	if (rest == 0)
-		count.bare = 1;
+		count.without_positions = 1;
 	else
 	{
 		for (label = 1; label < SKX_NLABELS; label++)
@@ -70,7 +70,7 @@ skx_score_tf_labels(const SkxScorer *scorer, const SkxScoreTerm *term,
 			if (term->labels != 0 && (term->labels & (1 << label)) == 0)
 				count.labels[label] = 0;
 	}
-	return skx_score_count_value(scorer, &count);
+	return skx_score_count_to_tf(scorer, &count);
 }
 
 /* Adds those occurrences of a lexeme that the term counts. */
@@ -84,7 +84,7 @@ skx_score_count_entry(const SkxScoreTerm *term, TSVector document,
 
 	if (!entry->haspos)
 	{
-		count->bare++;
+		count->without_positions++;
 		return;
 	}
 	positions = POSDATAPTR(document, entry);
@@ -180,7 +180,7 @@ skx_score_document_tf(const SkxScorer *scorer, const SkxScoreTerm *term,
 		if (at < 0)
 			return -1;
 		skx_score_count_entry(term, document, &entries[at], &count);
-		return skx_score_count_value(scorer, &count);
+		return skx_score_count_to_tf(scorer, &count);
 	}
 	for (i = skx_score_entry(term->lexeme, term->len, document); i < document->size; i++)
 	{
@@ -194,7 +194,7 @@ skx_score_document_tf(const SkxScorer *scorer, const SkxScoreTerm *term,
 			continue;
 		skx_score_count_entry(term, document, &entries[i], &count);
 	}
-	return skx_score_count_value(scorer, &count);
+	return skx_score_count_to_tf(scorer, &count);
 }
 
 float
@@ -268,14 +268,16 @@ skx_score_document_pair(const SkxScorer *scorer, const SkxScorePair *pair,
 	second = skx_score_pair_entry(scorer, pair->second, document, at);
 	if (second < 0)
 		return 0;
-	skx_rank_pairs(a,
-				   skx_score_positions(&scorer->terms[pair->first], document,
-									   first, a),
-				   b,
-				   skx_score_positions(&scorer->terms[pair->second], document,
-									   second, b),
-				   &ordered, &near);
-	return skx_rank_pair_part(pair->weight, ordered, near, inverse);
+	skx_rank_count_pairs(a,
+						 skx_score_positions(&scorer->terms[pair->first],
+											 document,
+											 first, a),
+						 b,
+						 skx_score_positions(&scorer->terms[pair->second],
+											 document,
+											 second, b),
+						 &ordered, &near);
+	return skx_rank_pair_contribution(pair->weight, ordered, near, inverse);
 }
 
 /*
@@ -283,13 +285,13 @@ skx_score_document_pair(const SkxScorer *scorer, const SkxScorePair *pair,
  * prefix.
  */
 static int32
-skx_score_document_part(const SkxScorer *scorer, int term, TSVector document,
-						int at, float inverse)
+skx_score_document_contribution(const SkxScorer *scorer, int term,
+								TSVector document, int at, float inverse)
 {
 	const SkxScoreTerm *t = &scorer->terms[term];
 	float		tf = skx_score_document_tf(scorer, t, document, at);
 
-	return tf >= 0 ? skx_rank_part(t->weight, tf, inverse) : 0;
+	return tf >= 0 ? skx_rank_contribution(t->weight, tf, inverse) : 0;
 }
 
 /* The sum of a document while it is computed. */
@@ -297,9 +299,9 @@ typedef struct SkxScoreSum
 {
 	float		inverse;
 	int32		sum;
-	int32	   *parts;			/* contributions of the terms; NULL if they
+	int32	   *contributions;	/* contributions of the terms; NULL if they
 								 * are not needed */
-	int		   *at;				/* entries of the terms; NULL if there are
+	int		   *entries;		/* entries of the terms; NULL if there are
 								 * very many terms */
 } SkxScoreSum;
 
@@ -308,16 +310,17 @@ typedef struct SkxScoreSum
  * -1.
  */
 static inline void
-skx_score_add_plain(const SkxScorer *scorer, int term, TSVector document,
-					int at, SkxScoreSum *s)
+skx_score_add_word(const SkxScorer *scorer, int term, TSVector document,
+				   int at, SkxScoreSum *s)
 {
 	int32		part = at < 0 ? 0 :
-		skx_score_document_part(scorer, term, document, at, s->inverse);
+		skx_score_document_contribution(scorer, term, document, at,
+										s->inverse);
 
-	if (s->parts != NULL)
-		s->parts[term] = part;
-	if (s->at != NULL)
-		s->at[term] = part > 0 ? at : -1;
+	if (s->contributions != NULL)
+		s->contributions[term] = part;
+	if (s->entries != NULL)
+		s->entries[term] = part > 0 ? at : -1;
 	s->sum += part;
 }
 
@@ -326,7 +329,7 @@ skx_score_add_plain(const SkxScorer *scorer, int term, TSVector document,
  * the terms or the document's entries up in the others, whichever are fewer.
  */
 static void
-skx_score_document_plain(const SkxScorer *scorer, TSVector document,
+skx_score_document_words(const SkxScorer *scorer, TSVector document,
 						 SkxScoreSum *s)
 {
 	const WordEntry *entries = ARRPTR(document);
@@ -335,15 +338,15 @@ skx_score_document_plain(const SkxScorer *scorer, TSVector document,
 	if (scorer->nplain <= document->size)
 	{
 		for (i = 0; i < scorer->nplain; i++)
-			skx_score_add_plain(scorer, i, document,
-								skx_score_find_entry(&scorer->terms[i],
-													 document), s);
+			skx_score_add_word(scorer, i, document,
+							   skx_score_find_entry(&scorer->terms[i],
+													document), s);
 		return;
 	}
-	if (s->parts != NULL)
-		memset(s->parts, 0, sizeof(int32) * (Size) scorer->nplain);
-	for (i = 0; i < scorer->nplain && s->at != NULL; i++)
-		s->at[i] = -1;
+	if (s->contributions != NULL)
+		memset(s->contributions, 0, sizeof(int32) * (Size) scorer->nplain);
+	for (i = 0; i < scorer->nplain && s->entries != NULL; i++)
+		s->entries[i] = -1;
 	for (i = 0; i < document->size; i++)
 	{
 		int			term = skx_score_find_term(scorer, STRPTR(document) +
@@ -351,7 +354,7 @@ skx_score_document_plain(const SkxScorer *scorer, TSVector document,
 											   entries[i].len);
 
 		if (term >= 0)
-			skx_score_add_plain(scorer, term, document, i, s);
+			skx_score_add_word(scorer, term, document, i, s);
 	}
 }
 
@@ -360,18 +363,18 @@ skx_score_document_sums(const SkxScorer *scorer, TSVector document,
 						int32 *parts, int32 *pairs)
 {
 	int			few[64];
-	SkxScoreSum s = {.parts = parts};
+	SkxScoreSum s = {.contributions = parts};
 	int			i;
 
 	if (scorer->nterms <= (int) lengthof(few))
-		s.at = few;
+		s.entries = few;
 	s.inverse =
-		scorer->inverse[skx_rank_norm_encode(skx_pending_length(document))];
-	skx_score_document_plain(scorer, document, &s);
+		scorer->inverses[skx_rank_norm_encode(skx_pending_length(document))];
+	skx_score_document_words(scorer, document, &s);
 	for (i = scorer->nplain; i < scorer->nterms; i++)
 	{
-		int32		part = skx_score_document_part(scorer, i, document, -1,
-												   s.inverse);
+		int32		part = skx_score_document_contribution(scorer, i, document,
+														   -1, s.inverse);
 
 		if (parts != NULL)
 			parts[i] = part;
@@ -381,7 +384,8 @@ skx_score_document_sums(const SkxScorer *scorer, TSVector document,
 	for (i = 0; i < scorer->npairs; i++)
 	{
 		int32		part = skx_score_document_pair(scorer, &scorer->pairs[i],
-												   document, s.at, s.inverse);
+												   document, s.entries,
+												   s.inverse);
 
 		if (parts != NULL)
 			parts[scorer->nterms + i] = part;

@@ -12,11 +12,11 @@
 #include "utils/hsearch.h"
 
 /*
- * Label weights are multiples of 1 / SKX_SCORE_LABEL_STEPS, and a word counts
+ * Label weights are multiples of 1 / SKX_SCORE_LABEL_UNITS, and a word counts
  * SKX_SCORE_TF_MAX times at most.  The product of both is below 2^24, so that
  * a sum below that limit is exact in single precision.
  */
-#define SKX_SCORE_LABEL_STEPS	256
+#define SKX_SCORE_LABEL_UNITS	256
 
 /* Compares two lexemes in the order of dictionaries and tsvectors. */
 static inline int
@@ -40,16 +40,16 @@ typedef struct SkxScoreWord
 	const SkxTerm **found;		/* by segment of a plain index: its entry,
 								 * NULL if it has none; `found` is NULL for a
 								 * prefix, without segments, or if not kept */
-	uint8	   *marks;			/* by pending document of a plain index: how
+	uint8	   *pending_tfs;	/* by pending document of a plain index: how
 								 * often it has the word, at most
-								 * SKX_PENDING_TF_MANY; NULL: not kept */
+								 * SKX_PENDING_TF_MAX; NULL: not kept */
 } SkxScoreWord;
 
 /*
  * Content of a snapshot.  Two snapshots with the same content see the same
  * rows.
  */
-typedef struct SkxScoreContent
+typedef struct SkxSnapshotContent
 {
 	TransactionId xmin;
 	TransactionId xmax;
@@ -60,7 +60,7 @@ typedef struct SkxScoreContent
 	int32		nsubxip;
 	TransactionId *xip;
 	TransactionId *subxip;
-} SkxScoreContent;
+} SkxSnapshotContent;
 
 /* One index with storage, whose documents are counted. */
 typedef struct SkxScoreLeaf
@@ -68,14 +68,14 @@ typedef struct SkxScoreLeaf
 	Oid			oid;
 	SkxLocator	locator;
 	SkxView    *view;
-	uint64	   *last;			/* by stripe: number of the last document that
+	uint64	   *pending_ends;	/* by stripe: number of the last document that
 								 * counts */
-	uint64	   *marks;			/* by stripe: index of its first document in
-								 * `marks` of a word */
-	uint64		nmarks;			/* pending documents of all stripes */
+	uint64	   *stripe_offsets; /* by stripe: index of its first document in
+								 * `stripe_offsets` of a word */
+	uint64		npending;		/* pending documents of all stripes */
 } SkxScoreLeaf;
 
-/* A table of skx_rank_inverse(), and what it was made for. */
+/* A table of skx_rank_norm_inverses(), and what it was made for. */
 typedef struct SkxScoreInverse
 {
 	bool		made;
@@ -91,26 +91,26 @@ struct SkxStats
 	SkxSessionEntry entry;		/* between transactions */
 	dlist_node	node;			/* in the list of kept statistics, last used
 								 * first */
-	bool		listed;			/* is in that list */
-	bool		pinned;			/* was ever in that list */
-	int			users;			/* holders, see skx_score_stats_hold() */
+	bool		is_listed;		/* is in that list */
+	bool		was_listed;		/* was ever in that list */
+	int			nusers;			/* holders, see skx_score_stats_hold() */
 	SubTransactionId subid;		/* subtransaction that put them into that list */
-	TimestampTz statement;		/* start of the statement that last asked for
+	TimestampTz statement_time; /* start of the statement that last asked for
 								 * them */
 	Oid			index;
-	int			nothers;		/* other indexes that are counted */
-	Oid		   *others;			/* OIDs of these, ascending */
+	int			nother_indexes; /* other indexes that are counted */
+	Oid		   *other_indexes;	/* OIDs of these, ascending */
 	SkxLocator	locator;		/* of a plain index */
-	SkxScoreContent content;
+	SkxSnapshotContent snapshot_content;
 	MemoryContext context;		/* has all of it */
 	uint64		ndocs;
 	uint64		length;			/* sum of the documents' lengths */
 	SkxScoreInverse inverse;	/* of the last query */
-	bool		plain;			/* the only leaf is the index itself */
+	bool		is_plain;		/* the only leaf is the index itself */
 	int			nleaves;
 	SkxScoreLeaf *leaves;
 	MemoryContext lookups;		/* has the words and all that they point to */
-	Size		mark_bytes;		/* bytes of marks in `lookups` */
+	Size		pending_tf_bytes;	/* bytes of marks in `lookups` */
 	HTAB	   *words;			/* hash table of SkxScoreWord */
 };
 
@@ -118,10 +118,11 @@ struct SkxStats
  * Most bytes of marks for the words of one query.  Statistics with more than
  * that in all get no further marks.
  */
-#define SKX_SCORE_MARK_BYTES	(1024 * 1024)
+#define SKX_SCORE_TF_BYTES_MAX	(1024 * 1024)
 
 /* score_query.c : returns the marks of a scorer's term, NULL if not kept */
-extern const uint8 *skx_score_word_marks(const SkxScorer *scorer, int term);
+extern const uint8 *skx_score_word_pending_tfs(const SkxScorer *scorer,
+											   int term);
 
 /*
  * score_document.c : returns the index of the document's first entry that is
@@ -135,8 +136,8 @@ extern int	skx_score_entry(const char *lexeme, int len, TSVector document);
  * Reads the statistics of a leaf.  Numbers of documents count documents with a
  * tsvector.  Deleted documents count until a flush or merge leaves them out.
  */
-extern void skx_score_leaf_pin(SkxStats *stats, SkxScoreLeaf *leaf,
-							   Relation rel);
+extern void skx_score_leaf_read(SkxStats *stats, SkxScoreLeaf *leaf,
+								Relation rel);
 
 /*
  * Returns true if the index is the one that the leaf was read from, and was
@@ -163,8 +164,8 @@ extern bool skx_score_leaf_pending(const SkxScoreLeaf *leaf);
  * Sets *at to the index of a pending document in the marks of a word.  Returns
  * false if the document was inserted after the statistics were read.
  */
-extern bool skx_score_marks_at(const SkxScoreLeaf *leaf, int stripe,
-							   uint64 sequence, uint64 *at);
+extern bool skx_score_pending_tf_index(const SkxScoreLeaf *leaf, int stripe,
+									   uint64 sequence, uint64 *at);
 
 /* score_leaves.c : the indexes whose documents are counted together */
 

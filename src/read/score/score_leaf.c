@@ -13,33 +13,34 @@
  * Numbers the pending documents of the leaf that count: sets marks and nmarks.
  */
 static void
-skx_score_marks_leaf(SkxScoreLeaf *leaf)
+skx_score_leaf_number_pending(SkxScoreLeaf *leaf)
 {
 	int			i;
 
-	leaf->marks = palloc(sizeof(uint64) * leaf->view->nstripes);
-	leaf->nmarks = 0;
+	leaf->stripe_offsets = palloc(sizeof(uint64) * leaf->view->nstripes);
+	leaf->npending = 0;
 	for (i = 0; i < leaf->view->nstripes; i++)
 	{
 		uint64		flushed = leaf->view->stripes[i].flushed_through;
 
-		leaf->marks[i] = leaf->nmarks;
-		leaf->nmarks += leaf->last[i] - Min(flushed, leaf->last[i]);
+		leaf->stripe_offsets[i] = leaf->npending;
+		leaf->npending += leaf->pending_ends[i] - Min(flushed,
+													  leaf->pending_ends[i]);
 	}
 }
 
 bool
-skx_score_marks_at(const SkxScoreLeaf *leaf, int stripe, uint64 sequence,
-				   uint64 *at)
+skx_score_pending_tf_index(const SkxScoreLeaf *leaf, int stripe,
+						   uint64 sequence, uint64 *at)
 {
 	uint64		flushed = leaf->view->stripes[stripe].flushed_through;
 
 	Assert(stripe >= 0 && stripe < leaf->view->nstripes);
 	Assert(sequence > flushed);
-	if (sequence > leaf->last[stripe])
+	if (sequence > leaf->pending_ends[stripe])
 		return false;
-	*at = leaf->marks[stripe] + (sequence - flushed - 1);
-	Assert(*at < leaf->nmarks);
+	*at = leaf->stripe_offsets[stripe] + (sequence - flushed - 1);
+	Assert(*at < leaf->npending);
 	return true;
 }
 
@@ -49,7 +50,7 @@ skx_score_leaf_pending(const SkxScoreLeaf *leaf)
 	int			i;
 
 	for (i = 0; i < leaf->view->nstripes; i++)
-		if (leaf->last[i] > leaf->view->stripes[i].flushed_through)
+		if (leaf->pending_ends[i] > leaf->view->stripes[i].flushed_through)
 			return true;
 	return false;
 }
@@ -65,10 +66,10 @@ skx_score_add_segments(SkxStats *stats, const SkxScoreLeaf *leaf, Relation rel)
 												  "skipidx leaf",
 												  ALLOCSET_SMALL_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	SkxSource  *source = skx_snapshot_open(rel, leaf->view);
+	SkxSnapshotReader *source = skx_snapshot_open(rel, leaf->view);
 	int			i;
 
-	skx_snapshot_next(source, SKX_SOURCE_ALL);
+	skx_snapshot_next_segments(source, SKX_SNAPSHOT_ALL_SEGMENTS);
 	for (i = 0; i < source->nsegments; i++)
 	{
 		const SkxDiskSegment *header = &source->segments[i]->header;
@@ -82,17 +83,17 @@ skx_score_add_segments(SkxStats *stats, const SkxScoreLeaf *leaf, Relation rel)
 }
 
 void
-skx_score_leaf_pin(SkxStats *stats, SkxScoreLeaf *leaf, Relation rel)
+skx_score_leaf_read(SkxStats *stats, SkxScoreLeaf *leaf, Relation rel)
 {
 	SkxPendingTotals totals;
 
 	leaf->oid = RelationGetRelid(rel);
 	leaf->locator = SKX_REL_LOCATOR(rel);
 	leaf->view = skx_manifest_view(rel);
-	leaf->last = palloc(sizeof(uint64) * leaf->view->nstripes);
-	skx_pending_totals(rel, leaf->view, &totals, leaf->last);
-	skx_pending_bind(leaf->view, leaf->last);
-	skx_score_marks_leaf(leaf);
+	leaf->pending_ends = palloc(sizeof(uint64) * leaf->view->nstripes);
+	skx_pending_totals(rel, leaf->view, &totals, leaf->pending_ends);
+	skx_pending_bind_view(leaf->view, leaf->pending_ends);
+	skx_score_leaf_number_pending(leaf);
 	stats->ndocs += totals.ndocs - totals.nnull;
 	stats->length += totals.total_length;
 	skx_score_add_segments(stats, leaf, rel);

@@ -35,7 +35,8 @@ skx_score_is_plain(Relation index)
  * the index.
  */
 static bool
-skx_score_is_alike(Relation index, Relation other, const AttrMap *columns)
+skx_score_is_same_definition(Relation index, Relation other,
+							 const AttrMap *columns)
 {
 	return other->rd_rel->relam == index->rd_rel->relam &&
 		other->rd_index->indisvalid &&
@@ -62,7 +63,7 @@ skx_score_child_index(Relation index, Relation heap, Relation child)
 	{
 		Relation	other = index_open(lfirst_oid(lc), AccessShareLock);
 
-		if (skx_score_is_alike(index, other, columns))
+		if (skx_score_is_same_definition(index, other, columns))
 			found = RelationGetRelid(other);
 		index_close(other, NoLock);
 		if (OidIsValid(found))

@@ -10,28 +10,28 @@
 
 #include "read/score/score_internal.h"
 
-struct SkxScoreMarks
+struct SkxPendingTfs
 {
 	const SkxScorer *scorer;
 	const SkxScoreLeaf *leaf;
 	const uint8 *words[FLEXIBLE_ARRAY_MEMBER];
 };
 
-SkxScoreMarks *
-skx_score_marks(const SkxScorer *scorer)
+SkxPendingTfs *
+skx_score_pending_tfs(const SkxScorer *scorer)
 {
-	SkxScoreMarks *marks;
+	SkxPendingTfs *marks;
 	int			i;
 
-	if (scorer->nterms == 0 || skx_score_word_marks(scorer, 0) == NULL)
+	if (scorer->nterms == 0 || skx_score_word_pending_tfs(scorer, 0) == NULL)
 		return NULL;
-	marks = palloc0(offsetof(SkxScoreMarks, words) +
+	marks = palloc0(offsetof(SkxPendingTfs, words) +
 					sizeof(uint8 *) * scorer->nterms);
 	marks->scorer = scorer;
 	marks->leaf = &scorer->stats->leaves[0];
 	for (i = 0; i < scorer->nterms; i++)
 	{
-		marks->words[i] = skx_score_word_marks(scorer, i);
+		marks->words[i] = skx_score_word_pending_tfs(scorer, i);
 		if (marks->words[i] == NULL)
 		{
 			pfree(marks);
@@ -45,9 +45,9 @@ skx_score_marks(const SkxScorer *scorer)
  * Returns an upper bound of how often a document with the mark has the word.
  */
 static inline float
-skx_score_marked_tf(uint8 mark)
+skx_score_pending_max_tf(uint8 mark)
 {
-	return mark == SKX_PENDING_TF_MANY ? SKX_SCORE_TF_MAX : mark;
+	return mark == SKX_PENDING_TF_MAX ? SKX_SCORE_TF_MAX : mark;
 }
 
 /*
@@ -55,13 +55,13 @@ skx_score_marked_tf(uint8 mark)
  * how many.
  */
 static int
-skx_score_marked_which(const uint8 *marks, int n, uint8 *which)
+skx_score_pending_with_tf(const uint8 *marks, int n, uint8 *which)
 {
 	int			found = 0;
 	int			i;
 	int			k;
 
-	Assert(n <= SKX_PENDING_BOUNDS);
+	Assert(n <= SKX_PENDING_BOUNDS_MAX);
 	for (i = 0; i < n; i = k)
 	{
 		uint64		any = 1;
@@ -85,27 +85,28 @@ skx_score_marked_which(const uint8 *marks, int n, uint8 *which)
  * the first of which has number `at`.
  */
 static void
-skx_score_marked_word(const SkxScoreMarks *marks, int term, uint64 at, int n,
-					  const uint8 *norms, int32 *sums)
+skx_score_pending_add_word(const SkxPendingTfs *marks, int term, uint64 at,
+						   int n, const uint8 *norms, int32 *sums)
 {
 	const SkxScorer *scorer = marks->scorer;
 	const uint8 *word = marks->words[term] + at;
-	uint8		which[SKX_PENDING_BOUNDS];
-	float		tfs[SKX_PENDING_BOUNDS];
-	float		inverses[SKX_PENDING_BOUNDS];
-	int32		parts[SKX_PENDING_BOUNDS];
-	int			found = skx_score_marked_which(word, n, which);
+	uint8		which[SKX_PENDING_BOUNDS_MAX];
+	float		tfs[SKX_PENDING_BOUNDS_MAX];
+	float		inverses[SKX_PENDING_BOUNDS_MAX];
+	int32		parts[SKX_PENDING_BOUNDS_MAX];
+	int			found = skx_score_pending_with_tf(word, n, which);
 	int			i;
 
 	if (found <= 0)
 		return;
 	for (i = 0; i < found; i++)
 	{
-		tfs[i] = Min(skx_score_marked_tf(word[which[i]]) * scorer->most,
-					 SKX_SCORE_TF_MAX);
-		inverses[i] = scorer->inverse[norms[which[i]]];
+		tfs[i] = Min(skx_score_pending_max_tf(word[which[i]]) *
+					 scorer->max_label_weight, SKX_SCORE_TF_MAX);
+		inverses[i] = scorer->inverses[norms[which[i]]];
 	}
-	skx_rank_parts(scorer->terms[term].weight, tfs, inverses, found, parts);
+	skx_rank_contributions(scorer->terms[term].weight, tfs, inverses, found,
+						   parts);
 	for (i = 0; i < found; i++)
 		sums[which[i]] += parts[i];
 }
@@ -115,43 +116,49 @@ skx_score_marked_word(const SkxScoreMarks *marks, int term, uint64 at, int n,
  * no more often than either of its words.
  */
 static void
-skx_score_marked_pair(const SkxScoreMarks *marks, const SkxScorePair *pair,
-					  uint64 at, int n, const uint8 *norms, int32 *sums)
+skx_score_pending_add_pair(const SkxPendingTfs *marks,
+						   const SkxScorePair *pair, uint64 at, int n,
+						   const uint8 *norms, int32 *sums)
 {
 	const uint8 *first = marks->words[pair->first] + at;
 	const uint8 *second = marks->words[pair->second] + at;
-	uint8		which[SKX_PENDING_BOUNDS];
-	int			found = skx_score_marked_which(first, n, which);
+	uint8		which[SKX_PENDING_BOUNDS_MAX];
+	int			found = skx_score_pending_with_tf(first, n, which);
 	int			i;
 
 	for (i = 0; i < found; i++)
 	{
 		int			k = which[i];
-		int			tf = skx_score_marked_tf(Min(first[k], second[k]));
+		int			tf = skx_score_pending_max_tf(Min(first[k], second[k]));
 
 		if (tf > 0)
-			sums[k] += skx_rank_pair_part(pair->weight, tf, tf,
-										  marks->scorer->inverse[norms[k]]);
+			sums[k] +=
+				skx_rank_pair_contribution(pair->weight, tf, tf,
+										   marks->scorer->inverses[norms[k]]);
 	}
 }
 
 void
-skx_score_marked(const SkxScoreMarks *marks, int stripe, uint64 sequence,
-				 int n, const uint8 *norms, int32 *sums)
+skx_score_pending_bounds(const SkxPendingTfs *marks, int stripe,
+						 uint64 sequence, int n, const uint8 *norms,
+						 int32 *sums)
 {
 	const SkxScorer *scorer = marks->scorer;
 	uint64		at;
 	int			i;
 
-	Assert(n > 0 && n <= SKX_PENDING_BOUNDS);
-	for (i = n; i > 0 && sequence + i - 1 > marks->leaf->last[stripe]; i--)
+	Assert(n > 0 && n <= SKX_PENDING_BOUNDS_MAX);
+	for (i = n; i > 0 &&
+		 sequence + i - 1 > marks->leaf->pending_ends[stripe]; i--)
 		sums[i - 1] = PG_INT32_MAX;
 	n = i;
-	if (n == 0 || !skx_score_marks_at(marks->leaf, stripe, sequence, &at))
+	if (n == 0 ||
+		!skx_score_pending_tf_index(marks->leaf, stripe, sequence, &at))
 		return;
 	memset(sums, 0, sizeof(int32) * n);
 	for (i = 0; i < scorer->nterms; i++)
-		skx_score_marked_word(marks, i, at, n, norms, sums);
+		skx_score_pending_add_word(marks, i, at, n, norms, sums);
 	for (i = 0; i < scorer->npairs; i++)
-		skx_score_marked_pair(marks, &scorer->pairs[i], at, n, norms, sums);
+		skx_score_pending_add_pair(marks, &scorer->pairs[i], at, n, norms,
+								   sums);
 }

@@ -169,7 +169,7 @@ skx_score_gather_pairs(SkxScorer *scorer, TSQuery query, const bool *negated)
 }
 
 /*
- * Rounds label weights to multiples of 1 / SKX_SCORE_LABEL_STEPS.  A weight
+ * Rounds label weights to multiples of 1 / SKX_SCORE_LABEL_UNITS.  A weight
  * above zero stays above zero.
  */
 static void
@@ -177,23 +177,24 @@ skx_score_round_labels(SkxScorer *scorer)
 {
 	int			i;
 
-	scorer->most = 1;
-	scorer->flat = true;
+	scorer->max_label_weight = 1;
+	scorer->is_unweighted = true;
 	for (i = 0; i < 4; i++)
 	{
 		double		steps = rint(scorer->options.labels[i] *
-								 SKX_SCORE_LABEL_STEPS);
+								 SKX_SCORE_LABEL_UNITS);
 
 		if (scorer->options.labels[i] > 0)
 			steps = Max(steps, 1);
-		scorer->options.labels[i] = steps / SKX_SCORE_LABEL_STEPS;
-		scorer->flat &= scorer->options.labels[i] == 1;
-		scorer->most = Max(scorer->most, (float) scorer->options.labels[i]);
+		scorer->options.labels[i] = steps / SKX_SCORE_LABEL_UNITS;
+		scorer->is_unweighted &= scorer->options.labels[i] == 1;
+		scorer->max_label_weight = Max(scorer->max_label_weight,
+									   (float) scorer->options.labels[i]);
 	}
 }
 
 /*
- * Sets scorer->inverse.  The last table is kept with the statistics, which
+ * Sets scorer->inverses.  The last table is kept with the statistics, which
  * many queries use.  A scorer of a ranking may have no statistics.
  */
 static void
@@ -203,7 +204,8 @@ skx_score_inverse(SkxScorer *scorer)
 
 	if (scorer->stats == NULL)
 	{
-		skx_rank_inverse(&scorer->options, scorer->average, scorer->inverse);
+		skx_rank_norm_inverses(&scorer->options, scorer->average,
+							   scorer->inverses);
 		return;
 	}
 	kept = &scorer->stats->inverse;
@@ -214,9 +216,9 @@ skx_score_inverse(SkxScorer *scorer)
 		kept->k1 = scorer->options.k1;
 		kept->b = scorer->options.b;
 		kept->average = scorer->average;
-		skx_rank_inverse(&scorer->options, kept->average, kept->table);
+		skx_rank_norm_inverses(&scorer->options, kept->average, kept->table);
 	}
-	memcpy(scorer->inverse, kept->table, sizeof(scorer->inverse));
+	memcpy(scorer->inverses, kept->table, sizeof(scorer->inverses));
 }
 
 /*
@@ -224,7 +226,7 @@ skx_score_inverse(SkxScorer *scorer)
  * known of each word, and the parameters.
  */
 static void
-skx_score_settle_scorer(SkxScorer *scorer)
+skx_score_compute_scorer(SkxScorer *scorer)
 {
 	SkxRanking	ranking;
 
@@ -235,7 +237,7 @@ skx_score_settle_scorer(SkxScorer *scorer)
 		scorer->average = (double) scorer->length / scorer->ndocs;
 	skx_score_inverse(scorer);
 	skx_score_ranking(scorer, &ranking);
-	scorer->unit = skx_ranking_weigh(&ranking);
+	scorer->score_units = skx_ranking_weigh(&ranking);
 }
 
 /*
@@ -279,7 +281,7 @@ skx_score_open(Relation index, const SkxRef *ref, Snapshot snapshot,
 	skx_score_find(open, index, ref, snapshot, scorer->terms, scorer->nterms);
 	scorer->ndocs = skx_score_stats_ndocs(scorer->stats);
 	scorer->length = skx_score_stats_length(scorer->stats);
-	skx_score_settle_scorer(scorer);
+	skx_score_compute_scorer(scorer);
 	return scorer;
 }
 
@@ -316,7 +318,7 @@ skx_score_open_ranking(Relation index, Snapshot snapshot,
 		skx_score_find(open, index, NULL, snapshot, found, scorer->nterms);
 		pfree(found);
 	}
-	skx_score_settle_scorer(scorer);
+	skx_score_compute_scorer(scorer);
 	return scorer;
 }
 
@@ -329,7 +331,7 @@ skx_score_is_current(const SkxScorer *scorer, Snapshot snapshot)
 }
 
 const SkxTerm *
-skx_score_found(const SkxScorer *scorer, int term, int segment)
+skx_score_found_term(const SkxScorer *scorer, int term, int segment)
 {
 	const SkxScorerOpen *open = (const SkxScorerOpen *) scorer;
 	const SkxScoreWord *word = open->words[term];
@@ -340,11 +342,11 @@ skx_score_found(const SkxScorer *scorer, int term, int segment)
 }
 
 const uint8 *
-skx_score_word_marks(const SkxScorer *scorer, int term)
+skx_score_word_pending_tfs(const SkxScorer *scorer, int term)
 {
 	const SkxScoreWord *word = ((const SkxScorerOpen *) scorer)->words[term];
 
-	return word == NULL ? NULL : word->marks;
+	return word == NULL ? NULL : word->pending_tfs;
 }
 
 bool

@@ -11,9 +11,10 @@
  * Makes a reference with the query and with space for nothers other indexes.
  */
 static SkxRef *
-skx_score_ref_of(Oid index, uint32 nothers, TSQuery query, SkxRefMaker maker)
+skx_score_make_ref(Oid index, uint32 nothers, TSQuery query,
+				   SkxRefOrigin maker)
 {
-	Size		head = offsetof(SkxRef, others) + sizeof(Oid) * nothers;
+	Size		head = offsetof(SkxRef, indexes) + sizeof(Oid) * nothers;
 	Size		size = query != NULL ? VARSIZE(query) : HDRSIZETQ;
 	SkxRef	   *ref;
 
@@ -23,8 +24,8 @@ skx_score_ref_of(Oid index, uint32 nothers, TSQuery query, SkxRefMaker maker)
 	memset(ref, 0, head + HDRSIZETQ);
 	SET_VARSIZE(ref, head + size);
 	ref->index = index;
-	ref->maker = maker;
-	ref->nothers = nothers;
+	ref->origin = maker;
+	ref->nindexes = nothers;
 	if (query != NULL)
 		memcpy(SkxRefQuery(ref), query, size);
 	else
@@ -33,27 +34,27 @@ skx_score_ref_of(Oid index, uint32 nothers, TSQuery query, SkxRefMaker maker)
 }
 
 SkxRef *
-skx_score_ref(Oid index, const List *others, TSQuery query, SkxRefMaker maker)
+skx_score_ref(Oid index, const List *others, TSQuery query, SkxRefOrigin maker)
 {
-	SkxRef	   *ref = skx_score_ref_of(index, list_length(others), query,
-									   maker);
+	SkxRef	   *ref = skx_score_make_ref(index, list_length(others), query,
+										 maker);
 	int			i = 0;
 	ListCell   *lc;
 
 	foreach(lc, others)
 	{
-		ref->others[i++] = lfirst_oid(lc);
+		ref->indexes[i++] = lfirst_oid(lc);
 	}
 	return ref;
 }
 
 SkxRef *
-skx_score_bound(const SkxRef *ref, TSQuery query)
+skx_score_rebind_ref(const SkxRef *ref, TSQuery query)
 {
-	SkxRef	   *bound = skx_score_ref_of(ref->index, ref->nothers, query,
-										 ref->maker);
+	SkxRef	   *bound = skx_score_make_ref(ref->index, ref->nindexes, query,
+										   ref->origin);
 
-	memcpy(bound->others, ref->others, sizeof(Oid) * ref->nothers);
+	memcpy(bound->indexes, ref->indexes, sizeof(Oid) * ref->nindexes);
 	return bound;
 }
 

@@ -28,15 +28,15 @@
 #include "utils/resowner.h"
 
 /* The largest number of kept statistics, unless more are in use. */
-#define SKX_SCORE_PINS		64
+#define SKX_SCORE_KEPT_STATS_MAX		64
 
 /* A holder of kept statistics, see skx_score_stats_hold(). */
-typedef struct SkxScoreHold
+typedef struct SkxStatsHolder
 {
 	MemoryContextCallback callback;
 	SkxStats   *stats;
 	uint64		epoch;
-} SkxScoreHold;
+} SkxStatsHolder;
 
 static dlist_head skx_score_pins = DLIST_STATIC_INIT(skx_score_pins);
 static int	skx_score_npins = 0;
@@ -55,20 +55,20 @@ skx_score_forget_carried(SkxSessionEntry *entry)
 }
 
 static SkxSessionKind skx_score_carried = {
-	.most_entries = 64,
-	.most_bytes = 1024 * 1024,
-	.forget = skx_score_forget_carried
+	.max_entries = 64,
+	.max_bytes = 1024 * 1024,
+	.free_entry = skx_score_forget_carried
 };
 
 /* ---- the list of kept statistics ---- */
 
 static void
-skx_score_forget(SkxStats *stats)
+skx_score_free_stats(SkxStats *stats)
 {
 	dlist_delete(&stats->node);
 	skx_score_npins--;
-	stats->listed = false;
-	if (stats->users == 0)
+	stats->is_listed = false;
+	if (stats->nusers == 0)
 		MemoryContextDelete(stats->context);
 }
 
@@ -77,7 +77,7 @@ skx_score_forget(SkxStats *stats)
  * The caller is past the point where an error could be raised.
  */
 static void
-skx_score_carry(void)
+skx_score_carry_stats(void)
 {
 	SkxStats   *stats;
 	SkxStats   *old;
@@ -87,10 +87,10 @@ skx_score_carry(void)
 	if (dlist_is_empty(&skx_score_pins))
 		return;
 	stats = dlist_head_element(SkxStats, node, &skx_score_pins);
-	if (!stats->plain)
+	if (!stats->is_plain)
 		return;
 	bytes = MemoryContextMemAllocated(stats->context, true);
-	if (bytes > skx_score_carried.most_bytes)
+	if (bytes > skx_score_carried.max_bytes)
 		return;
 	key.locator = stats->locator;
 	key.index = stats->index;
@@ -99,8 +99,8 @@ skx_score_carry(void)
 		skx_sessioncache_drop(&old->entry);
 	dlist_delete(&stats->node);
 	MemoryContextSetParent(stats->context, skx_sessioncache_context());
-	stats->listed = false;
-	stats->users = 0;
+	stats->is_listed = false;
+	stats->nusers = 0;
 	skx_sessioncache_put(&skx_score_carried, &key, &stats->entry, bytes);
 }
 
@@ -113,7 +113,7 @@ static void
 skx_score_xact(XactEvent event, void *arg)
 {
 	if (event == XACT_EVENT_COMMIT)
-		skx_score_carry();
+		skx_score_carry_stats();
 	switch (event)
 	{
 		case XACT_EVENT_COMMIT:
@@ -148,23 +148,23 @@ skx_score_subxact(SubXactEvent event, SubTransactionId subid,
 		SkxStats   *stats = dlist_container(SkxStats, node, iter.cur);
 
 		if (stats->subid >= subid)
-			skx_score_forget(stats);
+			skx_score_free_stats(stats);
 	}
 }
 
 static void
 skx_score_make_room(void)
 {
-	dlist_node *node = skx_score_npins < SKX_SCORE_PINS ? NULL :
+	dlist_node *node = skx_score_npins < SKX_SCORE_KEPT_STATS_MAX ? NULL :
 		dlist_tail_node(&skx_score_pins);
 
 	while (node != NULL)
 	{
 		SkxStats   *stats = dlist_container(SkxStats, node, node);
 
-		if (stats->users == 0)
+		if (stats->nusers == 0)
 		{
-			skx_score_forget(stats);
+			skx_score_free_stats(stats);
 			return;
 		}
 		node = dlist_has_prev(&skx_score_pins, node) ?
@@ -192,7 +192,7 @@ skx_score_lock_leaves(const SkxStats *stats)
 }
 
 static void
-skx_score_pin(SkxStats *stats)
+skx_score_keep_stats(SkxStats *stats)
 {
 	if (!skx_score_watching)
 	{
@@ -205,38 +205,38 @@ skx_score_pin(SkxStats *stats)
 	skx_score_lock_leaves(stats);
 	MemoryContextSetParent(stats->context, TopTransactionContext);
 	stats->subid = GetCurrentSubTransactionId();
-	stats->statement = GetCurrentStatementStartTimestamp();
-	stats->pinned = stats->listed = true;
+	stats->statement_time = GetCurrentStatementStartTimestamp();
+	stats->was_listed = stats->is_listed = true;
 	dlist_push_head(&skx_score_pins, &stats->node);
 	skx_score_npins++;
 }
 
 static void
-skx_score_release(void *arg)
+skx_score_release_stats(void *arg)
 {
-	SkxScoreHold *hold = arg;
+	SkxStatsHolder *hold = arg;
 
 	if (hold->epoch != skx_score_epoch)
 		return;
-	hold->stats->users--;
-	if (hold->stats->users == 0 && !hold->stats->listed)
+	hold->stats->nusers--;
+	if (hold->stats->nusers == 0 && !hold->stats->is_listed)
 		MemoryContextDelete(hold->stats->context);
 }
 
 void
 skx_score_stats_hold(SkxStats *stats)
 {
-	SkxScoreHold *hold;
+	SkxStatsHolder *hold;
 
-	if (!stats->pinned)
+	if (!stats->was_listed)
 		return;
-	hold = palloc0(sizeof(SkxScoreHold));
-	hold->callback.func = skx_score_release;
+	hold = palloc0(sizeof(SkxStatsHolder));
+	hold->callback.func = skx_score_release_stats;
 	hold->callback.arg = hold;
 	hold->stats = stats;
 	hold->epoch = skx_score_epoch;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &hold->callback);
-	stats->users++;
+	stats->nusers++;
 }
 
 /* ---- snapshots ---- */
@@ -246,7 +246,7 @@ skx_score_stats_hold(SkxStats *stats)
  * arrays.
  */
 static void
-skx_score_content(Snapshot snapshot, SkxScoreContent *content)
+skx_score_snapshot_content(Snapshot snapshot, SkxSnapshotContent *content)
 {
 	content->xmin = snapshot->xmin;
 	content->xmax = snapshot->xmax;
@@ -263,7 +263,8 @@ skx_score_content(Snapshot snapshot, SkxScoreContent *content)
 }
 
 static bool
-skx_score_same_content(const SkxScoreContent *a, const SkxScoreContent *b)
+skx_score_same_content(const SkxSnapshotContent *a,
+					   const SkxSnapshotContent *b)
 {
 	return a->xmin == b->xmin && a->xmax == b->xmax &&
 		a->curcid == b->curcid && a->suboverflowed == b->suboverflowed &&
@@ -289,19 +290,20 @@ skx_score_copy_xids(const TransactionId *xids, uint32 n)
 /* ---- what is counted ---- */
 
 static void
-skx_score_pin_leaves(SkxStats *stats, Relation index)
+skx_score_read_leaves(SkxStats *stats, Relation index)
 {
 	List	   *oids;
 	ListCell   *lc;
 
-	if (stats->plain)
+	if (stats->is_plain)
 	{
 		stats->nleaves = 1;
 		stats->leaves = palloc0(sizeof(SkxScoreLeaf));
-		skx_score_leaf_pin(stats, stats->leaves, index);
+		skx_score_leaf_read(stats, stats->leaves, index);
 		return;
 	}
-	oids = skx_score_leaves(index, stats->others, stats->nothers);
+	oids = skx_score_leaves(index, stats->other_indexes,
+							stats->nother_indexes);
 	stats->leaves = palloc0(sizeof(SkxScoreLeaf) * list_length(oids));
 	foreach(lc, oids)
 	{
@@ -310,7 +312,7 @@ skx_score_pin_leaves(SkxStats *stats, Relation index)
 		CHECK_FOR_INTERRUPTS();
 		if (rel == NULL)
 			continue;
-		skx_score_leaf_pin(stats, &stats->leaves[stats->nleaves++], rel);
+		skx_score_leaf_read(stats, &stats->leaves[stats->nleaves++], rel);
 		relation_close(rel, NoLock);
 	}
 	list_free(oids);
@@ -327,13 +329,13 @@ skx_score_pin_leaves(SkxStats *stats, Relation index)
 static bool
 skx_score_is_readable(const SkxStats *stats, Relation index)
 {
-	bool		unguarded = stats->content.recovery &&
+	bool		unguarded = stats->snapshot_content.recovery &&
 		!IsolationUsesXactSnapshot() &&
-		stats->statement != GetCurrentStatementStartTimestamp();
+		stats->statement_time != GetCurrentStatementStartTimestamp();
 	bool		readable = true;
 	int			i;
 
-	if (stats->plain)
+	if (stats->is_plain)
 		return skx_score_leaf_is_same(&stats->leaves[0], index, unguarded);
 	for (i = 0; unguarded && readable && i < stats->nleaves; i++)
 	{
@@ -366,21 +368,22 @@ skx_score_is_unchanged(const SkxStats *stats, Relation index)
 		return false;
 	last = palloc(size);
 	skx_pending_totals(index, leaf->view, &totals, last);
-	unchanged = memcmp(last, leaf->last, size) == 0;
+	unchanged = memcmp(last, leaf->pending_ends, size) == 0;
 	pfree(last);
 	return unchanged;
 }
 
 /* Sets the snapshot that the statistics are for. */
 static void
-skx_score_set_content(SkxStats *stats, const SkxScoreContent *content)
+skx_score_set_content(SkxStats *stats, const SkxSnapshotContent *content)
 {
 	MemoryContext old = MemoryContextSwitchTo(stats->context);
 
-	stats->content = *content;
-	stats->content.xip = skx_score_copy_xids(content->xip, content->nxip);
-	stats->content.subxip = skx_score_copy_xids(content->subxip,
-												content->nsubxip);
+	stats->snapshot_content = *content;
+	stats->snapshot_content.xip = skx_score_copy_xids(content->xip,
+													  content->nxip);
+	stats->snapshot_content.subxip = skx_score_copy_xids(content->subxip,
+														 content->nsubxip);
 	MemoryContextSwitchTo(old);
 }
 
@@ -389,24 +392,24 @@ skx_score_set_content(SkxStats *stats, const SkxScoreContent *content)
  * NULL if there are none, or if the index has changed.
  */
 static SkxStats *
-skx_score_take_carried(Relation index, const SkxScoreContent *content)
+skx_score_reuse_carried(Relation index, const SkxSnapshotContent *content)
 {
 	SkxSessionKey key = skx_sessioncache_key(index, 0, 0);
 	SkxStats   *stats = skx_sessioncache_find(&skx_score_carried, &key);
 
 	if (stats == NULL)
 		return NULL;
-	skx_sessioncache_take(&stats->entry);
+	skx_sessioncache_remove(&stats->entry);
 	MemoryContextSetParent(stats->context, CurrentMemoryContext);
 	if (!skx_score_is_plain(index) ||
-		!skx_manifest_view_kept(index, stats->leaves[0].view) ||
+		!skx_manifest_view_reopen(index, stats->leaves[0].view) ||
 		!skx_score_is_unchanged(stats, index))
 	{
 		MemoryContextDelete(stats->context);
 		return NULL;
 	}
-	pfree(stats->content.xip);
-	pfree(stats->content.subxip);
+	pfree(stats->snapshot_content.xip);
+	pfree(stats->snapshot_content.subxip);
 	skx_score_set_content(stats, content);
 	return stats;
 }
@@ -416,17 +419,18 @@ skx_score_take_carried(Relation index, const SkxScoreContent *content)
  * reference.  Both have them in the same order.
  */
 static bool
-skx_score_has_others(const SkxStats *stats, const SkxRef *ref)
+skx_score_counts_same_indexes(const SkxStats *stats, const SkxRef *ref)
 {
-	int			n = ref != NULL ? ref->nothers : 0;
+	int			n = ref != NULL ? ref->nindexes : 0;
 
-	return stats->nothers == n &&
-		(n == 0 || memcmp(stats->others, ref->others, sizeof(Oid) * n) == 0);
+	return stats->nother_indexes == n &&
+		(n == 0 ||
+		 memcmp(stats->other_indexes, ref->indexes, sizeof(Oid) * n) == 0);
 }
 
 static SkxStats *
 skx_score_read(Relation index, const SkxRef *ref,
-			   const SkxScoreContent *content)
+			   const SkxSnapshotContent *content)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "skipidx statistics",
@@ -436,18 +440,19 @@ skx_score_read(Relation index, const SkxRef *ref,
 
 	stats->context = context;
 	stats->index = RelationGetRelid(index);
-	if (ref != NULL && ref->nothers > 0)
+	if (ref != NULL && ref->nindexes > 0)
 	{
-		stats->nothers = ref->nothers;
-		stats->others = palloc(sizeof(Oid) * ref->nothers);
-		memcpy(stats->others, ref->others, sizeof(Oid) * ref->nothers);
+		stats->nother_indexes = ref->nindexes;
+		stats->other_indexes = palloc(sizeof(Oid) * ref->nindexes);
+		memcpy(stats->other_indexes, ref->indexes,
+			   sizeof(Oid) * ref->nindexes);
 	}
-	stats->plain = stats->nothers == 0 && skx_score_is_plain(index);
-	if (stats->plain)
+	stats->is_plain = stats->nother_indexes == 0 && skx_score_is_plain(index);
+	if (stats->is_plain)
 		stats->locator = SKX_REL_LOCATOR(index);
 	if (content != NULL)
 		skx_score_set_content(stats, content);
-	skx_score_pin_leaves(stats, index);
+	skx_score_read_leaves(stats, index);
 	skx_score_words_make(stats);
 	MemoryContextSwitchTo(old);
 	return stats;
@@ -456,37 +461,37 @@ skx_score_read(Relation index, const SkxRef *ref,
 SkxStats *
 skx_score_stats(Relation index, const SkxRef *ref, Snapshot snapshot)
 {
-	SkxScoreContent content;
+	SkxSnapshotContent content;
 	SkxStats   *stats;
 	dlist_iter	iter;
 
 	if (snapshot == NULL || snapshot->snapshot_type != SNAPSHOT_MVCC)
 		return skx_score_read(index, ref, NULL);
-	skx_score_content(snapshot, &content);
+	skx_score_snapshot_content(snapshot, &content);
 	dlist_foreach(iter, &skx_score_pins)
 	{
 		stats = dlist_container(SkxStats, node, iter.cur);
 		if (stats->index == RelationGetRelid(index) &&
-			skx_score_has_others(stats, ref) &&
-			(!stats->plain ||
+			skx_score_counts_same_indexes(stats, ref) &&
+			(!stats->is_plain ||
 			 SKX_LOCATOR_EQUALS(stats->locator, SKX_REL_LOCATOR(index))) &&
-			skx_score_same_content(&stats->content, &content))
+			skx_score_same_content(&stats->snapshot_content, &content))
 		{
 			if (!skx_score_is_readable(stats, index))
 			{
-				skx_score_forget(stats);
+				skx_score_free_stats(stats);
 				break;
 			}
-			stats->statement = GetCurrentStatementStartTimestamp();
+			stats->statement_time = GetCurrentStatementStartTimestamp();
 			dlist_move_head(&skx_score_pins, &stats->node);
 			return stats;
 		}
 	}
-	stats = ref != NULL && ref->nothers > 0 ? NULL :
-		skx_score_take_carried(index, &content);
+	stats = ref != NULL && ref->nindexes > 0 ? NULL :
+		skx_score_reuse_carried(index, &content);
 	if (stats == NULL)
 		stats = skx_score_read(index, ref, &content);
-	skx_score_pin(stats);
+	skx_score_keep_stats(stats);
 	return stats;
 }
 
@@ -507,7 +512,8 @@ skx_score_view(const SkxScorer *scorer, Relation index)
 {
 	const SkxStats *stats = scorer->stats;
 
-	if (stats == NULL || !stats->plain || stats->index != RelationGetRelid(index) ||
+	if (stats == NULL || !stats->is_plain ||
+		stats->index != RelationGetRelid(index) ||
 		!SKX_LOCATOR_EQUALS(stats->locator, SKX_REL_LOCATOR(index)))
 		return NULL;
 	return stats->leaves[0].view;
@@ -522,7 +528,7 @@ skx_score_pending(const SkxScorer *scorer)
 {
 	const SkxStats *stats = scorer->stats;
 
-	return stats == NULL || !stats->plain || !stats->pinned ||
+	return stats == NULL || !stats->is_plain || !stats->was_listed ||
 		skx_score_leaf_pending(&stats->leaves[0]);
 }
 
@@ -536,12 +542,12 @@ bool
 skx_score_stats_current(const SkxStats *stats, uint64 epoch,
 						Snapshot snapshot)
 {
-	SkxScoreContent content;
+	SkxSnapshotContent content;
 
-	if (epoch != skx_score_epoch || !stats->listed || snapshot == NULL ||
+	if (epoch != skx_score_epoch || !stats->is_listed || snapshot == NULL ||
 		snapshot->snapshot_type != SNAPSHOT_MVCC ||
-		stats->statement != GetCurrentStatementStartTimestamp())
+		stats->statement_time != GetCurrentStatementStartTimestamp())
 		return false;
-	skx_score_content(snapshot, &content);
-	return skx_score_same_content(&stats->content, &content);
+	skx_score_snapshot_content(snapshot, &content);
+	return skx_score_same_content(&stats->snapshot_content, &content);
 }

@@ -17,35 +17,35 @@
 #include "utils/memutils.h"
 
 /* The number of lexemes that are looked up in all segments together. */
-#define SKX_SCORE_LOOKUPS	1024
+#define SKX_SCORE_LOOKUP_LEXEMES	1024
 
 /*
  * The number of words that are kept from one query of a snapshot to the next.
  */
-#define SKX_SCORE_WORDS		10000
+#define SKX_SCORE_KEPT_WORDS_MAX		10000
 
 /*
  * The entries in segments are kept for a query of at most this many words.
  * They take more memory than all else that is known of a word.
  */
-#define SKX_SCORE_FOUND		1024
+#define SKX_SCORE_KEPT_FOUND_WORDS		1024
 
 /*
  * Marks of pending documents are kept for a query of at most this many words.
  * A mark takes one byte.
  */
-#define SKX_SCORE_MARKED	64
+#define SKX_SCORE_PENDING_TF_WORDS	64
 
 /* What is known of a prefix while its lexemes are looked up. */
 typedef struct SkxScorePrefix
 {
 	int			len;
-	uint64		sum;			/* sum of the df of all of its lexemes */
-	uint64		whole;			/* df of the lexeme that is the prefix */
+	uint64		sum_df;			/* sum of the df of all of its lexemes */
+	uint64		exact_df;		/* df of the lexeme that is the prefix */
 	char	   *lexeme;			/* one of its lexemes; NULL before the first
 								 * one */
 	int			lexeme_len;
-	bool		several;		/* it has at least two lexemes */
+	bool		has_several;	/* it has at least two lexemes */
 	MemoryContext context;		/* for `lexeme`; a pending document is counted
 								 * in a context that is reset after it */
 } SkxScorePrefix;
@@ -100,7 +100,7 @@ skx_score_words_make(SkxStats *stats)
 	if (stats->lookups != NULL)
 		MemoryContextDelete(stats->lookups);
 	stats->lookups = lookups;
-	stats->mark_bytes = 0;
+	stats->pending_tf_bytes = 0;
 	stats->words = words;
 }
 
@@ -109,10 +109,10 @@ static void
 skx_score_add_lexeme(SkxScorePrefix *prefix, uint64 df, const char *lexeme,
 					 int len)
 {
-	prefix->sum += df;
+	prefix->sum_df += df;
 	if (len == prefix->len)
-		prefix->whole += df;
-	if (prefix->several)
+		prefix->exact_df += df;
+	if (prefix->has_several)
 		return;
 	if (prefix->lexeme == NULL)
 	{
@@ -121,8 +121,9 @@ skx_score_add_lexeme(SkxScorePrefix *prefix, uint64 df, const char *lexeme,
 		prefix->lexeme_len = len;
 	}
 	else
-		prefix->several = skx_score_compare(prefix->lexeme, prefix->lexeme_len,
-											lexeme, len) != 0;
+		prefix->has_several = skx_score_compare(prefix->lexeme,
+												prefix->lexeme_len, lexeme,
+												len) != 0;
 }
 
 static bool
@@ -136,8 +137,8 @@ skx_score_add_term(const SkxTerm *term, const char *lexeme, int len, void *arg)
  * Looks n words from `from` on up in all segments.  None of them is a prefix.
  */
 static void
-skx_score_find_some(SkxStats *stats, SkxScoreSearch *search, int from, int n,
-					SkxSegment **segs, int nsegs)
+skx_score_find_lexemes(SkxStats *stats, SkxScoreSearch *search, int from,
+					   int n, SkxSegment **segs, int nsegs)
 {
 	SkxLexeme  *lexemes = palloc(sizeof(SkxLexeme) * n);
 	SkxTerm   **terms = palloc(sizeof(SkxTerm *) * nsegs);
@@ -151,7 +152,7 @@ skx_score_find_some(SkxStats *stats, SkxScoreSearch *search, int from, int n,
 	}
 	for (i = 0; i < nsegs; i++)
 		terms[i] = palloc(sizeof(SkxTerm) * n);
-	skx_segment_find_known(segs, nsegs, lexemes, n, terms);
+	skx_segment_find_all_cached(segs, nsegs, lexemes, n, terms);
 	for (k = 0; k < n; k++)
 	{
 		SkxScoreWord *word = &search->words[from + k];
@@ -176,36 +177,38 @@ skx_score_find_some(SkxStats *stats, SkxScoreSearch *search, int from, int n,
 
 static void
 skx_score_find_segments(SkxStats *stats, SkxScoreSearch *search,
-						SkxSource *source)
+						SkxSnapshotReader *source)
 {
-	int			nsegs = skx_snapshot_next(source, SKX_SOURCE_ALL);
+	int			nsegs = skx_snapshot_next_segments(source,
+												   SKX_SNAPSHOT_ALL_SEGMENTS);
 	SkxSegment **segs = source->segments;
 	int			i;
 	int			k;
 
 	if (nsegs == 0)
 		return;
-	for (k = 0; k < search->nplain; k += SKX_SCORE_LOOKUPS)
+	for (k = 0; k < search->nplain; k += SKX_SCORE_LOOKUP_LEXEMES)
 	{
 		CHECK_FOR_INTERRUPTS();
-		skx_score_find_some(stats, search, k,
-							Min(SKX_SCORE_LOOKUPS, search->nplain - k),
-							segs, nsegs);
+		skx_score_find_lexemes(stats, search, k,
+							   Min(SKX_SCORE_LOOKUP_LEXEMES,
+								   search->nplain - k),
+							   segs, nsegs);
 	}
 	for (k = search->nplain; k < search->n; k++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		for (i = 0; i < nsegs; i++)
-			skx_segment_prefix(segs[i], search->words[k].bytes,
-							   search->words[k].len, true, NULL,
-							   skx_score_add_term,
-							   &search->prefixes[k - search->nplain]);
+			skx_segment_visit_prefix(segs[i], search->words[k].bytes,
+									 search->words[k].len, true, NULL,
+									 skx_score_add_term,
+									 &search->prefixes[k - search->nplain]);
 	}
 }
 
 /* Returns true if entry i of the document begins with the word's bytes. */
 static bool
-skx_score_begins(TSVector document, int i, const SkxScoreWord *word)
+skx_score_entry_begins_with(TSVector document, int i, const SkxScoreWord *word)
 {
 	const WordEntry *entry = ARRPTR(document) + i;
 
@@ -215,10 +218,10 @@ skx_score_begins(TSVector document, int i, const SkxScoreWord *word)
 
 /* Sets the word's mark of pending document `at`. */
 static void
-skx_score_mark(SkxScoreWord *word, uint64 at, int tf)
+skx_score_set_pending_tf(SkxScoreWord *word, uint64 at, int tf)
 {
-	if (word->marks != NULL)
-		word->marks[at] = tf;
+	if (word->pending_tfs != NULL)
+		word->pending_tfs[at] = tf;
 }
 
 /*
@@ -237,12 +240,13 @@ skx_score_count_words(SkxScoreWord *words, int n, TSVector document,
 		int			i = skx_score_entry(word->bytes, word->len, document);
 
 		CHECK_FOR_INTERRUPTS();
-		if (!skx_score_begins(document, i, word) ||
+		if (!skx_score_entry_begins_with(document, i, word) ||
 			ARRPTR(document)[i].len != word->len)
 			continue;
 		word->sum++;
-		skx_score_mark(word, at,
-					   skx_pending_tf(document, &ARRPTR(document)[i]));
+		skx_score_set_pending_tf(word, at,
+								 skx_pending_tf(document,
+												&ARRPTR(document)[i]));
 	}
 }
 
@@ -260,9 +264,9 @@ skx_score_count_prefixes(SkxScoreSearch *search, TSVector document,
 		int			i = skx_score_entry(word->bytes, word->len, document);
 
 		CHECK_FOR_INTERRUPTS();
-		if (skx_score_begins(document, i, word))
-			skx_score_mark(word, at, SKX_PENDING_TF_MANY);
-		for (; skx_score_begins(document, i, word); i++)
+		if (skx_score_entry_begins_with(document, i, word))
+			skx_score_set_pending_tf(word, at, SKX_PENDING_TF_MAX);
+		for (; skx_score_entry_begins_with(document, i, word); i++)
 			if (word->len > 0 ||
 				!skx_column_is_value(STRPTR(document) + entries[i].pos,
 									 entries[i].len))
@@ -302,8 +306,9 @@ skx_score_count_lexemes(SkxScoreWord *words, int n, TSVector document,
 			if (cmp == 0)
 			{
 				words[middle].sum++;
-				skx_score_mark(&words[middle], at,
-							   skx_pending_tf(document, &entries[i]));
+				skx_score_set_pending_tf(&words[middle], at,
+										 skx_pending_tf(document,
+														&entries[i]));
 			}
 			if (cmp <= 0)
 				low = middle + 1;
@@ -321,7 +326,8 @@ skx_score_count_document(const SkxPendingDoc *doc, void *arg)
 	TSVector	document = doc->value;
 	uint64		at = 0;
 
-	(void) skx_score_marks_at(search->leaf, doc->stripe, doc->sequence, &at);
+	(void) skx_score_pending_tf_index(search->leaf, doc->stripe, doc->sequence,
+									  &at);
 	if (search->nplain > document->size)
 		skx_score_count_lexemes(search->words, search->nplain, document, at);
 	else
@@ -335,14 +341,15 @@ skx_score_count_document(const SkxPendingDoc *doc, void *arg)
  * word k.
  */
 static void
-skx_score_count_found(int k, int stripe, uint64 sequence, int tf, void *arg)
+skx_score_count_remembered(int k, int stripe, uint64 sequence, int tf,
+						   void *arg)
 {
 	SkxScoreSearch *search = arg;
 	uint64		at = 0;
 
-	(void) skx_score_marks_at(search->leaf, stripe, sequence, &at);
+	(void) skx_score_pending_tf_index(search->leaf, stripe, sequence, &at);
 	search->words[k].sum++;
-	skx_score_mark(&search->words[k], at, tf);
+	skx_score_set_pending_tf(&search->words[k], at, tf);
 }
 
 /*
@@ -352,7 +359,7 @@ skx_score_count_found(int k, int stripe, uint64 sequence, int tf, void *arg)
  */
 static void
 skx_score_find_pending(SkxScoreSearch *search, const SkxScoreLeaf *leaf,
-					   Relation rel, SkxSource *source)
+					   Relation rel, SkxSnapshotReader *source)
 {
 	int			nstripes = leaf->view->nstripes;
 	uint64	   *through = NULL;
@@ -369,13 +376,15 @@ skx_score_find_pending(SkxScoreSearch *search, const SkxScoreLeaf *leaf,
 			lexemes[k].bytes = search->words[k].bytes;
 			lexemes[k].len = search->words[k].len;
 		}
-		skx_pending_words(rel, leaf->view, leaf->last, lexemes, search->n,
-						  skx_score_count_found, search, through);
-		skx_snapshot_after(source, through);
+		skx_pending_words(rel, leaf->view, leaf->pending_ends, lexemes,
+						  search->n, skx_score_count_remembered, search,
+						  through);
+		skx_snapshot_skip_pending(source, through);
 		pfree(lexemes);
 	}
-	skx_snapshot_pending(source, leaf->last, skx_score_count_document, search);
-	skx_snapshot_after(source, NULL);
+	skx_snapshot_visit_pending(source, leaf->pending_ends,
+							   skx_score_count_document, search);
+	skx_snapshot_skip_pending(source, NULL);
 	if (through != NULL)
 		pfree(through);
 }
@@ -384,7 +393,7 @@ static void
 skx_score_find_leaf(SkxStats *stats, SkxScoreSearch *search,
 					const SkxScoreLeaf *leaf, Relation rel)
 {
-	SkxSource  *source = skx_snapshot_open(rel, leaf->view);
+	SkxSnapshotReader *source = skx_snapshot_open(rel, leaf->view);
 
 	search->leaf = leaf;
 	skx_score_find_segments(stats, search, source);
@@ -417,11 +426,11 @@ static void
 skx_score_settle_prefix(SkxScoreWord *word, SkxScorePrefix *prefix,
 						MemoryContext context)
 {
-	word->sum = prefix->sum;
-	word->whole = prefix->whole;
+	word->sum = prefix->sum_df;
+	word->whole = prefix->exact_df;
 	if (prefix->lexeme == NULL)
 		return;
-	if (!prefix->several)
+	if (!prefix->has_several)
 	{
 		char	   *only = MemoryContextAlloc(context, prefix->lexeme_len + 1);
 
@@ -439,7 +448,8 @@ skx_score_settle_prefix(SkxScoreWord *word, SkxScorePrefix *prefix,
  * lexeme is left above ndocs.
  */
 static void
-skx_score_settle(SkxScoreSearch *search, uint64 ndocs, MemoryContext context)
+skx_score_compute_dfs(SkxScoreSearch *search, uint64 ndocs,
+					  MemoryContext context)
 {
 	int			k;
 
@@ -471,15 +481,15 @@ skx_score_find_words(SkxStats *stats, Relation index, SkxScoreSearch *search,
 		const SkxScoreLeaf *leaf = &stats->leaves[i];
 		Relation	rel = index;
 
-		if (!stats->plain)
+		if (!stats->is_plain)
 			rel = skx_score_leaf_relation(leaf->oid, index, leaf);
 		if (rel == NULL)
 			continue;
 		skx_score_find_leaf(stats, search, leaf, rel);
-		if (!stats->plain)
+		if (!stats->is_plain)
 			relation_close(rel, NoLock);
 	}
-	skx_score_settle(search, stats->ndocs, context);
+	skx_score_compute_dfs(search, stats->ndocs, context);
 }
 
 /*
@@ -488,14 +498,14 @@ skx_score_find_words(SkxStats *stats, Relation index, SkxScoreSearch *search,
  * pending documents, or has too many.
  */
 static uint8 *
-skx_score_marks_make(SkxStats *stats, int n)
+skx_score_pending_tfs_create(SkxStats *stats, int n)
 {
-	uint64		size = stats->plain ? stats->leaves[0].nmarks : 0;
+	uint64		size = stats->is_plain ? stats->leaves[0].npending : 0;
 
-	if (size == 0 || size > SKX_SCORE_MARK_BYTES / n ||
-		stats->mark_bytes > SKX_SCORE_MARK_BYTES)
+	if (size == 0 || size > SKX_SCORE_TF_BYTES_MAX / n ||
+		stats->pending_tf_bytes > SKX_SCORE_TF_BYTES_MAX)
 		return NULL;
-	stats->mark_bytes += size;
+	stats->pending_tf_bytes += size;
 	return MemoryContextAllocZero(stats->lookups, size);
 }
 
@@ -504,10 +514,10 @@ skx_score_marks_make(SkxStats *stats, int n)
  * they can be put into the table.  Returns false if the table has all terms.
  */
 static bool
-skx_score_missing(SkxStats *stats, const SkxScoreTerm *terms, int n,
-				  bool keep, SkxScoreSearch *search)
+skx_score_add_missing_words(SkxStats *stats, const SkxScoreTerm *terms, int n,
+							bool keep, SkxScoreSearch *search)
 {
-	int			nsegs = stats->plain ? stats->leaves[0].view->nsegments : 0;
+	int			nsegs = stats->is_plain ? stats->leaves[0].view->nsegments : 0;
 	int			i;
 
 	search->n = search->nplain = 0;
@@ -532,11 +542,11 @@ skx_score_missing(SkxStats *stats, const SkxScoreTerm *terms, int n,
 			memcpy(copy, word->bytes, word->len);
 			word->bytes = copy;
 		}
-		if (!word->prefix && nsegs > 0 && n <= SKX_SCORE_FOUND)
+		if (!word->prefix && nsegs > 0 && n <= SKX_SCORE_KEPT_FOUND_WORDS)
 			word->found = MemoryContextAllocZero(stats->lookups,
 												 sizeof(SkxTerm *) * nsegs);
-		if (n <= SKX_SCORE_MARKED)
-			word->marks = skx_score_marks_make(stats, n);
+		if (n <= SKX_SCORE_PENDING_TF_WORDS)
+			word->pending_tfs = skx_score_pending_tfs_create(stats, n);
 		search->n++;
 		search->nplain += !word->prefix;
 	}
@@ -555,13 +565,13 @@ skx_score_tell(const SkxScoreWord *word, SkxScoreTerm *term)
 
 /* Looks up words that are not kept in the table, as they are too many. */
 static void
-skx_score_words_once(SkxStats *stats, Relation index, SkxScoreTerm *terms,
-					 int n)
+skx_score_find_words_once(SkxStats *stats, Relation index, SkxScoreTerm *terms,
+						  int n)
 {
 	SkxScoreSearch search;
 	int			i;
 
-	(void) skx_score_missing(stats, terms, n, false, &search);
+	(void) skx_score_add_missing_words(stats, terms, n, false, &search);
 	skx_score_find_words(stats, index, &search, CurrentMemoryContext);
 	for (i = 0; i < n; i++)
 		skx_score_tell(&search.words[i], &terms[i]);
@@ -575,16 +585,16 @@ skx_score_words_find(SkxStats *stats, Relation index, SkxScoreTerm *terms,
 	SkxScoreSearch search;
 	int			i;
 
-	if (n > SKX_SCORE_WORDS)
+	if (n > SKX_SCORE_KEPT_WORDS_MAX)
 	{
-		skx_score_words_once(stats, index, terms, n);
+		skx_score_find_words_once(stats, index, terms, n);
 		return;
 	}
-	if (stats->users == 0 &&
-		(hash_get_num_entries(stats->words) > SKX_SCORE_WORDS ||
-		 stats->mark_bytes > SKX_SCORE_MARK_BYTES))
+	if (stats->nusers == 0 &&
+		(hash_get_num_entries(stats->words) > SKX_SCORE_KEPT_WORDS_MAX ||
+		 stats->pending_tf_bytes > SKX_SCORE_TF_BYTES_MAX))
 		skx_score_words_make(stats);
-	if (skx_score_missing(stats, terms, n, true, &search))
+	if (skx_score_add_missing_words(stats, terms, n, true, &search))
 	{
 		skx_score_find_words(stats, index, &search, stats->lookups);
 		for (i = 0; i < search.n; i++)

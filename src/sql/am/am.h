@@ -62,7 +62,7 @@ typedef struct SkxOptions
 struct SkxRef;
 
 /* Returns true if the open relation is an index of this access method. */
-extern bool skx_am_is_ours(Relation index);
+extern bool skx_am_is_skipidx(Relation index);
 
 /*
  * Opens the index that a reference names, for use with a scorer.  The caller
@@ -71,7 +71,7 @@ extern bool skx_am_is_ours(Relation index);
  * reference, it also raises one if the user lacks the rights that
  * skx_score_check_rights() asks for.
  */
-extern Relation skx_am_open_bound(const struct SkxRef *ref);
+extern Relation skx_am_open_referenced(const struct SkxRef *ref);
 
 /* am_options.c : storage parameters */
 
@@ -97,7 +97,7 @@ extern void skx_am_rank_options(Relation index, SkxRankOptions *options);
  * `asker` is the kind of caller, which decides on the memory setting that
  * applies.
  */
-extern void skx_am_maint_options(Relation index, SkxWorkerAsker asker,
+extern void skx_am_maint_options(Relation index, SkxWorkerRequester asker,
 								 SkxMaintOptions *options);
 
 /* am_policy.c : new indexes of tables with row security */
@@ -125,7 +125,7 @@ extern void skx_am_check_columns(Relation index);
  * is an operator class for it (json and jsonb).  That class only makes CREATE
  * INDEX reach skx_am_check_columns(), which refuses the column with a hint.
  */
-extern bool skx_am_is_refused(Oid type);
+extern bool skx_am_type_is_refused(Oid type);
 
 /* am_build.c */
 
@@ -221,18 +221,18 @@ extern void skxparallelrescan(IndexScanDesc scan);
 /* am_cost.c : opens the index of a path and calls cost/ with it */
 
 /*
- * Returns what skx_cost_share() does: a share of the table from 0 to 1, or a
- * value below 0 if it is not known.
+ * Returns what skx_cost_selectivity() does: a share of the table from 0 to 1,
+ * or a value below 0 if it is not known.
  */
-extern double skx_am_cost_share(PlannerInfo *root, IndexOptInfo *info,
-								Node *clause, int column, double score);
+extern double skx_am_cost_selectivity(PlannerInfo *root, IndexOptInfo *info,
+									  Node *clause, int column, double score);
 
 /*
  * Returns the average number of words of a document; 0 if the index must not
  * be read while the query is planned.
  */
-extern double skx_am_cost_length(PlannerInfo *root,
-								 const IndexOptInfo *info);
+extern double skx_am_cost_average_length(PlannerInfo *root,
+										 const IndexOptInfo *info);
 
 /*
  * amcostestimate: estimates what the scan of a path costs.  It makes an

@@ -35,7 +35,7 @@ skx_am_build_allocate(void *arg, uint32 nblocks)
 }
 
 void
-skx_am_build_free(SkxBuild *b, BlockNumber block, uint32 npages)
+skx_am_build_free_pages(SkxBuild *b, BlockNumber block, uint32 npages)
 {
 	SkxDiskExtent *extent = b->nextents > 0 ? &b->extents[b->nextents - 1] : NULL;
 
@@ -65,7 +65,7 @@ skx_am_build_give_back(void *arg, BlockNumber block, uint32 npages)
 		b->nblocks -= npages / b->block_pages * b->block_pages;
 		npages %= b->block_pages;
 	}
-	skx_am_build_free(b, block, npages);
+	skx_am_build_free_pages(b, block, npages);
 }
 
 void
@@ -145,7 +145,7 @@ skx_am_build_page(void *arg, BlockNumber block, int ndocs)
 
 	b->tuples += ndocs;
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, b->tuples);
-	if (skx_writer_build_full(b->builder))
+	if (skx_writer_build_is_full(b->builder))
 	{
 		skx_am_build_end_segment(b);
 		skx_am_build_begin_segment(b);
@@ -153,7 +153,7 @@ skx_am_build_page(void *arg, BlockNumber block, int ndocs)
 }
 
 double
-skx_am_build_alone(SkxBuild *b, Relation heap, IndexInfo *info)
+skx_am_build_serial(SkxBuild *b, Relation heap, IndexInfo *info)
 {
 	SkxBuildSink sink = {skx_am_build_document, skx_am_build_page, b};
 	Size		memory = b->memory / 16;
@@ -186,7 +186,7 @@ skx_am_build_begin(SkxBuild *b, Relation index, uint64 incarnation)
 	b->store.arg = b;
 	b->options.incarnation = incarnation;
 	b->options.block_size = skx_am_block_size(index);
-	skx_column_keyed(index, &b->options.keys);
+	skx_column_key_columns(index, &b->options.keys);
 	b->options.k1 = reloptions ? reloptions->k1 : SKX_DEFAULT_K1;
 	b->options.b = reloptions ? reloptions->b : SKX_DEFAULT_B;
 	b->options.store = &b->store;

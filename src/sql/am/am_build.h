@@ -38,8 +38,8 @@ typedef struct SkxBuild
 	BlockNumber nwritable;		/* the file is at least this long */
 	SkxDiskExtent *extents;		/* free pages that the root will name */
 	int			nextents;
-	SkxDiskPoolExtent pool[SKX_META_POOL];	/* free pages that the metapage
-											 * will name */
+	SkxDiskPoolExtent pool[SKX_META_POOL_EXTENTS];	/* free pages that the
+													 * metapage will name */
 	int			npool;
 } SkxBuild;
 
@@ -79,7 +79,8 @@ extern void skx_am_build_progress(int phase, uint64 done, uint64 total);
  * Notes that pages from `block` on are free.  Pages that follow on the last
  * free extent lengthen it.
  */
-extern void skx_am_build_free(SkxBuild *b, BlockNumber block, uint32 npages);
+extern void skx_am_build_free_pages(SkxBuild *b, BlockNumber block,
+									uint32 npages);
 
 /*
  * Callback of the store: notes that pages from `block` on are free.  Blocks at
@@ -96,8 +97,8 @@ extern void skx_am_build_sort_extents(SkxBuild *b);
  * Builds all segments in this process, and returns how many rows the table
  * has.
  */
-extern double skx_am_build_alone(SkxBuild *b, Relation heap,
-								 struct IndexInfo *info);
+extern double skx_am_build_serial(SkxBuild *b, Relation heap,
+								  struct IndexInfo *info);
 
 /* am_build_documents.c : the rows of a table scan in TID order */
 
@@ -145,7 +146,7 @@ extern void skx_am_documents_end(SkxBuildDocuments *documents);
  * Returns false, with nothing done, if no worker could be started; without
  * enough shared memory a NOTICE says so.
  */
-extern bool skx_am_build_together(SkxBuild *b, Relation heap,
+extern bool skx_am_build_parallel(SkxBuild *b, Relation heap,
 								  IndexInfo *info, int nworkers,
 								  double *heap_tuples);
 

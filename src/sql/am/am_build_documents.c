@@ -20,21 +20,21 @@ StaticAssertDecl(SKX_AM_PAGE_DOCS <= SKX_DOC_MAX - SKX_SEGMENT_DOCS_MAX,
 				 "a segment is looked at after each page");
 
 /* A value that is kept of a document; with size 0 there is none. */
-typedef struct SkxBuildKept
+typedef struct SkxBuildValue
 {
 	bool		in_file;
 	struct varlena *value;		/* as in the table; unless in_file */
 	int			fileno;			/* with `offset`, where in the file it is */
 	off_t		offset;
 	Size		size;
-} SkxBuildKept;
+} SkxBuildValue;
 
 /* A document of the heap page being read. */
 typedef struct SkxBuildDoc
 {
 	ItemPointerData tid;
-	SkxBuildKept text;			/* none if it is NULL */
-	SkxBuildKept values;		/* lexemes of other columns; none if the index
+	SkxBuildValue text;			/* none if it is NULL */
+	SkxBuildValue values;		/* lexemes of other columns; none if the index
 								 * has no other column */
 } SkxBuildDoc;
 
@@ -82,7 +82,7 @@ skx_am_documents_compare(const void *a, const void *b)
 }
 
 static struct varlena *
-skx_am_documents_value(SkxBuildDocuments *b, const SkxBuildKept *kept)
+skx_am_documents_value(SkxBuildDocuments *b, const SkxBuildValue *kept)
 {
 	struct varlena *value;
 
@@ -136,8 +136,8 @@ skx_am_documents_flush(SkxBuildDocuments *b)
 
 /* Keeps a value until its heap page has been read. */
 static void
-skx_am_documents_keep(SkxBuildDocuments *b, SkxBuildKept *kept,
-					  struct varlena *value)
+skx_am_documents_keep_value(SkxBuildDocuments *b, SkxBuildValue *kept,
+							struct varlena *value)
 {
 	kept->size = VARSIZE_ANY(value);
 	kept->in_file = b->page_bytes + kept->size > b->page_limit;
@@ -179,12 +179,13 @@ skx_am_documents_callback(Relation index, ItemPointer tid, Datum *values,
 	memset(doc, 0, sizeof(*doc));
 	doc->tid = *tid;
 	if (!isnull[0])
-		skx_am_documents_keep(b, &doc->text, (struct varlena *)
-							  DatumGetPointer(values[0]));
+		skx_am_documents_keep_value(b, &doc->text, (struct varlena *)
+									DatumGetPointer(values[0]));
 	others = skx_column_values(b->columns, values, isnull);
 	if (others != NULL)
 	{
-		skx_am_documents_keep(b, &doc->values, (struct varlena *) others);
+		skx_am_documents_keep_value(b, &doc->values,
+									(struct varlena *) others);
 		pfree(others);
 	}
 	MemoryContextSwitchTo(old);

@@ -18,18 +18,19 @@
 
 /*
  * Pages that are reserved for the head: metapage, stripes, and 2 for the root;
- * and one more for each SKX_HEAD_TABLE blocks of the table, which are 1 GB.
- * From a GB, 16 processes with little memory make some segments, each with 60
- * free extents, which the root has to name.
+ * and one more for each SKX_HEAD_TABLE_BLOCKS blocks of the table, which are 1
+ * GB. From a GB, 16 processes with little memory make some segments, each with
+ * 60 free extents, which the root has to name.
  */
-#define SKX_HEAD_PAGES			(1 + SKX_STRIPES + 2)
-#define SKX_HEAD_TABLE			((BlockNumber) 1 << 17)
+#define SKX_HEAD_RESERVED_PAGES			(1 + SKX_STRIPES_DEFAULT + 2)
+#define SKX_HEAD_TABLE_BLOCKS			((BlockNumber) 1 << 17)
 
 static void
 skx_am_build_reserve_head(SkxBuild *b, Relation heap)
 {
-	b->head_pages = TYPEALIGN(b->block_pages, SKX_HEAD_PAGES +
-							  RelationGetNumberOfBlocks(heap) / SKX_HEAD_TABLE);
+	b->head_pages = TYPEALIGN(b->block_pages, SKX_HEAD_RESERVED_PAGES +
+							  RelationGetNumberOfBlocks(heap) /
+							  SKX_HEAD_TABLE_BLOCKS);
 	b->nblocks = b->head_pages;
 }
 
@@ -40,7 +41,7 @@ skx_am_build_pool_extent(SkxBuild *b)
 	int			most = 0;
 	int			i;
 
-	if (b->nextents == 0 || b->npool == SKX_META_POOL)
+	if (b->nextents == 0 || b->npool == SKX_META_POOL_EXTENTS)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("index \"%s\" would have too many segments",
@@ -63,7 +64,7 @@ skx_am_build_pool_extent(SkxBuild *b)
  * need become free.  They are a further extent, for which the same is done.
  */
 static void
-skx_am_build_fit_head(SkxBuild *b, SkxManifestNew *m)
+skx_am_build_shrink_head(SkxBuild *b, SkxManifestNew *m)
 {
 	uint32		reserved = b->head_pages;
 	uint32		used;
@@ -84,7 +85,7 @@ skx_am_build_fit_head(SkxBuild *b, SkxManifestNew *m)
 
 /* Raises an error unless the segments have all rows of the scan. */
 static void
-skx_am_build_count(const SkxBuild *b)
+skx_am_build_check_rows(const SkxBuild *b)
 {
 	uint64		ndocs = 0;
 	int			i;
@@ -98,7 +99,7 @@ skx_am_build_count(const SkxBuild *b)
 
 /* Writes the head of the file, which names the segments, and syncs it all. */
 static void
-skx_am_build_head(SkxBuild *b)
+skx_am_build_write_head(SkxBuild *b)
 {
 	SkxManifestNew m = {0};
 
@@ -106,7 +107,7 @@ skx_am_build_head(SkxBuild *b)
 	m.block_size = b->options.block_size;
 	m.next_segment = b->nsegments + 1;
 	m.nsegments = b->nsegments;
-	skx_am_build_fit_head(b, &m);
+	skx_am_build_shrink_head(b, &m);
 	qsort(b->segments, b->nsegments, sizeof(SkxDiskSegmentRef),
 		  skx_manifest_compare_segments);
 	skx_am_build_sort_extents(b);
@@ -126,34 +127,35 @@ skx_am_build_head(SkxBuild *b)
  * before them are free, and count as freed by the first root.
  */
 static void
-skx_am_build_skip(SkxBuild *b)
+skx_am_build_skip_pages(SkxBuild *b)
 {
-	uint32		npages = TYPEALIGN_DOWN(b->block_pages, skx_fault_skip(0));
+	uint32		npages = TYPEALIGN_DOWN(b->block_pages,
+										skx_fault_skip_pages(0));
 
 	if (npages == 0)
 		return;
-	skx_am_build_free(b, b->nblocks, npages);
+	skx_am_build_free_pages(b, b->nblocks, npages);
 	b->extents[b->nextents - 1].safexid = SKX_SAFEXID_FLIP;
 	b->nblocks += npages;
 }
 
 static void
-skx_am_build_file(Relation heap, Relation index, IndexInfo *info,
-				  IndexBuildResult *result)
+skx_am_build_index_file(Relation heap, Relation index, IndexInfo *info,
+						IndexBuildResult *result)
 {
 	SkxBuild	b;
 	int			nworkers;
 
 	skx_am_build_begin(&b, index, skx_manifest_random());
 	skx_am_build_reserve_head(&b, heap);
-	skx_am_build_skip(&b);
+	skx_am_build_skip_pages(&b);
 	nworkers = skx_compat_build_workers(heap, index, info);
 	if (nworkers == 0 ||
-		!skx_am_build_together(&b, heap, info, nworkers, &result->heap_tuples))
-		result->heap_tuples = skx_am_build_alone(&b, heap, info);
+		!skx_am_build_parallel(&b, heap, info, nworkers, &result->heap_tuples))
+		result->heap_tuples = skx_am_build_serial(&b, heap, info);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, b.tuples);
-	skx_am_build_count(&b);
-	skx_am_build_head(&b);
+	skx_am_build_check_rows(&b);
+	skx_am_build_write_head(&b);
 	result->index_tuples = b.tuples;
 }
 
@@ -166,7 +168,7 @@ skxbuild(Relation heap, Relation index, struct IndexInfo *info)
 	if (RelationGetNumberOfBlocks(index) != 0)
 		elog(ERROR, "index \"%s\" already contains data",
 			 RelationGetRelationName(index));
-	skx_am_build_file(heap, index, info, result);
+	skx_am_build_index_file(heap, index, info, result);
 	return result;
 }
 

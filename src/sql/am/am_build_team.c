@@ -45,7 +45,7 @@
 
 /* Keys of the shared memory. */
 #define SKX_KEY_SHARED		UINT64CONST(0x5358000000000001)
-#define SKX_KEY_TEAM		UINT64CONST(0x5358000000000002)
+#define SKX_KEY_PARALLEL		UINT64CONST(0x5358000000000002)
 #define SKX_KEY_SCAN		UINT64CONST(0x5358000000000003)
 #define SKX_KEY_QUERY		UINT64CONST(0x5358000000000004)
 #define SKX_KEY_WAL			UINT64CONST(0x5358000000000005)
@@ -56,20 +56,20 @@
  * memory, of which containers often have 64 MB.  That memory is allocated
  * before the table is scanned; if there is little, segments are smaller.
  */
-#define SKX_TEAM_DOCS_MAX	(32 * 1024 * 1024)
+#define SKX_PARALLEL_DOCS_MAX	(32 * 1024 * 1024)
 
 /*
  * A table may have more rows than are estimated.  Memory is reserved for the
- * estimate times SKX_TEAM_DOUBT, plus SKX_TEAM_DOCS_MIN.
+ * estimate times SKX_PARALLEL_ROWS_FACTOR, plus SKX_PARALLEL_DOCS_MIN.
  */
-#define SKX_TEAM_DOUBT		2
-#define SKX_TEAM_DOCS_MIN	(64 * 1024)
+#define SKX_PARALLEL_ROWS_FACTOR		2
+#define SKX_PARALLEL_DOCS_MIN	(64 * 1024)
 
 /* Least number of blocks in a range of the table. */
-#define SKX_TEAM_RANGE_MIN	16
+#define SKX_PARALLEL_RANGE_MIN	16
 
 /* Phases of the barrier, modulo their number. */
-#define SKX_PHASE_SHARE		0
+#define SKX_PHASE_INVERT		0
 #define SKX_PHASE_ORDER		1
 #define SKX_PHASE_ENCODE	2
 #define SKX_NPHASES			3
@@ -80,19 +80,19 @@ typedef struct SkxBuildShared
 	Oid			index;
 	bool		concurrent;
 	uint64		incarnation;
-	int			nmembers;
+	int			nparticipants;
 	Size		memory;			/* bytes, of each member */
 
-	BlockNumber nheap;			/* blocks of the table */
-	bool		ranges;			/* ranges of them are handed out here */
+	BlockNumber heap_blocks;	/* blocks of the table */
+	bool		uses_ranges;	/* ranges of them are handed out here */
 
 	Barrier		barrier;
-	pg_atomic_uint32 scanning;	/* members whose scan has not ended */
+	pg_atomic_uint32 nscanning; /* members whose scan has not ended */
 	pg_atomic_uint64 nblocks;	/* of the file, allocated so far */
 	pg_atomic_uint64 tuples;	/* rows handed over so far */
-	pg_atomic_uint64 scanned;	/* blocks of the table scanned so far */
+	pg_atomic_uint64 scanned_blocks;	/* blocks of the table scanned so far */
 	uint32		segment;		/* number of the one being made */
-	bool		last;			/* no segment comes after it */
+	bool		is_last;		/* no segment comes after it */
 
 	slock_t		mutex;			/* protects the members below */
 	BlockNumber next_block;		/* of the table, to be handed out */
@@ -101,15 +101,15 @@ typedef struct SkxBuildShared
 } SkxBuildShared;
 
 /* The state of a member in its own process. */
-typedef struct SkxBuildMember
+typedef struct SkxBuildParticipant
 {
 	SkxBuild   *build;
 	SkxBuildShared *shared;
-	SkxTeam    *team;
+	SkxParallel *parallel;
 	int			number;			/* 0: the leader */
-	SkxBuildShare *share;
-	BlockNumber at;				/* blocks before it are in `scanned` */
-} SkxBuildMember;
+	SkxBuildPartition *partition;
+	BlockNumber counted_to;		/* blocks before it are in `scanned_blocks` */
+} SkxBuildParticipant;
 
 /* The state of the leader. */
 typedef struct SkxBuildLeader
@@ -118,10 +118,10 @@ typedef struct SkxBuildLeader
 	Snapshot	snapshot;
 	ParallelTableScanDesc scan;
 	SkxBuildShared *shared;
-	SkxTeam    *team;
+	SkxParallel *parallel;
 	dsm_segment *norms;
-	uint32		docs;			/* documents that `norms` is for */
-	uint32		most;			/* the limit of `docs` */
+	uint32		reserved_docs;	/* documents that `norms` is for */
+	uint32		max_docs;		/* the limit of `reserved_docs` */
 	WalUsage   *wal;
 	BufferUsage *buffers;
 } SkxBuildLeader;
@@ -133,9 +133,9 @@ extern PGDLLEXPORT void skx_am_build_worker(dsm_segment *seg, shm_toc *toc);
  */
 
 static BlockNumber
-skx_am_team_allocate(void *arg, uint32 nblocks)
+skx_am_parallel_allocate(void *arg, uint32 nblocks)
 {
-	SkxBuildMember *m = arg;
+	SkxBuildParticipant *m = arg;
 	uint32		npages = nblocks * m->build->block_pages;
 	uint64		block = pg_atomic_fetch_add_u64(&m->shared->nblocks, npages);
 
@@ -148,15 +148,17 @@ skx_am_team_allocate(void *arg, uint32 nblocks)
 }
 
 static void
-skx_am_team_give_back(void *arg, BlockNumber block, uint32 npages)
+skx_am_parallel_give_back(void *arg, BlockNumber block, uint32 npages)
 {
-	skx_am_build_free(((SkxBuildMember *) arg)->build, block, npages);
+	skx_am_build_free_pages(((SkxBuildParticipant *) arg)->build, block,
+							npages);
 }
 
 static void
-skx_am_team_write(void *arg, BlockNumber block, char **pages, int npages)
+skx_am_parallel_write(void *arg, BlockNumber block, char **pages, int npages)
 {
-	skx_am_build_write(((SkxBuildMember *) arg)->build, block, pages, npages);
+	skx_am_build_write(((SkxBuildParticipant *) arg)->build, block, pages,
+					   npages);
 }
 
 /*
@@ -164,38 +166,39 @@ skx_am_team_write(void *arg, BlockNumber block, char **pages, int npages)
  */
 
 static void
-skx_am_team_subphase(SkxBuildMember *m, int subphase)
+skx_am_parallel_subphase(SkxBuildParticipant *m, int subphase)
 {
 	if (m->number == 0)
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, subphase);
 }
 
 static void
-skx_am_team_next(SkxBuildMember *m)
+skx_am_parallel_next_segment(SkxBuildParticipant *m)
 {
 	BarrierArriveAndWait(&m->shared->barrier,
 						 WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
 }
 
 static void
-skx_am_team_begin_share(SkxBuildMember *m)
+skx_am_parallel_begin_partition(SkxBuildParticipant *m)
 {
-	m->share = skx_build_share_begin(m->team, m->number, &m->build->options);
-	skx_am_team_subphase(m, SKX_SUBPHASE_SCAN);
+	m->partition = skx_build_partition_begin(m->parallel, m->number,
+											 &m->build->options);
+	skx_am_parallel_subphase(m, SKX_SUBPHASE_SCAN);
 }
 
 /* Puts documents in order, after all shares have ended. */
-static SkxTeamSegment *
-skx_am_team_order(SkxBuildMember *m)
+static SkxBuildSegment *
+skx_am_parallel_order_documents(SkxBuildParticipant *m)
 {
 	SkxBuildShared *shared = m->shared;
 
-	shared->last = pg_atomic_read_u32(&shared->scanning) == 0;
+	shared->is_last = pg_atomic_read_u32(&shared->nscanning) == 0;
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE,
 								 pg_atomic_read_u64(&shared->tuples));
 	skx_am_build_next_segment(m->build);
 	shared->segment = m->build->options.segment;
-	return skx_build_order(m->team, &m->build->options);
+	return skx_build_order(m->parallel, &m->build->options);
 }
 
 /*
@@ -203,32 +206,32 @@ skx_am_team_order(SkxBuildMember *m)
  * true if it was the last one.
  */
 static bool
-skx_am_team_end_segment(SkxBuildMember *m, int phase)
+skx_am_parallel_end_segment(SkxBuildParticipant *m, int phase)
 {
-	SkxTeamSegment *segment = NULL;
+	SkxBuildSegment *segment = NULL;
 	SkxDiskSegmentRef ref;
 	bool		last;
 
-	skx_am_team_subphase(m, SKX_SUBPHASE_WRITE);
-	if (phase == SKX_PHASE_SHARE)
+	skx_am_parallel_subphase(m, SKX_SUBPHASE_WRITE);
+	if (phase == SKX_PHASE_INVERT)
 	{
-		skx_build_share_end(m->share);
+		skx_build_partition_end(m->partition);
 		SKX_FAULT(SKX_FAULT_TEAM_SHARED);
-		skx_am_team_next(m);
+		skx_am_parallel_next_segment(m);
 	}
 	if (phase <= SKX_PHASE_ORDER)
 	{
 		if (m->number == 0)
 		{
-			segment = skx_am_team_order(m);
+			segment = skx_am_parallel_order_documents(m);
 			SKX_FAULT(SKX_FAULT_TEAM_ORDERED);
 		}
-		skx_am_team_next(m);
+		skx_am_parallel_next_segment(m);
 	}
-	last = m->shared->last;
+	last = m->shared->is_last;
 	m->build->options.segment = m->shared->segment;
-	skx_build_encode(m->team, m->number, &m->build->options);
-	skx_am_team_next(m);
+	skx_build_encode(m->parallel, m->number, &m->build->options);
+	skx_am_parallel_next_segment(m);
 	if (segment != NULL)
 	{
 		skx_build_finish(segment, &ref);
@@ -243,58 +246,61 @@ skx_am_team_end_segment(SkxBuildMember *m, int phase)
  */
 
 static void
-skx_am_team_document(void *arg, ItemPointer tid, TSVector value)
+skx_am_parallel_add_document(void *arg, ItemPointer tid, TSVector value)
 {
-	skx_build_share_add(((SkxBuildMember *) arg)->share, tid, value);
+	skx_build_partition_add(((SkxBuildParticipant *) arg)->partition, tid,
+							value);
 }
 
 /* Notes that this member has scanned its range up to `block`. */
 static void
-skx_am_team_scanned(SkxBuildMember *m, BlockNumber block)
+skx_am_parallel_count_scanned(SkxBuildParticipant *m, BlockNumber block)
 {
 	SkxBuildShared *shared = m->shared;
 	uint64		scanned;
 
-	if (!shared->ranges)
+	if (!shared->uses_ranges)
 		return;
-	scanned = pg_atomic_add_fetch_u64(&shared->scanned, block - m->at);
-	m->at = block;
+	scanned = pg_atomic_add_fetch_u64(&shared->scanned_blocks,
+									  block - m->counted_to);
+	m->counted_to = block;
 	if (m->number == 0)
 	{
 		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL,
-									 shared->nheap);
+									 shared->heap_blocks);
 		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, scanned);
 	}
 }
 
 static void
-skx_am_team_page(void *arg, BlockNumber block, int ndocs)
+skx_am_parallel_end_heap_page(void *arg, BlockNumber block, int ndocs)
 {
-	SkxBuildMember *m = arg;
+	SkxBuildParticipant *m = arg;
 	uint64		tuples = pg_atomic_add_fetch_u64(&m->shared->tuples, ndocs);
 
 	if (m->number == 0)
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, tuples);
-	if (block >= m->at)
-		skx_am_team_scanned(m, block);
-	if (skx_build_share_full(m->share))
+	if (block >= m->counted_to)
+		skx_am_parallel_count_scanned(m, block);
+	if (skx_build_partition_is_full(m->partition))
 	{
-		skx_am_team_end_segment(m, SKX_PHASE_SHARE);
-		skx_am_team_begin_share(m);
+		skx_am_parallel_end_segment(m, SKX_PHASE_INVERT);
+		skx_am_parallel_begin_partition(m);
 	}
 }
 
 /* Takes the next range of the table.  Returns false if there is none. */
 static bool
-skx_am_team_range(SkxBuildMember *m, BlockNumber *block, BlockNumber *nblocks)
+skx_am_parallel_next_range(SkxBuildParticipant *m, BlockNumber *block,
+						   BlockNumber *nblocks)
 {
 	SkxBuildShared *shared = m->shared;
 	BlockNumber left;
 
 	SpinLockAcquire(&shared->mutex);
-	left = shared->nheap - shared->next_block;
+	left = shared->heap_blocks - shared->next_block;
 	*block = shared->next_block;
-	*nblocks = Max(left / (2 * shared->nmembers), SKX_TEAM_RANGE_MIN);
+	*nblocks = Max(left / (2 * shared->nparticipants), SKX_PARALLEL_RANGE_MIN);
 	*nblocks = Min(*nblocks, left);
 	shared->next_block += *nblocks;
 	SpinLockRelease(&shared->mutex);
@@ -303,41 +309,42 @@ skx_am_team_range(SkxBuildMember *m, BlockNumber *block, BlockNumber *nblocks)
 
 /* Scans ranges until none is left, and returns how many rows these have. */
 static double
-skx_am_team_ranges(SkxBuildMember *m, Relation heap, IndexInfo *info,
-				   SkxBuildDocuments *documents)
+skx_am_parallel_scan_ranges(SkxBuildParticipant *m, Relation heap,
+							IndexInfo *info, SkxBuildDocuments *documents)
 {
 	double		tuples = 0;
 	BlockNumber block;
 	BlockNumber nblocks;
 
-	while (skx_am_team_range(m, &block, &nblocks))
+	while (skx_am_parallel_next_range(m, &block, &nblocks))
 	{
-		m->at = block;
+		m->counted_to = block;
 		tuples += table_index_build_range_scan(heap, m->build->index, info,
 											   false, false, false, block,
 											   nblocks,
 											   skx_am_documents_callback,
 											   documents, NULL);
-		skx_am_team_scanned(m, block + nblocks);
+		skx_am_parallel_count_scanned(m, block + nblocks);
 	}
 	return tuples;
 }
 
 static void
-skx_am_team_scan(SkxBuildMember *m, Relation heap, IndexInfo *info,
-				 ParallelTableScanDesc pscan)
+skx_am_parallel_scan(SkxBuildParticipant *m, Relation heap, IndexInfo *info,
+					 ParallelTableScanDesc pscan)
 {
 	SkxBuildShared *shared = m->shared;
-	SkxBuildSink sink = {skx_am_team_document, skx_am_team_page, m};
+	SkxBuildSink sink = {skx_am_parallel_add_document,
+	skx_am_parallel_end_heap_page, m};
 	SkxBuildDocuments *documents;
 	double		tuples;
 
 	documents = skx_am_documents_begin(m->build->index, &sink,
 									   shared->memory / 16);
-	pg_atomic_fetch_add_u32(&shared->scanning, 1);
-	skx_am_team_begin_share(m);
-	if (shared->ranges)
-		tuples = skx_am_team_ranges(m, heap, info, documents);
+	pg_atomic_fetch_add_u32(&shared->nscanning, 1);
+	skx_am_parallel_begin_partition(m);
+	if (shared->uses_ranges)
+		tuples = skx_am_parallel_scan_ranges(m, heap, info, documents);
 	else
 		tuples = table_index_build_scan(heap, m->build->index, info, true,
 										m->number == 0,
@@ -348,33 +355,33 @@ skx_am_team_scan(SkxBuildMember *m, Relation heap, IndexInfo *info,
 	shared->heap_tuples += tuples;
 	shared->broken_hot_chain |= info->ii_BrokenHotChain;
 	SpinLockRelease(&shared->mutex);
-	pg_atomic_fetch_sub_u32(&shared->scanning, 1);
-	while (!skx_am_team_end_segment(m, SKX_PHASE_SHARE))
-		skx_am_team_begin_share(m);
+	pg_atomic_fetch_sub_u32(&shared->nscanning, 1);
+	while (!skx_am_parallel_end_segment(m, SKX_PHASE_INVERT))
+		skx_am_parallel_begin_partition(m);
 }
 
 /* Does all the work of a member, from joining until all is built. */
 static void
-skx_am_team_member(SkxBuildMember *m, Relation heap, IndexInfo *info,
-				   ParallelTableScanDesc pscan)
+skx_am_parallel_run_participant(SkxBuildParticipant *m, Relation heap,
+								IndexInfo *info, ParallelTableScanDesc pscan)
 {
 	SkxBuild   *b = m->build;
-	int			phase = SKX_PHASE_SHARE;
+	int			phase = SKX_PHASE_INVERT;
 	bool		last;
 
-	b->store.allocate = skx_am_team_allocate;
-	b->store.give_back = skx_am_team_give_back;
-	b->store.write = skx_am_team_write;
+	b->store.allocate = skx_am_parallel_allocate;
+	b->store.give_back = skx_am_parallel_give_back;
+	b->store.write = skx_am_parallel_write;
 	b->store.arg = m;
 	b->options.memory = m->shared->memory - m->shared->memory / 16;
 	if (m->number > 0)
 		b->options.progress = NULL;
 	if (m->number > 0)
 		phase = BarrierAttach(&m->shared->barrier) % SKX_NPHASES;
-	last = phase == SKX_PHASE_SHARE ? m->shared->last :
-		skx_am_team_end_segment(m, phase);
+	last = phase == SKX_PHASE_INVERT ? m->shared->is_last :
+		skx_am_parallel_end_segment(m, phase);
 	if (!last)
-		skx_am_team_scan(m, heap, info, pscan);
+		skx_am_parallel_scan(m, heap, info, pscan);
 	BarrierDetach(&m->shared->barrier);
 }
 
@@ -386,10 +393,10 @@ void
 skx_am_build_worker(dsm_segment *seg, shm_toc *toc)
 {
 	SkxBuildShared *shared = shm_toc_lookup(toc, SKX_KEY_SHARED, false);
-	SkxTeam    *team = shm_toc_lookup(toc, SKX_KEY_TEAM, false);
+	SkxParallel *team = shm_toc_lookup(toc, SKX_KEY_PARALLEL, false);
 	WalUsage   *wal = shm_toc_lookup(toc, SKX_KEY_WAL, false);
 	BufferUsage *buffers = shm_toc_lookup(toc, SKX_KEY_BUFFERS, false);
-	SkxBuildMember member = {0};
+	SkxBuildParticipant member = {0};
 	SkxBuild	build;
 	Relation	heap;
 	Relation	index;
@@ -407,12 +414,12 @@ skx_am_build_worker(dsm_segment *seg, shm_toc *toc)
 	skx_am_build_begin(&build, index, shared->incarnation);
 	member.build = &build;
 	member.shared = shared;
-	member.team = team;
+	member.parallel = team;
 	member.number = ParallelWorkerNumber + 1;
 	SKX_FAULT(SKX_FAULT_TEAM_COME);
 	InstrStartParallelQuery();
-	skx_am_team_member(&member, heap, info,
-					   shm_toc_lookup(toc, SKX_KEY_SCAN, false));
+	skx_am_parallel_run_participant(&member, heap, info,
+									shm_toc_lookup(toc, SKX_KEY_SCAN, false));
 	skx_blkio_writer_end(build.writer);
 	InstrEndParallelQuery(&buffers[ParallelWorkerNumber],
 						  &wal[ParallelWorkerNumber]);
@@ -427,7 +434,7 @@ skx_am_build_worker(dsm_segment *seg, shm_toc *toc)
  */
 
 static void *
-skx_am_leader_place(ParallelContext *context, uint64 key, Size size)
+skx_am_leader_allocate(ParallelContext *context, uint64 key, Size size)
 {
 	void	   *place = shm_toc_allocate(context->toc, size);
 
@@ -437,7 +444,7 @@ skx_am_leader_place(ParallelContext *context, uint64 key, Size size)
 }
 
 static void
-skx_am_leader_estimate(ParallelContext *context, Size size)
+skx_am_leader_estimate_shared(ParallelContext *context, Size size)
 {
 	shm_toc_estimate_chunk(&context->estimator, size);
 	shm_toc_estimate_keys(&context->estimator, 1);
@@ -445,52 +452,53 @@ skx_am_leader_estimate(ParallelContext *context, Size size)
 
 /* Fills the shared memory. */
 static void
-skx_am_leader_share(SkxBuildLeader *leader, SkxBuild *b, Relation heap,
-					bool concurrent, Size scan_size)
+skx_am_leader_fill_shared(SkxBuildLeader *leader, SkxBuild *b, Relation heap,
+						  bool concurrent, Size scan_size)
 {
 	ParallelContext *context = leader->context;
 	int			nmembers = context->nworkers + 1;
 	SkxBuildShared *shared;
 
-	shared = skx_am_leader_place(context, SKX_KEY_SHARED,
-								 sizeof(SkxBuildShared));
+	shared = skx_am_leader_allocate(context, SKX_KEY_SHARED,
+									sizeof(SkxBuildShared));
 	shared->heap = RelationGetRelid(heap);
 	shared->index = RelationGetRelid(b->index);
 	shared->concurrent = concurrent;
 	shared->incarnation = b->options.incarnation;
-	shared->memory = (b->memory - leader->docs) / nmembers;
-	shared->nmembers = nmembers;
-	shared->nheap = RelationGetNumberOfBlocks(heap);
-	shared->ranges = !concurrent &&
+	shared->memory = (b->memory - leader->reserved_docs) / nmembers;
+	shared->nparticipants = nmembers;
+	shared->heap_blocks = RelationGetNumberOfBlocks(heap);
+	shared->uses_ranges = !concurrent &&
 		heap->rd_tableam == GetHeapamTableAmRoutine();
 	BarrierInit(&shared->barrier, 0);
 	BarrierAttach(&shared->barrier);
-	pg_atomic_init_u32(&shared->scanning, 0);
+	pg_atomic_init_u32(&shared->nscanning, 0);
 	pg_atomic_init_u64(&shared->nblocks, b->nblocks);
 	pg_atomic_init_u64(&shared->tuples, 0);
-	pg_atomic_init_u64(&shared->scanned, 0);
+	pg_atomic_init_u64(&shared->scanned_blocks, 0);
 	SpinLockInit(&shared->mutex);
 	leader->shared = shared;
-	leader->team = skx_am_leader_place(context, SKX_KEY_TEAM,
-									   skx_build_size(nmembers));
+	leader->parallel = skx_am_leader_allocate(context, SKX_KEY_PARALLEL,
+											  skx_build_shared_size(nmembers));
 
 	/*
 	 * A member hands over all rows of a page of the table before it notices
 	 * that the segment is full.
 	 */
-	skx_build_create(leader->team, nmembers, leader->norms, leader->docs,
-					 leader->most, nmembers * SKX_AM_PAGE_DOCS, context->seg);
-	leader->scan = skx_am_leader_place(context, SKX_KEY_SCAN, scan_size);
+	skx_build_create(leader->parallel, nmembers, leader->norms,
+					 leader->reserved_docs, leader->max_docs,
+					 nmembers * SKX_AM_PAGE_DOCS, context->seg);
+	leader->scan = skx_am_leader_allocate(context, SKX_KEY_SCAN, scan_size);
 	table_parallelscan_initialize(heap, leader->scan, leader->snapshot);
 	leader->scan->phs_syncscan = false;
-	leader->wal = skx_am_leader_place(context, SKX_KEY_WAL,
-									  context->nworkers * sizeof(WalUsage));
-	leader->buffers = skx_am_leader_place(context, SKX_KEY_BUFFERS,
-										  context->nworkers *
-										  sizeof(BufferUsage));
+	leader->wal = skx_am_leader_allocate(context, SKX_KEY_WAL,
+										 context->nworkers * sizeof(WalUsage));
+	leader->buffers = skx_am_leader_allocate(context, SKX_KEY_BUFFERS,
+											 context->nworkers *
+											 sizeof(BufferUsage));
 	if (debug_query_string != NULL)
-		strcpy(skx_am_leader_place(context, SKX_KEY_QUERY,
-								   strlen(debug_query_string) + 1),
+		strcpy(skx_am_leader_allocate(context, SKX_KEY_QUERY,
+									  strlen(debug_query_string) + 1),
 			   debug_query_string);
 }
 
@@ -499,8 +507,8 @@ skx_am_leader_end(SkxBuildLeader *leader)
 {
 	if (IsMVCCSnapshot(leader->snapshot))
 		UnregisterSnapshot(leader->snapshot);
-	if (leader->team != NULL)
-		leader->norms = skx_build_norms(leader->team);
+	if (leader->parallel != NULL)
+		leader->norms = skx_build_norms(leader->parallel);
 	DestroyParallelContext(leader->context);
 	ExitParallelMode();
 	dsm_detach(leader->norms);
@@ -521,13 +529,14 @@ skx_am_leader_reserve(SkxBuildLeader *leader, SkxBuild *b, Relation heap,
 	double		docs;
 	uint32		overshoot = nmembers * SKX_AM_PAGE_DOCS;
 
-	leader->most = Min(b->memory / 4, SKX_TEAM_DOCS_MAX) + overshoot;
+	leader->max_docs = Min(b->memory / 4, SKX_PARALLEL_DOCS_MAX) + overshoot;
 	estimate_rel_size(heap, NULL, &nblocks, &tuples, &visible);
-	docs = SKX_TEAM_DOUBT * tuples + SKX_TEAM_DOCS_MIN + overshoot;
+	docs = SKX_PARALLEL_ROWS_FACTOR * tuples + SKX_PARALLEL_DOCS_MIN +
+		overshoot;
 	if (heap->rd_tableam == GetHeapamTableAmRoutine())
 		docs = Min(docs, (double) nblocks * SKX_AM_PAGE_DOCS + 2 * overshoot);
-	leader->docs = (uint32) Min(docs, leader->most);
-	leader->norms = skx_build_reserve(&leader->docs);
+	leader->reserved_docs = (uint32) Min(docs, leader->max_docs);
+	leader->norms = skx_build_reserve(&leader->reserved_docs);
 	if (leader->norms != NULL)
 		return true;
 	ereport(NOTICE,
@@ -554,17 +563,18 @@ skx_am_leader_begin(SkxBuildLeader *leader, SkxBuild *b, Relation heap,
 	leader->snapshot = concurrent ?
 		RegisterSnapshot(GetTransactionSnapshot()) : SnapshotAny;
 	scan_size = table_parallelscan_estimate(heap, leader->snapshot);
-	skx_am_leader_estimate(context, sizeof(SkxBuildShared));
-	skx_am_leader_estimate(context, skx_build_size(nworkers + 1));
-	skx_am_leader_estimate(context, scan_size);
-	skx_am_leader_estimate(context, nworkers * sizeof(WalUsage));
-	skx_am_leader_estimate(context, nworkers * sizeof(BufferUsage));
+	skx_am_leader_estimate_shared(context, sizeof(SkxBuildShared));
+	skx_am_leader_estimate_shared(context,
+								  skx_build_shared_size(nworkers + 1));
+	skx_am_leader_estimate_shared(context, scan_size);
+	skx_am_leader_estimate_shared(context, nworkers * sizeof(WalUsage));
+	skx_am_leader_estimate_shared(context, nworkers * sizeof(BufferUsage));
 	if (debug_query_string != NULL)
-		skx_am_leader_estimate(context, strlen(debug_query_string) + 1);
+		skx_am_leader_estimate_shared(context, strlen(debug_query_string) + 1);
 	InitializeParallelDSM(context);
 	if (context->seg != NULL)
 	{
-		skx_am_leader_share(leader, b, heap, concurrent, scan_size);
+		skx_am_leader_fill_shared(leader, b, heap, concurrent, scan_size);
 		LaunchParallelWorkers(context);
 		if (context->nworkers_launched > 0)
 			return true;
@@ -575,7 +585,7 @@ skx_am_leader_begin(SkxBuildLeader *leader, SkxBuild *b, Relation heap,
 
 /* Cuts off free pages at the end of the file that were never written. */
 static void
-skx_am_leader_trim(SkxBuild *b)
+skx_am_leader_cut_file(SkxBuild *b)
 {
 	BlockNumber length = RelationGetNumberOfBlocks(b->index);
 
@@ -598,21 +608,21 @@ skx_am_leader_trim(SkxBuild *b)
 }
 
 bool
-skx_am_build_together(SkxBuild *b, Relation heap, IndexInfo *info,
+skx_am_build_parallel(SkxBuild *b, Relation heap, IndexInfo *info,
 					  int nworkers, double *heap_tuples)
 {
 	SkxSegmentStore store = b->store;
 	SkxBuildLeader leader = {0};
-	SkxBuildMember member = {0};
+	SkxBuildParticipant member = {0};
 	int			i;
 
 	if (!skx_am_leader_begin(&leader, b, heap, info->ii_Concurrent, nworkers))
 		return false;
 	member.build = b;
 	member.shared = leader.shared;
-	member.team = leader.team;
+	member.parallel = leader.parallel;
 	SKX_FAULT(SKX_FAULT_TEAM_LAUNCHED);
-	skx_am_team_member(&member, heap, info, leader.scan);
+	skx_am_parallel_run_participant(&member, heap, info, leader.scan);
 	WaitForParallelWorkersToFinish(leader.context);
 	for (i = 0; i < leader.context->nworkers_launched; i++)
 		InstrAccumParallelQuery(&leader.buffers[i], &leader.wal[i]);
@@ -622,6 +632,6 @@ skx_am_build_together(SkxBuild *b, Relation heap, IndexInfo *info,
 	b->nblocks = pg_atomic_read_u64(&leader.shared->nblocks);
 	skx_am_leader_end(&leader);
 	b->store = store;
-	skx_am_leader_trim(b);
+	skx_am_leader_cut_file(b);
 	return true;
 }

@@ -77,7 +77,7 @@ skx_am_refuse_first(Relation index)
 			 errmsg("the first column of a skipidx index must be a tsvector, not %s",
 					format_type_be(TupleDescAttr(RelationGetDescr(index),
 												 0)->atttypid)),
-			 category == TYPCATEGORY_STRING || skx_am_is_refused(type) ?
+			 category == TYPCATEGORY_STRING || skx_am_type_is_refused(type) ?
 			 errhint("Index its words: CREATE INDEX ... USING skipidx (to_tsvector('english', %s)).",
 					 skx_am_column_name(index, 0)) :
 			 errhint("Name a tsvector first, and other columns after it, or index them with btree.")));
@@ -105,7 +105,7 @@ skx_am_check_canonical(Relation index, int column)
 					format_type_be(element)) :
 			 errmsg("a skipidx index cannot have a column of type %s",
 					format_type_be(skx_am_column_type(index, column))),
-			 skx_am_is_refused(skx_am_column_type(index, column)) ?
+			 skx_am_type_is_refused(skx_am_column_type(index, column)) ?
 			 errhint("Index what conditions ask for, as in (%s ->> 'key'), or all of it with GIN.",
 					 skx_am_column_name(index, column)) :
 			 errhint("Its operator class needs support function %d, the canonical form of a value as bytea.",

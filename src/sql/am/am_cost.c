@@ -26,20 +26,20 @@ skx_am_cost_close(const SkxCostIndex *index)
 }
 
 double
-skx_am_cost_share(PlannerInfo *root, IndexOptInfo *info, Node *clause,
-				  int column, double score)
+skx_am_cost_selectivity(PlannerInfo *root, IndexOptInfo *info, Node *clause,
+						int column, double score)
 {
 	SkxCostIndex index;
 	double		share;
 
 	skx_am_cost_open(info, &index);
-	share = skx_cost_share(root, &index, clause, column, score);
+	share = skx_cost_selectivity(root, &index, clause, column, score);
 	skx_am_cost_close(&index);
 	return share;
 }
 
 double
-skx_am_cost_length(PlannerInfo *root, const IndexOptInfo *info)
+skx_am_cost_average_length(PlannerInfo *root, const IndexOptInfo *info)
 {
 	SkxCostIndex index;
 	double		length = 0;

@@ -12,20 +12,21 @@
  * in transactions that did not begin in recovery.
  */
 void
-skx_am_dead_note(IndexScanDesc scan)
+skx_am_remember_dead(IndexScanDesc scan)
 {
 	SkxScan    *so = scan->opaque;
-	SkxSourcePlace place = {0};
-	int			i = so->next - 1;
+	SkxDocAddress place = {0};
+	int			i = so->next_tid - 1;
 
 	so->ndead++;
 	if (so->hits != NULL)
-		skx_topk_note_dead(so->topk, &so->hits[i]);
+		skx_topk_remember_dead(so->topk, &so->hits[i]);
 	else if (so->ordered != NULL)
 		skx_order_note_dead(so->ordered, i);
 	else if (so->rows != NULL)
 	{
-		skx_rows_place(so->rows, i, &place);
-		skx_snapshot_note_dead(scan->indexRelation, so->desc.request.view, &place);
+		skx_rows_document(so->rows, i, &place);
+		skx_snapshot_remember_dead(scan->indexRelation, so->desc.request.view,
+								   &place);
 	}
 }

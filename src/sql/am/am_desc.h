@@ -23,13 +23,13 @@ typedef struct SkxScanReads
 	uint64		rounds;			/* rounds of reads, each of which waits for
 								 * the one before */
 	uint64		nodes;			/* nodes of skip lists that were read */
-	uint64		passed;			/* nodes that were passed over unread */
+	uint64		skipped_nodes;	/* nodes that were passed over unread */
 	uint64		subblocks;		/* sub-blocks of postings */
 	uint64		positions;		/* position blocks */
 } SkxScanReads;
 
 /* Number of counts in SkxScanReads. */
-#define SKX_SCAN_READS	(sizeof(SkxScanReads) / sizeof(uint64))
+#define SKX_SCAN_NREADS	(sizeof(SkxScanReads) / sizeof(uint64))
 
 /* The work of a scan so far, of all its rescans. */
 typedef struct SkxScanWork
@@ -45,7 +45,7 @@ typedef struct SkxScanOrder
 	int			column;			/* of the index, from 0 */
 	bool		descending;
 	bool		nulls_first;
-	SkxOrderedShare *share;		/* of a scan by several processes; NULL if
+	SkxOrderedShared *share;	/* of a scan by several processes; NULL if
 								 * there is only this one */
 } SkxScanOrder;
 
@@ -69,7 +69,7 @@ typedef struct SkxScanDesc
 								 * distance, or there is none */
 	SkxTopkShare *ranked_share; /* of a ranked scan by several processes; NULL
 								 * if there is only this one */
-	SkxShare   *share;			/* the same of a scan for a collector */
+	SkxExecShared *share;		/* the same of a scan for a collector */
 
 	/*
 	 * Set when the scan begins.  What it points to stays until the next

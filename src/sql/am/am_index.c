@@ -8,13 +8,13 @@
 #include "sql/am/am_scan.h"
 
 bool
-skx_am_is_ours(Relation index)
+skx_am_is_skipidx(Relation index)
 {
 	return index->rd_indam != NULL && index->rd_indam->ambuild == skxbuild;
 }
 
 Relation
-skx_am_open_bound(const SkxRef *ref)
+skx_am_open_referenced(const SkxRef *ref)
 {
 	Relation	rel = try_relation_open(ref->index, AccessShareLock);
 
@@ -24,12 +24,12 @@ skx_am_open_bound(const SkxRef *ref)
 				 errmsg("index with OID %u, by which rows were to be ranked, does not exist",
 						ref->index),
 				 errhint("It may have been dropped since the query began; try again.")));
-	if (!skx_am_is_ours(rel))
+	if (!skx_am_is_skipidx(rel))
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not a skipidx index",
 						RelationGetRelationName(rel))));
-	if (ref->maker != SKX_REF_PLAN)
+	if (ref->origin != SKX_REF_PLAN)
 		skx_score_check_rights(rel);
 	return rel;
 }

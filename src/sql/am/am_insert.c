@@ -30,37 +30,38 @@
  * How long a session does not try to flush an index again after it has found
  * no space, in ms.
  */
-#define SKX_INSERT_RETRY	10000
+#define SKX_INSERT_FLUSH_RETRY_MS	10000
 
 /*
  * If a list has more than this many times its limit, the workers are taken to
  * be too slow.
  */
-#define SKX_INSERT_SHARE	4
+#define SKX_INSERT_OVERLOAD_FACTOR	4
 
 /*
  * How much an insert flushes itself, in bytes, which takes some 6 ms.  A
- * command that has inserted more than SKX_INSERT_MANY rows flushes up to the
- * limit of the list at a time, since that is less work in total.
+ * command that has inserted more than SKX_INSERT_MANY_ROWS rows flushes up to
+ * the limit of the list at a time, since that is less work in total.
  */
-#define SKX_INSERT_FLUSH	(512 * 1024)
-#define SKX_INSERT_MANY		1000
+#define SKX_INSERT_FLUSH_BYTES	(512 * 1024)
+#define SKX_INSERT_MANY_ROWS		1000
 
 /*
- * Pauses after each page of a list that is longer than SKX_INSERT_SHARE times
- * its limit while another process flushes, in us.  The second is for a list
- * that is SKX_INSERT_SHARE times longer still.  A page has several rows, so
- * the first is some 20 us for each row.
+ * Pauses after each page of a list that is longer than
+ * SKX_INSERT_OVERLOAD_FACTOR times its limit while another process flushes, in
+ * us.  The second is for a list that is SKX_INSERT_OVERLOAD_FACTOR times
+ * longer still.  A page has several rows, so the first is some 20 us for each
+ * row.
  */
-#define SKX_INSERT_PAUSE		100
-#define SKX_INSERT_LONG_PAUSE	1000
+#define SKX_INSERT_PAUSE_MS		100
+#define SKX_INSERT_LONG_PAUSE_MS	1000
 
 /* The state of one command. */
-typedef struct SkxInsert
+typedef struct SkxInsertCommand
 {
 	const SkxColumns *columns;
 	uint64		nrows;
-} SkxInsert;
+} SkxInsertCommand;
 
 /* When a flush of this session found no space in an index. */
 typedef struct SkxInsertFull
@@ -77,9 +78,9 @@ skx_am_insert_forget_full(SkxSessionEntry *entry)
 }
 
 static SkxSessionKind skx_am_insert_fulls = {
-	.most_entries = 64,
-	.most_bytes = 64 * sizeof(SkxInsertFull),
-	.forget = skx_am_insert_forget_full
+	.max_entries = 64,
+	.max_bytes = 64 * sizeof(SkxInsertFull),
+	.free_entry = skx_am_insert_forget_full
 };
 
 /* A flush that an insert does itself. */
@@ -87,7 +88,7 @@ typedef struct SkxInsertFlush
 {
 	SkxMaintOptions options;
 	uint64		budget;
-	bool		flushed;
+	bool		has_flushed;
 } SkxInsertFlush;
 
 static void
@@ -96,16 +97,17 @@ skx_am_insert_flush_one(Relation index, void *arg)
 	SkxInsertFlush *f = arg;
 	uint64		ndocs = 0;
 
-	f->flushed = skx_maint_flush(index, &f->options, f->budget,
-								 SKX_WAIT_NEVER, &ndocs);
-	if (f->flushed && skx_maint_merge_due(index, &f->options, SKX_WAIT_NEVER))
-		skx_worker_ask(index, SKX_WORKER_MERGE);
+	f->has_flushed = skx_maint_flush(index, &f->options, f->budget,
+									 SKX_WAIT_NEVER, &ndocs);
+	if (f->has_flushed &&
+		skx_maint_merge_is_due(index, &f->options, SKX_WAIT_NEVER))
+		skx_worker_request(index, SKX_WORKER_MERGE);
 }
 
 static void
 skx_am_insert_tidy(Relation index, void *arg)
 {
-	skx_manifest_tidy(index, false);
+	skx_manifest_free_orphaned(index, false);
 }
 
 /*
@@ -114,7 +116,7 @@ skx_am_insert_tidy(Relation index, void *arg)
  * count.  A new root may have given back pages, so then it is false, too.
  */
 static bool
-skx_am_insert_rests(Relation index)
+skx_am_insert_skips_flush(Relation index)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	const SkxInsertFull *full;
@@ -126,7 +128,7 @@ skx_am_insert_rests(Relation index)
 	full = skx_sessioncache_find(&skx_am_insert_fulls, &key);
 	return full != NULL && full->generation == meta.generation &&
 		full->at <= now &&
-		!TimestampDifferenceExceeds(full->at, now, SKX_INSERT_RETRY);
+		!TimestampDifferenceExceeds(full->at, now, SKX_INSERT_FLUSH_RETRY_MS);
 }
 
 /* Notes that a flush has found no space. */
@@ -152,23 +154,25 @@ skx_am_insert_note_full(Relation index, TimestampTz at)
 }
 
 static void
-skx_am_insert_flush_share(Relation index, SkxInsertFlush *f, uint64 nbytes)
+skx_am_insert_flush_part(Relation index, SkxInsertFlush *f, uint64 nbytes)
 {
 	uint64		limit = f->options.pending_limit;
 
-	if (skx_am_insert_rests(index))
+	if (skx_am_insert_skips_flush(index))
 		return;
-	if (!skx_maint_optional(index, skx_am_insert_flush_one, f,
-							SKX_SPARE_SPACE))
+	if (!skx_maint_try_optional(index, skx_am_insert_flush_one, f,
+								SKX_TOLERATE_NO_SPACE))
 	{
 		TimestampTz at = GetCurrentTimestamp();
 
-		skx_maint_optional(index, skx_am_insert_tidy, NULL, SKX_SPARE_SPACE);
+		skx_maint_try_optional(index, skx_am_insert_tidy, NULL,
+							   SKX_TOLERATE_NO_SPACE);
 		skx_am_insert_note_full(index, at);
 	}
-	else if (!f->flushed && nbytes / SKX_INSERT_SHARE > limit)
-		pg_usleep(nbytes / SKX_INSERT_SHARE / SKX_INSERT_SHARE > limit ?
-				  SKX_INSERT_LONG_PAUSE : SKX_INSERT_PAUSE);
+	else if (!f->has_flushed && nbytes / SKX_INSERT_OVERLOAD_FACTOR > limit)
+		pg_usleep(nbytes / SKX_INSERT_OVERLOAD_FACTOR /
+				  SKX_INSERT_OVERLOAD_FACTOR > limit ?
+				  SKX_INSERT_LONG_PAUSE_MS : SKX_INSERT_PAUSE_MS);
 }
 
 /*
@@ -176,7 +180,7 @@ skx_am_insert_flush_share(Relation index, SkxInsertFlush *f, uint64 nbytes)
  * too long.
  */
 static void
-skx_am_insert_grown(Relation index, const SkxInsert *insert)
+skx_am_insert_list_grown(Relation index, const SkxInsertCommand *insert)
 {
 	MemoryContext context;
 	MemoryContext old;
@@ -189,30 +193,30 @@ skx_am_insert_grown(Relation index, const SkxInsert *insert)
 	context = AllocSetContextCreate(CurrentMemoryContext, "skipidx insert",
 									ALLOCSET_SMALL_SIZES);
 	old = MemoryContextSwitchTo(context);
-	skx_am_maint_options(index, SKX_ASKER_INSERT, &f.options);
+	skx_am_maint_options(index, SKX_REQUESTER_INSERT, &f.options);
 	limit = f.options.pending_limit;
-	f.budget = insert->nrows > SKX_INSERT_MANY ? limit :
-		Min(limit, SKX_INSERT_FLUSH);
+	f.budget = insert->nrows > SKX_INSERT_MANY_ROWS ? limit :
+		Min(limit, SKX_INSERT_FLUSH_BYTES);
 	nbytes = skx_pending_bytes(index, skx_manifest_view(index));
 	if (nbytes > limit &&
-		(!skx_worker_ask(index, SKX_WORKER_FLUSH) ||
-		 nbytes / SKX_INSERT_SHARE > limit))
-		skx_am_insert_flush_share(index, &f, nbytes);
+		(!skx_worker_request(index, SKX_WORKER_FLUSH) ||
+		 nbytes / SKX_INSERT_OVERLOAD_FACTOR > limit))
+		skx_am_insert_flush_part(index, &f, nbytes);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 }
 
 /* Returns the state of the command, made at its first row. */
-static SkxInsert *
+static SkxInsertCommand *
 skx_am_insert_command(Relation index, IndexInfo *info)
 {
-	SkxInsert  *insert = info->ii_AmCache;
+	SkxInsertCommand *insert = info->ii_AmCache;
 	MemoryContext old;
 
 	if (insert != NULL)
 		return insert;
 	old = MemoryContextSwitchTo(info->ii_Context);
-	insert = palloc0(sizeof(SkxInsert));
+	insert = palloc0(sizeof(SkxInsertCommand));
 	insert->columns = skx_column_all(index);
 	info->ii_AmCache = insert;
 	MemoryContextSwitchTo(old);
@@ -224,7 +228,7 @@ skxinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid,
 		  Relation heap, IndexUniqueCheck unique, bool unchanged,
 		  struct IndexInfo *info)
 {
-	SkxInsert  *insert = skx_am_insert_command(index, info);
+	SkxInsertCommand *insert = skx_am_insert_command(index, info);
 	TSVector	value = skx_document_make(insert->columns, values,
 										  isnull, tid);
 	bool		grown;
@@ -234,6 +238,6 @@ skxinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid,
 	skx_am_predicate_insert(index, value);
 	skx_document_release(value, values, isnull);
 	if (grown)
-		skx_am_insert_grown(index, insert);
+		skx_am_insert_list_grown(index, insert);
 	return false;
 }

@@ -282,21 +282,21 @@ skx_am_rank_options(Relation index, SkxRankOptions *options)
 }
 
 void
-skx_am_maint_options(Relation index, SkxWorkerAsker asker,
+skx_am_maint_options(Relation index, SkxWorkerRequester asker,
 					 SkxMaintOptions *options)
 {
 	const SkxOptions *given = (const SkxOptions *) index->rd_options;
 	int			memory = maintenance_work_mem;
 
-	if ((skx_compat_autovacuum() || asker == SKX_ASKER_WORKER) &&
+	if ((skx_compat_autovacuum() || asker == SKX_REQUESTER_WORKER) &&
 		autovacuum_work_mem != -1)
 		memory = autovacuum_work_mem;
 	options->k1 = given != NULL ? given->k1 : SKX_DEFAULT_K1;
 	options->b = given != NULL ? given->b : SKX_DEFAULT_B;
 	options->memory = (Size) memory * 1024;
-	options->certain = false;
+	options->needs_all_space = false;
 	options->moves = SKX_MOVES_LAST;
-	options->asker = asker;
+	options->requester = asker;
 	options->pending_limit = (uint64) 1024 *
 		(given != NULL ? given->pending_limit : SKX_DEFAULT_PENDING_LIMIT);
 	options->max_merged_segment = (uint64) 1024 *
@@ -305,5 +305,5 @@ skx_am_maint_options(Relation index, SkxWorkerAsker asker,
 		SKX_DEFAULT_SEGMENTS_PER_TIER;
 	options->deletes_pct_allowed = given != NULL ?
 		given->deletes_pct_allowed : SKX_DEFAULT_DELETES_PCT;
-	options->purged = 0;
+	options->purge_up_to = 0;
 }

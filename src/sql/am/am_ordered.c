@@ -41,7 +41,7 @@ skx_am_ordered_range(const SkxScan *so, SkxOrderedRequest *request)
 }
 
 bool
-skx_am_ordered_start(IndexScanDesc scan)
+skx_am_ordered_prepare(IndexScanDesc scan)
 {
 	SkxScan    *so = scan->opaque;
 	SkxScanDesc *desc = &so->desc;
@@ -59,14 +59,14 @@ skx_am_ordered_start(IndexScanDesc scan)
 	request->key = skx_order_column(scan->indexRelation, order->column);
 	request->descending = order->descending;
 	request->nulls_first = order->nulls_first;
-	request->wanted = desc->wanted;
+	request->wanted_rows = desc->wanted;
 	request->work = &desc->work.ordered;
 	if (order->share == NULL)
 		return true;
-	request->part = &so->part;
-	request->wanted = 2 * SKX_ORDERED_PART_ROWS;
+	request->parallel_part = &so->ordered_part;
+	request->wanted_rows = 2 * SKX_ORDERED_PART_ROWS;
 	if (desc->wanted > 0)
-		request->wanted = Min(request->wanted, desc->wanted);
+		request->wanted_rows = Min(request->wanted_rows, desc->wanted);
 	return true;
 }
 
@@ -77,17 +77,17 @@ skx_am_ordered_start(IndexScanDesc scan)
 static bool
 skx_am_ordered_begin(SkxScan *so)
 {
-	SkxOrderedShare *share = so->desc.order->share;
+	SkxOrderedShared *share = so->desc.order->share;
 
 	if (share != NULL &&
-		!skx_order_share_take(share, so->desc.ordered, &so->part))
+		!skx_order_share_next_part(share, so->desc.ordered, &so->ordered_part))
 		return false;
 	so->ordered = skx_order_begin(so->desc.ordered);
 	return true;
 }
 
 void
-skx_am_ordered_stop(SkxScan *so)
+skx_am_ordered_end(SkxScan *so)
 {
 	if (so->ordered != NULL)
 		skx_order_end(so->ordered);
@@ -105,7 +105,7 @@ skx_am_ordered_next(SkxScan *so, const ItemPointerData **tids)
 		return false;
 	while ((so->n = skx_order_next(so->ordered, tids, &so->keys)) == 0)
 	{
-		skx_am_ordered_stop(so);
+		skx_am_ordered_end(so);
 		if (so->desc.order->share == NULL || !skx_am_ordered_begin(so))
 			return false;
 	}

@@ -25,13 +25,13 @@
 #include "tsearch/ts_utils.h"
 
 /* The server makes one lock of an index out of more than 32 by default. */
-#define SKX_COVER_MOST		16
+#define SKX_PREDICATE_PAGES_MAX		16
 
-typedef struct SkxCover
+typedef struct SkxPredicateCover
 {
 	int			n;				/* number of pages; -1: there is no cover */
-	BlockNumber pages[SKX_COVER_MOST];
-} SkxCover;
+	BlockNumber pages[SKX_PREDICATE_PAGES_MAX];
+} SkxPredicateCover;
 
 /*
  * Returns the page number of a lexeme.  Other lexemes may have the same one.
@@ -45,17 +45,17 @@ skx_am_predicate_page(const char *lexeme, int length)
 
 /* Sets the cover of a conjunction: the one that has fewer lexemes. */
 static void
-skx_am_cover_either(SkxCover *cover, const SkxCover *other)
+skx_am_cover_smaller(SkxPredicateCover *cover, const SkxPredicateCover *other)
 {
 	if (cover->n < 0 || (other->n >= 0 && other->n < cover->n))
 		*cover = *other;
 }
 
 static void
-skx_am_cover_both(SkxCover *cover, const SkxCover *other)
+skx_am_cover_union(SkxPredicateCover *cover, const SkxPredicateCover *other)
 {
 	if (cover->n < 0 || other->n < 0 ||
-		cover->n + other->n > SKX_COVER_MOST)
+		cover->n + other->n > SKX_PREDICATE_PAGES_MAX)
 	{
 		cover->n = -1;
 		return;
@@ -66,9 +66,10 @@ skx_am_cover_both(SkxCover *cover, const SkxCover *other)
 }
 
 static void
-skx_am_cover(const QueryItem *item, const char *lexemes, SkxCover *cover)
+skx_am_cover_query(const QueryItem *item, const char *lexemes,
+				   SkxPredicateCover *cover)
 {
-	SkxCover	other;
+	SkxPredicateCover other;
 
 	check_stack_depth();
 	cover->n = -1;
@@ -84,22 +85,23 @@ skx_am_cover(const QueryItem *item, const char *lexemes, SkxCover *cover)
 	}
 	if (item->type != QI_OPR || item->qoperator.oper == OP_NOT)
 		return;
-	skx_am_cover(item + 1, lexemes, cover);
-	skx_am_cover(item + item->qoperator.left, lexemes, &other);
+	skx_am_cover_query(item + 1, lexemes, cover);
+	skx_am_cover_query(item + item->qoperator.left, lexemes, &other);
 	if (item->qoperator.oper == OP_OR)
-		skx_am_cover_both(cover, &other);
+		skx_am_cover_union(cover, &other);
 	else
-		skx_am_cover_either(cover, &other);
+		skx_am_cover_smaller(cover, &other);
 }
 
-static void skx_am_cover_condition(const SkxCondition *c, SkxCover *cover);
+static void skx_am_cover_condition(const SkxCondition *c,
+								   SkxPredicateCover *cover);
 
 /*
  * Sets the cover of a disjunction, which has the lexemes of the best cover of
  * each arm.
  */
 static void
-skx_am_cover_disjunction(const SkxCondition *c, SkxCover *cover)
+skx_am_cover_disjunction(const SkxCondition *c, SkxPredicateCover *cover)
 {
 	int			i;
 	int			k;
@@ -107,15 +109,15 @@ skx_am_cover_disjunction(const SkxCondition *c, SkxCover *cover)
 	cover->n = 0;
 	for (i = 0; i < c->narms; i++)
 	{
-		SkxCover	arm = {.n = -1};
-		SkxCover	other;
+		SkxPredicateCover arm = {.n = -1};
+		SkxPredicateCover other;
 
 		for (k = 0; k < c->arms[i].n; k++)
 		{
 			skx_am_cover_condition(&c->arms[i].conditions[k], &other);
-			skx_am_cover_either(&arm, &other);
+			skx_am_cover_smaller(&arm, &other);
 		}
-		skx_am_cover_both(cover, &arm);
+		skx_am_cover_union(cover, &arm);
 	}
 }
 
@@ -124,7 +126,7 @@ skx_am_cover_disjunction(const SkxCondition *c, SkxCover *cover)
  * required, one of them is enough; if any of them, all are needed.
  */
 static void
-skx_am_cover_condition(const SkxCondition *c, SkxCover *cover)
+skx_am_cover_condition(const SkxCondition *c, SkxPredicateCover *cover)
 {
 	int			i;
 
@@ -134,9 +136,10 @@ skx_am_cover_condition(const SkxCondition *c, SkxCover *cover)
 		return;
 	}
 	cover->n = -1;
-	if (c->kind == SKX_CONDITION_ALL)
+	if (c->kind == SKX_CONDITION_ALL_OF)
 		cover->n = 1;
-	else if (c->kind == SKX_CONDITION_ANY && c->n <= SKX_COVER_MOST)
+	else if (c->kind == SKX_CONDITION_ANY_OF &&
+			 c->n <= SKX_PREDICATE_PAGES_MAX)
 		cover->n = c->n;
 	for (i = 0; i < cover->n; i++)
 		cover->pages[i] = skx_am_predicate_page(c->lexemes[i].bytes,
@@ -145,10 +148,10 @@ skx_am_cover_condition(const SkxCondition *c, SkxCover *cover)
 
 /* Sets the smallest cover that one of the scan's conditions has. */
 static void
-skx_am_cover_scan(IndexScanDesc scan, SkxCover *cover)
+skx_am_cover_scan(IndexScanDesc scan, SkxPredicateCover *cover)
 {
 	SkxScan    *so = scan->opaque;
-	SkxCover	other;
+	SkxPredicateCover other;
 	int			i;
 
 	cover->n = -1;
@@ -161,20 +164,20 @@ skx_am_cover_scan(IndexScanDesc scan, SkxCover *cover)
 		query = DatumGetTSQuery(scan->keyData[i].sk_argument);
 		other.n = -1;
 		if (query->size > 0)
-			skx_am_cover(GETQUERY(query), GETOPERAND(query), &other);
-		skx_am_cover_either(cover, &other);
+			skx_am_cover_query(GETQUERY(query), GETOPERAND(query), &other);
+		skx_am_cover_smaller(cover, &other);
 	}
 	for (i = 0; i < so->nconditions; i++)
 	{
 		skx_am_cover_condition(&so->conditions[i], &other);
-		skx_am_cover_either(cover, &other);
+		skx_am_cover_smaller(cover, &other);
 	}
 }
 
 void
 skx_am_predicate_read(IndexScanDesc scan)
 {
-	SkxCover	cover = {.n = -1};
+	SkxPredicateCover cover = {.n = -1};
 	int			i;
 
 	if (!IsolationIsSerializable())

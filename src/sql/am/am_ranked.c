@@ -62,7 +62,7 @@ skx_am_ranked_scorer(IndexScanDesc scan, const ScanKeyData *key)
 	if (key->sk_strategy == SKX_STRATEGY_RANKING)
 		return scorer;
 	ref = (const SkxRef *) PG_DETOAST_DATUM_COPY(key->sk_argument);
-	bound = skx_am_open_bound(ref);
+	bound = skx_am_open_referenced(ref);
 	skx_am_rank_options(bound, &options);
 	if (scorer == NULL)
 		scorer = skx_score_open(bound, ref, scan->xs_snapshot, &options,
@@ -79,11 +79,11 @@ skx_am_ranked_scorer(IndexScanDesc scan, const ScanKeyData *key)
  * best rows have old versions with nearly the same scores.  There is no entry
  * until a row was of no use.
  */
-typedef struct SkxRankedDead
+typedef struct SkxRankedWaste
 {
 	SkxSessionEntry entry;
-	double		share;
-} SkxRankedDead;
+	double		fraction;
+} SkxRankedWaste;
 
 static void
 skx_am_ranked_forget_dead(SkxSessionEntry *entry)
@@ -92,9 +92,9 @@ skx_am_ranked_forget_dead(SkxSessionEntry *entry)
 }
 
 static SkxSessionKind skx_ranked_dead_kind = {
-	.most_entries = 64,
-	.most_bytes = 64 * sizeof(SkxRankedDead),
-	.forget = skx_am_ranked_forget_dead
+	.max_entries = 64,
+	.max_bytes = 64 * sizeof(SkxRankedWaste),
+	.free_entry = skx_am_ranked_forget_dead
 };
 
 /*
@@ -103,17 +103,17 @@ static SkxSessionKind skx_ranked_dead_kind = {
  * ones for which a search looks for more rows.  With fewer, the search for
  * these would cost more than the second searches that it saves.
  */
-#define SKX_RANKED_RECENT	0.1
-#define SKX_RANKED_MOST		0.75
-#define SKX_RANKED_LEAST	0.05
+#define SKX_RANKED_WASTE_WEIGHT	0.1
+#define SKX_RANKED_WASTE_MAX		0.75
+#define SKX_RANKED_WASTE_ROWS_MIN	0.05
 
 static void
-skx_am_ranked_learn(const SkxScan *so)
+skx_am_ranked_update_waste(const SkxScan *so)
 {
 	const SkxScanDesc *desc = &so->desc;
 	const SkxSessionKey *key = &so->key;
 	uint64		unseen = so->ndead;
-	SkxRankedDead *dead;
+	SkxRankedWaste *dead;
 
 	if (desc->wanted > 0 && !desc->wants_all && desc->given > desc->wanted)
 		unseen = Max(unseen, desc->given - desc->wanted);
@@ -125,12 +125,12 @@ skx_am_ranked_learn(const SkxScan *so)
 	if (dead == NULL)
 	{
 		dead = MemoryContextAllocZero(skx_sessioncache_context(),
-									  sizeof(SkxRankedDead));
+									  sizeof(SkxRankedWaste));
 		skx_sessioncache_put(&skx_ranked_dead_kind, key, &dead->entry,
-							 sizeof(SkxRankedDead));
+							 sizeof(SkxRankedWaste));
 	}
-	dead->share += SKX_RANKED_RECENT *
-		((double) unseen / desc->given - dead->share);
+	dead->fraction += SKX_RANKED_WASTE_WEIGHT *
+		((double) unseen / desc->given - dead->fraction);
 }
 
 /*
@@ -139,19 +139,19 @@ skx_am_ranked_learn(const SkxScan *so)
  * rows, plus twice its standard deviation.
  */
 static uint64
-skx_am_ranked_spare(Relation index, uint64 wanted)
+skx_am_ranked_spare_rows(Relation index, uint64 wanted)
 {
 	SkxSessionKey key = skx_sessioncache_key(index, 0, 0);
-	const SkxRankedDead *kept = skx_sessioncache_find(&skx_ranked_dead_kind,
-													  &key);
+	const SkxRankedWaste *kept = skx_sessioncache_find(&skx_ranked_dead_kind,
+													   &key);
 	double		dead;
 	double		more;
 
 	if (kept == NULL || wanted == 0 || wanted > PG_UINT32_MAX)
 		return 0;
-	dead = Min(kept->share, SKX_RANKED_MOST);
+	dead = Min(kept->fraction, SKX_RANKED_WASTE_MAX);
 	more = wanted * dead / (1 - dead);
-	if (more < SKX_RANKED_LEAST)
+	if (more < SKX_RANKED_WASTE_ROWS_MIN)
 		return 0;
 	return (uint64) (more + 2 * sqrt(more / (1 - dead))) + 1;
 }
@@ -186,8 +186,9 @@ skx_am_ranked_search(IndexScanDesc scan)
 		request.view = skx_manifest_view_bound(scan->indexRelation);
 	request.filter = desc->request.query;
 	request.scorer = desc->scorer;
-	request.wanted = desc->wanted;
-	request.spare = skx_am_ranked_spare(scan->indexRelation, desc->wanted);
+	request.wanted_rows = desc->wanted;
+	request.spare_rows = skx_am_ranked_spare_rows(scan->indexRelation,
+												  desc->wanted);
 	request.wants_all = desc->wants_all;
 	request.after = desc->page != NULL ? &desc->page->after : NULL;
 	request.work = &desc->work.ranked;
@@ -195,7 +196,7 @@ skx_am_ranked_search(IndexScanDesc scan)
 }
 
 bool
-skx_am_ranked_start(IndexScanDesc scan)
+skx_am_ranked_begin(IndexScanDesc scan)
 {
 	SkxScan    *so = scan->opaque;
 	SkxScanDesc *desc = &so->desc;
@@ -212,15 +213,15 @@ skx_am_ranked_start(IndexScanDesc scan)
 	so->key = skx_sessioncache_key(scan->indexRelation, 0, 0);
 	if (!desc->wants_all)
 		desc->rows = desc->wanted == 0 ? SKX_TOPK_ROWS : desc->wanted +
-			skx_am_ranked_spare(scan->indexRelation, desc->wanted);
+			skx_am_ranked_spare_rows(scan->indexRelation, desc->wanted);
 	return true;
 }
 
 void
-skx_am_ranked_stop(SkxScan *so)
+skx_am_ranked_end(SkxScan *so)
 {
 	if (so->desc.scorer != NULL)
-		skx_am_ranked_learn(so);
+		skx_am_ranked_update_waste(so);
 	if (so->topk != NULL)
 		skx_topk_end(so->topk);
 	so->topk = NULL;
@@ -237,8 +238,8 @@ skx_am_ranked_fetch(IndexScanDesc scan)
 	if (so->topk == NULL)
 		so->topk = skx_am_ranked_search(scan);
 	if (desc->floor < 0)
-		skx_topk_want_from(so->topk, skx_score_least(desc->scorer,
-													 desc->floor));
+		skx_topk_set_min_sum(so->topk, skx_score_min_sum(desc->scorer,
+														 desc->floor));
 	so->n = skx_topk_next(so->topk, &so->hits);
 	desc->work.ranked.rounds += skx_blkio_rounds() - rounds;
 	if (so->n == 0)
@@ -253,12 +254,12 @@ skx_am_ranked_fetch(IndexScanDesc scan)
 }
 
 bool
-skx_am_ranked_idle(SkxScan *so)
+skx_am_ranked_is_idle(SkxScan *so)
 {
-	if (so->desc.ranked_share != NULL && !so->asked)
+	if (so->desc.ranked_share != NULL && !so->idle_is_known)
 	{
-		so->asked = true;
-		so->idle = !skx_topk_share_joins(so->desc.ranked_share);
+		so->idle_is_known = true;
+		so->is_idle = !skx_topk_share_takes_part(so->desc.ranked_share);
 	}
-	return so->idle;
+	return so->is_idle;
 }

@@ -45,8 +45,8 @@ skx_am_scan_stop(SkxScan *so)
 
 	if (so->exec != NULL)
 		skx_exec_end(so->exec);
-	skx_am_ranked_stop(so);
-	skx_am_ordered_stop(so);
+	skx_am_ranked_end(so);
+	skx_am_ordered_end(so);
 	memset(&desc->request, 0, sizeof(desc->request));
 	desc->floor = 0;
 	desc->lossy = false;
@@ -57,8 +57,8 @@ skx_am_scan_stop(SkxScan *so)
 	desc->rows = desc->given = so->ndead = 0;
 	so->conditions = NULL;
 	so->nconditions = 0;
-	so->started = so->asked = so->idle = false;
-	so->n = so->next = 0;
+	so->scan_context = so->idle_is_known = so->is_idle = false;
+	so->n = so->next_tid = 0;
 	so->tids = NULL;
 	so->hits = NULL;
 	so->keys = NULL;
@@ -143,8 +143,8 @@ skx_am_scan_begin(IndexScanDesc scan)
 	SkxScan    *so = scan->opaque;
 	SkxQuery   *query;
 
-	so->started = true;
-	skx_snapshot_heap_restart(&so->heap);
+	so->scan_context = true;
+	skx_snapshot_heap_restart(&so->heap_prefetch);
 	pgstat_count_index_scan(scan->indexRelation);
 	skx_compat_count_search(scan);
 	query = skx_am_scan_compile(scan);
@@ -163,7 +163,7 @@ skx_am_scan_start(IndexScanDesc scan)
 	SkxRequest *request = &so->desc.request;
 
 	if (!skx_am_scan_begin(scan) ||
-		skx_am_ranked_start(scan) || skx_am_ordered_start(scan))
+		skx_am_ranked_begin(scan) || skx_am_ordered_prepare(scan))
 		return;
 	request->index = scan->indexRelation;
 	request->heap = scan->heapRelation;
@@ -195,9 +195,9 @@ skx_am_scan_reads(SkxScanReads *now)
 		now->hits += counters[i].hits;
 		now->rounds += counters[i].rounds;
 	}
-	now->nodes = skx_skiplist_work.nodes;
-	now->passed = skx_skiplist_work.passed;
-	now->subblocks = skx_cursor_work.subblocks + skx_cursor_work.fills;
+	now->nodes = skx_skiplist_work.read_nodes;
+	now->skipped_nodes = skx_skiplist_work.skipped_nodes;
+	now->subblocks = skx_cursor_work.subblocks + skx_cursor_work.window_fills;
 	now->positions = skx_cursor_work.positions;
 }
 
@@ -208,7 +208,7 @@ skx_am_scan_enter(IndexScanDesc scan)
 
 	so->outer = MemoryContextSwitchTo(so->context);
 	skx_am_scan_reads(&so->before);
-	if (!so->started)
+	if (!so->scan_context)
 		skx_am_scan_start(scan);
 	return so->desc.request.view != NULL;
 }
@@ -223,7 +223,7 @@ skx_am_scan_leave(IndexScanDesc scan)
 
 	MemoryContextSwitchTo(so->outer);
 	skx_am_scan_reads(&now);
-	for (i = 0; i < SKX_SCAN_READS; i++)
+	for (i = 0; i < SKX_SCAN_NREADS; i++)
 		counts[i] += ((uint64 *) &now)[i] - ((uint64 *) &so->before)[i];
 	skx_compat_check_snapshot(scan->xs_snapshot, scan->indexRelation);
 }
@@ -236,10 +236,10 @@ skx_am_scan_rows(SkxScan *so)
 {
 	if (so->exec == NULL)
 	{
-		so->rows = skx_rows_make(so->fetches_all);
+		so->rows = skx_rows_collector_create(so->fetches_all_rows);
 		so->exec = skx_exec_begin(&so->desc.request, &so->rows->collector);
 	}
-	if (!skx_rows_next(so->rows, so->exec))
+	if (!skx_rows_next_batch(so->rows, so->exec))
 		return false;
 	so->n = so->rows->n;
 	so->tids = so->rows->tids;
@@ -256,10 +256,10 @@ skx_am_scan_fetch(IndexScanDesc scan)
 	bool		any;
 
 	(void) skx_am_scan_enter(scan);
-	so->n = so->next = 0;
+	so->n = so->next_tid = 0;
 	so->desc.hit = NULL;
 	so->desc.key = NULL;
-	if (skx_am_ranked_idle(so))
+	if (skx_am_ranked_is_idle(so))
 		any = false;
 	else if (so->desc.scorer != NULL)
 		any = skx_am_ranked_fetch(scan);
@@ -276,7 +276,7 @@ skx_am_scan_fetch(IndexScanDesc scan)
  * that is known.
  */
 static int
-skx_am_scan_sure(const SkxScan *so)
+skx_am_scan_certain_rows(const SkxScan *so)
 {
 	if ((so->topk == NULL && so->ordered == NULL) || so->desc.wants_all)
 		return 0;
@@ -294,8 +294,8 @@ skx_am_scan_fetch_rows(IndexScanDesc scan)
 
 	if (!skx_am_scan_fetch(scan))
 		return false;
-	skx_snapshot_heap_begin(&so->heap, scan->heapRelation);
-	skx_snapshot_heap_batch(&so->heap, skx_am_scan_sure(so));
+	skx_snapshot_heap_begin(&so->heap_prefetch, scan->heapRelation);
+	skx_snapshot_heap_batch(&so->heap_prefetch, skx_am_scan_certain_rows(so));
 	return true;
 }
 
@@ -303,9 +303,9 @@ skx_am_scan_fetch_rows(IndexScanDesc scan)
 static void
 skx_am_scan_tell(SkxScan *so)
 {
-	const uint64 *key = so->keys == NULL ? NULL : &so->keys[so->next];
+	const uint64 *key = so->keys == NULL ? NULL : &so->keys[so->next_tid];
 
-	so->desc.hit = so->hits == NULL ? NULL : &so->hits[so->next];
+	so->desc.hit = so->hits == NULL ? NULL : &so->hits[so->next_tid];
 	so->desc.key = key != NULL &&
 		skx_column_key_is_shared(&so->desc.ordered->key, *key) ? key : NULL;
 }
@@ -318,14 +318,15 @@ skxgettuple(IndexScanDesc scan, ScanDirection dir)
 	Assert(!ScanDirectionIsBackward(dir));
 	if (scan->xs_want_itup)
 		elog(ERROR, "skipidx does not support index-only scans");
-	if (scan->kill_prior_tuple && so->next > 0)
-		skx_am_dead_note(scan);
-	if (so->next >= so->n && !skx_am_scan_fetch_rows(scan))
+	if (scan->kill_prior_tuple && so->next_tid > 0)
+		skx_am_remember_dead(scan);
+	if (so->next_tid >= so->n && !skx_am_scan_fetch_rows(scan))
 		return false;
 	so->desc.given++;
-	skx_snapshot_heap_ask(&so->heap, so->tids, so->n, so->next);
+	skx_snapshot_heap_prefetch(&so->heap_prefetch, so->tids, so->n,
+							   so->next_tid);
 	skx_am_scan_tell(so);
-	scan->xs_heaptid = so->tids[so->next++];
+	scan->xs_heaptid = so->tids[so->next_tid++];
 	scan->xs_recheck = so->desc.lossy;
 	scan->xs_recheckorderby = false;
 	return true;
@@ -337,7 +338,7 @@ skxgetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 	SkxScan    *so = scan->opaque;
 	int64		total = 0;
 
-	so->fetches_all = true;
+	so->fetches_all_rows = true;
 	while (skx_am_scan_fetch(scan))
 	{
 		tbm_add_tuples(tbm, so->tids, so->n, so->desc.lossy);
@@ -349,7 +350,7 @@ skxgetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 Size
 skxestimateparallelscan(SKX_COMPAT_ESTIMATE_PARALLEL)
 {
-	return sizeof(SkxShare);
+	return sizeof(SkxExecShared);
 }
 
 void

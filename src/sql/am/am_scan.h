@@ -16,8 +16,9 @@ typedef struct SkxScan
 {
 	SkxScanDesc desc;
 	MemoryContext context;		/* of the scan under way; reset by a rescan */
-	bool		started;
-	bool		fetches_all;	/* all rows will be fetched, as for a bitmap */
+	bool		scan_context;
+	bool		fetches_all_rows;	/* all rows will be fetched, as for a
+									 * bitmap */
 	MemoryContext outer;		/* restored by skx_am_scan_leave() */
 	SkxScanReads before;		/* reads of this process at
 								 * skx_am_scan_enter() */
@@ -26,7 +27,7 @@ typedef struct SkxScan
 	int			nconditions;	/* number of conditions from all other keys */
 	SkxCondition *conditions;
 	int			n;				/* TIDs in `tids` */
-	int			next;			/* index of the next one to hand out */
+	int			next_tid;		/* index of the next one to hand out */
 	ItemPointerData *tids;
 	const SkxTopkHit *hits;		/* of the rows in `tids`; NULL: not ranked */
 	const uint64 *keys;			/* of the rows in `tids`, where several values
@@ -34,13 +35,13 @@ typedef struct SkxScan
 	SkxExec    *exec;			/* of rows in no order; else NULL */
 	SkxRows    *rows;			/* the collector of `exec`; else NULL */
 	SkxTopk    *topk;			/* NULL: not begun, or rows are not ranked */
-	bool		asked;			/* whether `idle` has been set for a ranked
+	bool		idle_is_known;	/* whether `is_idle` has been set for a ranked
 								 * scan by several processes */
-	bool		idle;			/* other processes do all of its work */
-	SkxOrderedPart part;		/* what this process has taken of an ordered
-								 * scan by several */
+	bool		is_idle;		/* other processes do all of its work */
+	SkxOrderedPart ordered_part;	/* what this process has taken of an
+									 * ordered scan by several */
 	SkxOrdered *ordered;		/* NULL: not begun, or it has ended */
-	SkxHeapAhead heap;			/* prefetch of blocks of the table */
+	SkxHeapPrefetch heap_prefetch;	/* prefetch of blocks of the table */
 	SkxSessionKey key;			/* of the index, in a ranked scan */
 	uint64		ndead;			/* of the rows handed out by a ranked scan,
 								 * those that were dead */
@@ -67,7 +68,7 @@ skx_am_scan_is_match(const ScanKeyData *key)
  * Notes that the row handed out last is dead to all snapshots, so that
  * searches may leave out its document.
  */
-extern void skx_am_dead_note(IndexScanDesc scan);
+extern void skx_am_remember_dead(IndexScanDesc scan);
 
 /* am_predicate.c : predicate locks of SERIALIZABLE */
 
@@ -91,13 +92,13 @@ extern void skx_am_predicate_insert(Relation index, TSVector value);
  * taken.  Returns false if there is nothing to order by: no ORDER BY, or all
  * distances are NULL.  Raises an error for more than one distance.
  */
-extern bool skx_am_ranked_start(IndexScanDesc scan);
+extern bool skx_am_ranked_begin(IndexScanDesc scan);
 
 /*
  * Returns true if other processes do all the work of the scan, and this one
  * has no rows to find.
  */
-extern bool skx_am_ranked_idle(SkxScan *so);
+extern bool skx_am_ranked_is_idle(SkxScan *so);
 
 /*
  * Sets `tids`, `n` and `hits` to the next rows, best first.  The first call
@@ -106,7 +107,7 @@ extern bool skx_am_ranked_idle(SkxScan *so);
 extern bool skx_am_ranked_fetch(IndexScanDesc scan);
 
 /* Ends the search.  Does nothing if rows are not ranked. */
-extern void skx_am_ranked_stop(SkxScan *so);
+extern void skx_am_ranked_end(SkxScan *so);
 
 /* am_ordered.c : scans in the order of a column */
 
@@ -114,7 +115,7 @@ extern void skx_am_ranked_stop(SkxScan *so);
  * Sets desc.ordered, after the query was compiled.  Returns false if no order
  * of a column is asked for.
  */
-extern bool skx_am_ordered_start(IndexScanDesc scan);
+extern bool skx_am_ordered_prepare(IndexScanDesc scan);
 
 /*
  * Sets `tids`, `n` and `keys` to the next rows in order.  The first call
@@ -123,6 +124,6 @@ extern bool skx_am_ordered_start(IndexScanDesc scan);
 extern bool skx_am_ordered_fetch(SkxScan *so);
 
 /* Ends the search, if one is under way. */
-extern void skx_am_ordered_stop(SkxScan *so);
+extern void skx_am_ordered_end(SkxScan *so);
 
 #endif							/* SKX_AM_SCAN_H */

@@ -28,7 +28,7 @@ skxvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 
 	if (info->analyze_only)
 		return stats;
-	skx_am_maint_options(info->index, SKX_ASKER_VACUUM, &options);
+	skx_am_maint_options(info->index, SKX_REQUESTER_VACUUM, &options);
 	if (stats == NULL)
 		stats = palloc0(sizeof(IndexBulkDeleteResult));
 	skx_maint_cleanup(info->index, &options, stats);

@@ -37,19 +37,19 @@
 #include "utils/syscache.h"
 
 bool
-skx_am_is_refused(Oid type)
+skx_am_type_is_refused(Oid type)
 {
 	return type == JSONOID || type == JSONBOID;
 }
 
 /* The operator class that is checked, and its family. */
-typedef struct SkxOpclass
+typedef struct SkxValidatedOpclass
 {
 	char	   *name;
 	char	   *family_name;
 	Oid			family;
 	Oid			type;
-} SkxOpclass;
+} SkxValidatedOpclass;
 
 /*
  * Returns true if values of the operator's right side have a canonical form,
@@ -63,8 +63,9 @@ skx_am_validate_right(Form_pg_amop amop)
 	return amop->amoplefttype == TSVECTOROID || IsPolymorphicType(right) ||
 		OidIsValid(get_opfamily_proc(amop->amopfamily, right, right,
 									 SKX_SUPPORT_CANONICAL)) ||
-		OidIsValid(skx_condition_placing(amop->amopfamily, amop->amoplefttype,
-										 right));
+		OidIsValid(skx_condition_cross_type_function(amop->amopfamily,
+													 amop->amoplefttype,
+													 right));
 }
 
 /* Returns true if the purpose of the operator fits its strategy. */
@@ -107,7 +108,7 @@ skx_am_validate_strategy(Form_pg_amop amop)
 }
 
 static bool
-skx_am_validate_operator(const SkxOpclass *class, Form_pg_amop amop)
+skx_am_validate_operator(const SkxValidatedOpclass *class, Form_pg_amop amop)
 {
 	bool		tsvector = amop->amoplefttype == TSVECTOROID;
 	bool		ranks = tsvector &&
@@ -142,12 +143,13 @@ skx_am_validate_operator(const SkxOpclass *class, Form_pg_amop amop)
 
 /* Returns true if the class has the operator that it needs. */
 static bool
-skx_am_validate_complete(const SkxOpclass *class, uint32 strategies)
+skx_am_validate_complete(const SkxValidatedOpclass *class, uint32 strategies)
 {
 	int			needed = class->type == TSVECTOROID ?
 		SKX_STRATEGY_MATCH : SKX_STRATEGY_EQUAL;
 
-	if ((strategies & (1 << needed)) != 0 || skx_am_is_refused(class->type))
+	if ((strategies & (1 << needed)) != 0 ||
+		skx_am_type_is_refused(class->type))
 		return true;
 	ereport(INFO,
 			(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
@@ -171,13 +173,13 @@ skx_am_validate_shape(Form_pg_amproc proc)
 	if (proc->amprocnum == SKX_SUPPORT_CANONICAL)
 		return left == right &&
 			check_amproc_signature(proc->amproc, BYTEAOID, false, 1, 1, left);
-	return proc->amprocnum == SKX_SUPPORT_PLACE && left != right &&
+	return proc->amprocnum == SKX_SUPPORT_CROSS_TYPE && left != right &&
 		check_amproc_signature(proc->amproc, INTERNALOID, true, 2, 2, right,
 							   INTERNALOID);
 }
 
 static bool
-skx_am_validate_function(const SkxOpclass *class, Form_pg_amproc proc)
+skx_am_validate_function(const SkxValidatedOpclass *class, Form_pg_amproc proc)
 {
 	if (skx_am_validate_shape(proc))
 		return true;
@@ -194,12 +196,12 @@ skx_am_validate_function(const SkxOpclass *class, Form_pg_amproc proc)
  * support function of its own type.
  */
 static bool
-skx_am_validate_functions(const SkxOpclass *class)
+skx_am_validate_functions(const SkxValidatedOpclass *class)
 {
 	CatCList   *list = SearchSysCacheList1(AMPROCNUM,
 										   ObjectIdGetDatum(class->family));
 	bool		found = class->type == TSVECTOROID ||
-		class->type == ANYARRAYOID || skx_am_is_refused(class->type);
+		class->type == ANYARRAYOID || skx_am_type_is_refused(class->type);
 	bool		valid = true;
 	int			i;
 
@@ -239,7 +241,7 @@ skxvalidate(Oid opclass)
 {
 	HeapTuple	tuple = SearchSysCache1(CLAOID, ObjectIdGetDatum(opclass));
 	Form_pg_opclass form;
-	SkxOpclass	class;
+	SkxValidatedOpclass class;
 	CatCList   *list;
 	uint32		strategies = 0;
 	bool		valid = true;

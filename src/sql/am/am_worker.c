@@ -39,38 +39,39 @@
 extern PGDLLEXPORT void skx_am_worker_main(Datum arg);
 
 /* Checks the database once in this many checks of the index. */
-#define SKX_WORKER_DATABASE	5
+#define SKX_WORKER_DATABASE_CHECKS	5
 
 /*
- * How many times to check whether the index is free, every SKX_PACE_CHECK ms.
+ * How many times to check whether the index is free, every
+ * SKX_THROTTLE_CHECK_MS ms.
  */
-#define SKX_WORKER_NAPS		100
+#define SKX_WORKER_IDLE_CHECKS		100
 
 /*
  * How long to wait for processes that keep the file from getting shorter, in
  * ms.  One of them is the VACUUM that has asked for it.
  */
-#define SKX_WORKER_PATIENCE	10000
+#define SKX_WORKER_SHRINK_WAIT_MS	10000
 
 /* SQLSTATE of an operation that gives way, which is that of a cancel. */
-#define SKX_WORKER_GIVES_WAY	ERRCODE_QUERY_CANCELED
+#define SKX_WORKER_YIELD_SQLSTATE	ERRCODE_QUERY_CANCELED
 
 typedef struct SkxAmWorker
 {
 	SkxWorkerTask task;
 	Relation	index;
-	int			looks;
-	bool		barred;			/* another process has or wants the index for
+	int			check_count;
+	bool		is_blocked;		/* another process has or wants the index for
 								 * itself, so the last step ended; or too many
 								 * workers are busy for a next one */
-	uint32		busy;			/* SKX_OPERATION_* that another process was
-								 * doing at the last step; or 0 */
-	bool		shrinks;		/* asked to give back the end of the file */
-	bool		clear;			/* for `shrinks`: no other process was in the
-								 * way once, so it pays to move segments */
-	SkxMaintPatience patience;	/* for `shrinks`: what is left of it */
-	int			asides;			/* for `shrinks`: merges with SKX_MOVES_ASIDE
-								 * that are left */
+	uint32		blocked_operation;	/* SKX_OPERATION_* that another process
+									 * was doing at the last step; or 0 */
+	bool		must_shrink;	/* asked to give back the end of the file */
+	bool		was_clear;		/* for `must_shrink`: no other process was in
+								 * the way once, so it pays to move segments */
+	SkxMaintWaitBudget wait_budget; /* for `must_shrink`: what is left of it */
+	int			asides_left;	/* for `must_shrink`: merges with
+								 * SKX_MOVES_PAST_END that are left */
 } SkxAmWorker;
 
 /* Registered at the first use. */
@@ -96,7 +97,7 @@ skx_am_worker_database_wanted(Oid database)
  * checkpoints, either.
  */
 static void
-skx_am_worker_end_alone(void)
+skx_am_worker_exit_if_orphan(void)
 {
 	if (!PostmasterIsAlive())
 		proc_exit(1);
@@ -112,28 +113,29 @@ skx_am_worker_reload(void)
 	}
 }
 
-/* Called every SKX_PACE_CHECK ms while an operation is under way. */
+/* Called every SKX_THROTTLE_CHECK_MS ms while an operation is under way. */
 static void
-skx_am_worker_look(void *arg)
+skx_am_worker_check(void *arg)
 {
 	SkxAmWorker *w = arg;
 
-	skx_am_worker_end_alone();
+	skx_am_worker_exit_if_orphan();
 	skx_am_worker_reload();
 	InvalidateCatalogSnapshot();
-	w->barred = skx_compat_waited_for(w->index, RowExclusiveLock);
-	if (w->barred || skx_worker_max == 0 ||
-		(++w->looks % SKX_WORKER_DATABASE == 0 &&
+	w->is_blocked = skx_compat_others_wait_for_lock(w->index,
+													RowExclusiveLock);
+	if (w->is_blocked || skx_worker_max == 0 ||
+		(++w->check_count % SKX_WORKER_DATABASE_CHECKS == 0 &&
 		 skx_am_worker_database_wanted(w->task.database)))
 		ereport(ERROR,
-				(errcode(SKX_WORKER_GIVES_WAY),
+				(errcode(SKX_WORKER_YIELD_SQLSTATE),
 				 errmsg("a flush or merge of index \"%s\" gives way",
 						RelationGetRelationName(w->index))));
 }
 
 /*
  * Opens and locks the index.  Returns NULL if it is not there, not ready, or
- * locked by another process; w->barred tells the latter.
+ * locked by another process; w->is_blocked tells the latter.
  */
 static Relation
 skx_am_worker_open(SkxAmWorker *w)
@@ -141,8 +143,8 @@ skx_am_worker_open(SkxAmWorker *w)
 	Oid			oid = w->task.index;
 	Relation	index;
 
-	w->barred = !ConditionalLockRelationOid(oid, RowExclusiveLock);
-	if (w->barred)
+	w->is_blocked = !ConditionalLockRelationOid(oid, RowExclusiveLock);
+	if (w->is_blocked)
 	{
 		ereport(DEBUG1,
 				(errmsg_internal("another process has index %u for itself",
@@ -155,7 +157,7 @@ skx_am_worker_open(SkxAmWorker *w)
 		UnlockRelationOid(oid, RowExclusiveLock);
 		return NULL;
 	}
-	if (skx_am_is_ours(index) && index->rd_index->indisready &&
+	if (skx_am_is_skipidx(index) && index->rd_index->indisready &&
 		RelationGetNumberOfBlocks(index) > 0)
 		return index;
 	relation_close(index, RowExclusiveLock);
@@ -179,7 +181,7 @@ skx_am_worker_flush(SkxAmWorker *w, const SkxMaintOptions *options)
 	if (skx_maint_flush_all(w->index, options, SKX_WAIT_PAGE) > 0)
 		return true;
 	if (skx_maint_pending_bytes(w->index) > options->pending_limit)
-		w->busy = SKX_OPERATION_FLUSH;
+		w->blocked_operation = SKX_OPERATION_FLUSH;
 	return false;
 }
 
@@ -191,7 +193,7 @@ skx_am_worker_merge(SkxAmWorker *w, const SkxMaintOptions *options)
 											 SKX_WAIT_PAGE);
 
 	if (step == SKX_STEP_BUSY)
-		w->busy = SKX_OPERATION_MERGE;
+		w->blocked_operation = SKX_OPERATION_MERGE;
 	return step == SKX_STEP_DONE;
 }
 
@@ -200,16 +202,16 @@ skx_am_worker_merge(SkxAmWorker *w, const SkxMaintOptions *options)
  * meanwhile.
  */
 static void
-skx_am_worker_asked(SkxAmWorker *w)
+skx_am_worker_prepare_shrink(SkxAmWorker *w)
 {
-	if (!skx_worker_shrinks())
+	if (!skx_worker_must_shrink())
 		return;
-	w->shrinks = true;
-	w->clear = false;
-	skx_maint_patience(&w->patience, SKX_WORKER_PATIENCE);
-	w->patience.called = skx_worker_called;
-	w->patience.merges = true;
-	w->asides = SKX_MOVES_ASIDE_MOST;
+	w->must_shrink = true;
+	w->was_clear = false;
+	skx_maint_wait_budget(&w->wait_budget, SKX_WORKER_SHRINK_WAIT_MS);
+	w->wait_budget.wakeup = skx_worker_resume_if_requested;
+	w->wait_budget.caller_merges = true;
+	w->asides_left = SKX_MOVES_PAST_END_MAX;
 }
 
 /*
@@ -219,12 +221,12 @@ skx_am_worker_asked(SkxAmWorker *w)
  * do.
  */
 static bool
-skx_am_worker_aside(SkxAmWorker *w, const SkxMaintOptions *options)
+skx_am_worker_merge_aside(SkxAmWorker *w, const SkxMaintOptions *options)
 {
 	SkxMaintOptions aside = *options;
 
-	aside.moves = SKX_MOVES_ASIDE;
-	return w->asides-- > 0 && skx_am_worker_merge(w, &aside);
+	aside.moves = SKX_MOVES_PAST_END;
+	return w->asides_left-- > 0 && skx_am_worker_merge(w, &aside);
 }
 
 /*
@@ -233,15 +235,16 @@ skx_am_worker_aside(SkxAmWorker *w, const SkxMaintOptions *options)
  * was called for a merge while it waited.
  */
 static bool
-skx_am_worker_clear(SkxAmWorker *w)
+skx_am_worker_wait_clear(SkxAmWorker *w)
 {
-	w->clear = skx_maint_clear_wait(w->index, &w->patience);
-	if (w->clear || (w->patience.others > 0 && w->patience.vacuum > 0))
+	w->was_clear = skx_maint_wait_unused(w->index, &w->wait_budget);
+	if (w->was_clear ||
+		(w->wait_budget.others_ms > 0 && w->wait_budget.vacuum_ms > 0))
 		return true;
 	ereport(DEBUG1,
 			(errmsg_internal("index \"%s\" stays as long as it is: other processes use it all the time",
 							 RelationGetRelationName(w->index))));
-	w->shrinks = false;
+	w->must_shrink = false;
 	return false;
 }
 
@@ -257,21 +260,22 @@ skx_am_worker_shrink(SkxAmWorker *w, const SkxMaintOptions *options)
 	BlockNumber nblocks;
 	SkxMaintStep step;
 
-	if (!w->shrinks)
+	if (!w->must_shrink)
 		return false;
 	/* A segment that was put aside makes the file longer until it returns. */
-	if (!skx_worker_pause() && w->asides == SKX_MOVES_ASIDE_MOST)
-		skx_maint_patience(&w->patience, 0);
-	if (!w->clear)
-		return skx_am_worker_clear(w);
+	if (!skx_worker_pause() && w->asides_left == SKX_MOVES_PAST_END_MAX)
+		skx_maint_wait_budget(&w->wait_budget, 0);
+	if (!w->was_clear)
+		return skx_am_worker_wait_clear(w);
 	nblocks = RelationGetNumberOfBlocks(w->index);
-	step = skx_maint_shrink(w->index, &w->patience);
-	w->shrinks = w->patience.others > 0 && w->patience.vacuum > 0 &&
+	step = skx_maint_shrink(w->index, &w->wait_budget);
+	w->must_shrink = w->wait_budget.others_ms > 0 &&
+		w->wait_budget.vacuum_ms > 0 &&
 		(step == SKX_STEP_BUSY ||
 		 (step == SKX_STEP_DONE &&
 		  RelationGetNumberOfBlocks(w->index) < nblocks) ||
-		 skx_am_worker_aside(w, options));
-	return w->shrinks;
+		 skx_am_worker_merge_aside(w, options));
+	return w->must_shrink;
 }
 
 /*
@@ -281,40 +285,41 @@ skx_am_worker_shrink(SkxAmWorker *w, const SkxMaintOptions *options)
  * merges itself.
  */
 static bool
-skx_am_worker_step(SkxAmWorker *w)
+skx_am_worker_do_step(SkxAmWorker *w)
 {
 	SkxMaintOptions options;
 	bool		merge = w->task.duty == SKX_WORKER_MERGE;
 	bool		more = false;
 
-	w->busy = 0;
+	w->blocked_operation = 0;
 	StartTransactionCommand();
 	w->index = skx_am_worker_open(w);
 	if (w->index != NULL)
 	{
-		skx_am_maint_options(w->index, SKX_ASKER_WORKER, &options);
+		skx_am_maint_options(w->index, SKX_REQUESTER_WORKER, &options);
 		InvalidateCatalogSnapshot();
-		skx_throttle_begin(skx_am_worker_look, w, &skx_worker_rate);
-		skx_manifest_tidy(w->index, true);
+		skx_throttle_begin(skx_am_worker_check, w, &skx_worker_rate);
+		skx_manifest_free_orphaned(w->index, true);
 		if (w->task.duty == SKX_WORKER_FLUSH)
 		{
 			pgstat_report_activity(STATE_RUNNING, "skipidx: flush");
 			more = skx_am_worker_flush(w, &options);
-			merge = !more && w->busy == 0 &&
-				skx_maint_merge_due(w->index, &options, SKX_WAIT_PAGE) &&
-				!skx_worker_ask(w->index, SKX_WORKER_MERGE) &&
+			merge = !more && w->blocked_operation == 0 &&
+				skx_maint_merge_is_due(w->index, &options, SKX_WAIT_PAGE) &&
+				!skx_worker_request(w->index, SKX_WORKER_MERGE) &&
 				skx_worker_max == 1;
 		}
 		if (w->task.duty == SKX_WORKER_MERGE)
-			skx_am_worker_asked(w);
-		options.moves = w->shrinks && w->clear ? SKX_MOVES_ALL :
+			skx_am_worker_prepare_shrink(w);
+		options.moves = w->must_shrink && w->was_clear ? SKX_MOVES_ALL :
 			SKX_MOVES_NONE;
 		if (merge)
 		{
 			pgstat_report_activity(STATE_RUNNING, "skipidx: merge");
 			more = skx_am_worker_merge(w, &options);
 		}
-		if (w->task.duty == SKX_WORKER_MERGE && !more && w->busy == 0)
+		if (w->task.duty == SKX_WORKER_MERGE && !more &&
+			w->blocked_operation == 0)
 			more = skx_am_worker_shrink(w, &options);
 		skx_throttle_end();
 		relation_close(w->index, RowExclusiveLock);
@@ -331,7 +336,7 @@ skx_am_worker_step(SkxAmWorker *w)
  * it gave way.
  */
 static bool
-skx_am_worker_steps(SkxAmWorker *w)
+skx_am_worker_do_steps(SkxAmWorker *w)
 {
 	MemoryContext context = CurrentMemoryContext;
 	volatile bool done = false;
@@ -340,13 +345,14 @@ skx_am_worker_steps(SkxAmWorker *w)
 	{
 		do
 		{
-			w->barred = !skx_worker_resume();
-			while (!w->barred && skx_am_worker_step(w))
+			w->is_blocked = !skx_worker_resume();
+			while (!w->is_blocked && skx_am_worker_do_step(w))
 			{
 				CHECK_FOR_INTERRUPTS();
-				skx_am_worker_end_alone();
+				skx_am_worker_exit_if_orphan();
 			}
-		} while (!w->barred && w->busy == 0 && skx_worker_again());
+		} while (!w->is_blocked && w->blocked_operation == 0 &&
+				 skx_worker_was_requested());
 		done = true;
 	}
 	PG_CATCH();
@@ -356,9 +362,9 @@ skx_am_worker_steps(SkxAmWorker *w)
 		MemoryContextSwitchTo(context);
 		error = CopyErrorData();
 		HOLD_INTERRUPTS();
-		w->busy = 0;
+		w->blocked_operation = 0;
 		skx_throttle_end();
-		if (error->sqlerrcode != SKX_WORKER_GIVES_WAY)
+		if (error->sqlerrcode != SKX_WORKER_YIELD_SQLSTATE)
 			EmitErrorReport();
 		FlushErrorState();
 		AbortOutOfAnyTransaction();
@@ -383,11 +389,11 @@ skx_am_worker_wait(SkxAmWorker *w)
 
 	if (skx_am_worker_wait_event == 0)
 		skx_am_worker_wait_event = skx_compat_wait_event("SkipidxWorkerBarred");
-	while (i < SKX_WORKER_NAPS && !free && !wanted)
+	while (i < SKX_WORKER_IDLE_CHECKS && !free && !wanted)
 	{
 		(void) WaitLatch(MyLatch,
 						 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 SKX_PACE_CHECK, skx_am_worker_wait_event);
+						 SKX_THROTTLE_CHECK_MS, skx_am_worker_wait_event);
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
 		skx_am_worker_reload();
@@ -401,7 +407,7 @@ skx_am_worker_wait(SkxAmWorker *w)
 		else
 			i++;
 		wanted = skx_worker_max == 0 ||
-			(++w->looks % SKX_WORKER_DATABASE == 0 &&
+			(++w->check_count % SKX_WORKER_DATABASE_CHECKS == 0 &&
 			 skx_am_worker_database_wanted(w->task.database));
 		CommitTransactionCommand();
 	}
@@ -414,10 +420,11 @@ skx_am_worker_wait(SkxAmWorker *w)
  * that are due after it are found by that process, or after the next flush.
  */
 static bool
-skx_am_worker_stays(const SkxAmWorker *w, int naps)
+skx_am_worker_should_wait(const SkxAmWorker *w, int naps)
 {
-	return w->barred || w->busy == SKX_OPERATION_FLUSH ||
-		(w->busy == SKX_OPERATION_MERGE && naps < SKX_WORKER_NAPS);
+	return w->is_blocked || w->blocked_operation == SKX_OPERATION_FLUSH ||
+		(w->blocked_operation == SKX_OPERATION_MERGE &&
+		 naps < SKX_WORKER_IDLE_CHECKS);
 }
 
 /*
@@ -425,18 +432,18 @@ skx_am_worker_stays(const SkxAmWorker *w, int naps)
  * Returns false if it has failed, or has given up waiting.
  */
 static bool
-skx_am_worker_work(SkxAmWorker *w)
+skx_am_worker_run(SkxAmWorker *w)
 {
 	bool		done;
 	int			naps = 0;
 
 	for (;;)
 	{
-		w->barred = false;
-		done = skx_am_worker_steps(w);
-		if (!skx_am_worker_stays(w, naps))
+		w->is_blocked = false;
+		done = skx_am_worker_do_steps(w);
+		if (!skx_am_worker_should_wait(w, naps))
 			return done;
-		naps = w->busy == 0 ? 0 : naps + 1;
+		naps = w->blocked_operation == 0 ? 0 : naps + 1;
 		if (!skx_am_worker_wait(w))
 			return false;
 	}
@@ -451,11 +458,11 @@ skx_am_worker_main(Datum arg)
 	pqsignal(SIGTERM, die);
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	BackgroundWorkerUnblockSignals();
-	if (!skx_worker_begin(&w.task))
+	if (!skx_worker_take_slot(&w.task))
 		return;
 	BackgroundWorkerInitializeConnectionByOid(w.task.database, InvalidOid, 0);
-	skx_worker_settings();
+	skx_worker_set_settings();
 	pgstat_report_appname("skipidx worker");
-	if (!skx_am_worker_work(&w))
+	if (!skx_am_worker_run(&w))
 		skx_worker_failed();
 }

@@ -60,11 +60,12 @@ extern void skx_cost_estimate(PlannerInfo *root, IndexPath *path,
  * known: the query is unknown, the condition is a range, or the index is not
  * read.
  */
-extern double skx_cost_share(PlannerInfo *root, const SkxCostIndex *index,
-							 Node *clause, int column, double score);
+extern double skx_cost_selectivity(PlannerInfo *root,
+								   const SkxCostIndex *index, Node *clause,
+								   int column, double score);
 
 /* Returns what the planner charges for a time in ns, all in memory. */
-extern Cost skx_cost_time(double ns);
+extern Cost skx_cost_of_ns(double ns);
 
 /* Returns the average number of words of a document. */
 extern double skx_cost_length(PlannerInfo *root, Relation index);
@@ -73,7 +74,7 @@ extern double skx_cost_length(PlannerInfo *root, Relation index);
  * Returns how many rows the first search of a ranked scan looks for, if all
  * rows are wanted and these are about `rows`.
  */
-extern uint64 skx_cost_first(double rows);
+extern uint64 skx_cost_first_search_rows(double rows);
 
 /* cost_query.c */
 
@@ -92,8 +93,9 @@ extern const SkxDisjunction *skx_cost_disjunction(const IndexOptInfo *index,
  * table's rows: 1 wholly, -1 in reverse, 0 not at all or not known.  It is
  * the correlation that ANALYZE has found.
  */
-extern double skx_cost_follows(PlannerInfo *root,
-							   const IndexOptInfo *index, int column);
+extern double skx_cost_column_correlation(PlannerInfo *root,
+										  const IndexOptInfo *index,
+										  int column);
 
 /* cost_documents.c */
 
@@ -109,33 +111,33 @@ extern uint64 skx_cost_documents(Relation index, TSQuery query);
 /*
  * The cost of reading a page, in the planner's units, by the way of reading.
  */
-typedef struct SkxCostPrices
+typedef struct SkxPageReadCosts
 {
 	double		forward;		/* in ascending order of blocks */
 	double		backward;		/* in descending order of blocks */
 	double		random;			/* anywhere */
-} SkxCostPrices;
+} SkxPageReadCosts;
 
 /*
  * Fills in the prices of a tablespace; 0 is that of the database.  Forward and
  * random ones are seq_page_cost and random_page_cost of the tablespace.  The
  * backward one follows from them, or from the setting below.
  */
-extern void skx_cost_prices(Oid tablespace, SkxCostPrices *prices);
+extern void skx_cost_page_read_costs(Oid tablespace, SkxPageReadCosts *prices);
 
 /*
  * Returns the cost of reading `pages` of `all` pages in the order of blocks.
  * If all are read, each costs `ordered`; the fewer are read, the closer the
  * price of each comes to `random`.
  */
-extern double skx_cost_reading(double pages, double all, double ordered,
-							   double random);
+extern double skx_cost_read_pages(double pages, double all, double ordered,
+								  double random);
 
 /*
  * Value of the setting below with which the backward price lies between the
  * two others.  It is the random one where nothing reads ahead.
  */
-#define SKX_COST_PRICE_NONE		(-1.0)
+#define SKX_READ_COST_UNSET		(-1.0)
 
 /*
  * Setting skipidx.backward_read_cost: the backward price, as a multiple of the
@@ -146,11 +148,11 @@ extern double skx_cost_prices_backward;
 /* cost_planned.c : facts that are found once while a statement is planned */
 
 /* Sizes of an index. */
-typedef struct SkxPlannedSizes
+typedef struct SkxIndexSizes
 {
 	SkxView    *view;
 	SkxPendingTotals pending;
-} SkxPlannedSizes;
+} SkxIndexSizes;
 
 /*
  * Releases the views of indexes that were read for the statement.  Called
@@ -163,8 +165,9 @@ extern void skx_cost_planned_close(PlannerInfo *root);
  * Keeps how many pages the scan of a path reads, by its estimate, which an
  * IndexPath has no member for.
  */
-extern void skx_cost_planned_keep(PlannerInfo *root, const IndexPath *path,
-								  const SkxCostEstimate *estimate);
+extern void skx_cost_planned_keep_pages(PlannerInfo *root,
+										const IndexPath *path,
+										const SkxCostEstimate *estimate);
 
 /*
  * Returns how many pages the scan of a path reads, before its first row if
@@ -183,19 +186,19 @@ extern Const *skx_cost_planned_value(PlannerInfo *root, Node *expr);
  * Returns the sizes of an index, which are read once and kept until
  * skx_cost_planned_close().  The caller must have an active snapshot.
  */
-extern const SkxPlannedSizes *skx_cost_planned_sizes(PlannerInfo *root,
-													 Relation index);
+extern const SkxIndexSizes *skx_cost_planned_sizes(PlannerInfo *root,
+												   Relation index);
 
 /*
  * Keeps messages below a warning from the client, until
- * skx_cost_quiet_end().  An expression that is evaluated in addition to the
+ * skx_cost_silence_end().  An expression that is evaluated in addition to the
  * server's own evaluation thus does not repeat its notices, such as those of
- * stop words.  Returns the level for skx_cost_quiet_end(); 0 if the client
+ * stop words.  Returns the level for skx_cost_silence_end(); 0 if the client
  * gets no such messages anyway.
  */
-extern int	skx_cost_quiet_begin(void);
+extern int	skx_cost_silence_begin(void);
 
-/* Ends what skx_cost_quiet_begin() began; an error ends it, too. */
-extern void skx_cost_quiet_end(int level);
+/* Ends what skx_cost_silence_begin() began; an error ends it, too. */
+extern void skx_cost_silence_end(int level);
 
 #endif							/* SKX_COST_H */

@@ -10,11 +10,11 @@
 #include "sql/cost/cost_internal.h"
 
 /* Words that are looked up together.  The result of each takes 160 bytes. */
-#define SKX_COST_TOGETHER	256
+#define SKX_COST_LOOKUP_BATCH	256
 
 /* Allocates memory for at most `most` lexemes. */
 static void
-skx_cost_known_begin(SkxCostKnown *known, int most)
+skx_cost_found_alloc(SkxCostFoundWords *known, int most)
 {
 	known->n = 0;
 	known->lexemes = palloc_extended(sizeof(SkxLexeme) * ((Size) most + 1),
@@ -25,21 +25,21 @@ skx_cost_known_begin(SkxCostKnown *known, int most)
 
 /* Fills in the words [0] and the prefixes [1] of the query, each once. */
 static void
-skx_cost_known_of(TSQuery query, SkxCostKnown known[2])
+skx_cost_found_of_query(TSQuery query, SkxCostFoundWords known[2])
 {
 	const QueryItem *items = GETQUERY(query);
-	int			nwords = skx_cost_plain(query);
+	int			nwords = skx_cost_count_words(query);
 	int			i;
 
-	skx_cost_known_begin(&known[0], nwords);
-	skx_cost_known_begin(&known[1], query->size - nwords);
+	skx_cost_found_alloc(&known[0], nwords);
+	skx_cost_found_alloc(&known[1], query->size - nwords);
 	for (i = 0; i < query->size; i++)
 	{
 		const QueryOperand *operand = &items[i].qoperand;
 
 		if (items[i].type == QI_VAL)
 		{
-			SkxCostKnown *k = &known[operand->prefix ? 1 : 0];
+			SkxCostFoundWords *k = &known[operand->prefix ? 1 : 0];
 
 			k->lexemes[k->n].bytes = GETOPERAND(query) + operand->distance;
 			k->lexemes[k->n++].len = operand->length;
@@ -50,15 +50,15 @@ skx_cost_known_of(TSQuery query, SkxCostKnown known[2])
 }
 
 static void
-skx_cost_find_words(SkxSegment *seg, SkxCostKnown *words)
+skx_cost_find_words(SkxSegment *seg, SkxCostFoundWords *words)
 {
-	SkxTerm    *terms = palloc(sizeof(SkxTerm) * SKX_COST_TOGETHER);
+	SkxTerm    *terms = palloc(sizeof(SkxTerm) * SKX_COST_LOOKUP_BATCH);
 	int			at;
 	int			i;
 
-	for (at = 0; at < words->n; at += SKX_COST_TOGETHER)
+	for (at = 0; at < words->n; at += SKX_COST_LOOKUP_BATCH)
 	{
-		int			n = Min(words->n - at, SKX_COST_TOGETHER);
+		int			n = Min(words->n - at, SKX_COST_LOOKUP_BATCH);
 
 		CHECK_FOR_INTERRUPTS();
 		skx_segment_find_all(&seg, 1, words->lexemes + at, n, &terms);
@@ -80,7 +80,7 @@ skx_cost_add_term(const SkxTerm *term, const char *lexeme, int len, void *arg)
  * the number of documents.
  */
 static void
-skx_cost_find_prefixes(SkxSegment *seg, SkxCostKnown *prefixes)
+skx_cost_find_prefixes(SkxSegment *seg, SkxCostFoundWords *prefixes)
 {
 	int			i;
 
@@ -89,9 +89,9 @@ skx_cost_find_prefixes(SkxSegment *seg, SkxCostKnown *prefixes)
 		double	   *df = &prefixes->df[i];
 
 		*df = 0;
-		skx_segment_prefix(seg, prefixes->lexemes[i].bytes,
-						   prefixes->lexemes[i].len, true, NULL,
-						   skx_cost_add_term, df);
+		skx_segment_visit_prefix(seg, prefixes->lexemes[i].bytes,
+								 prefixes->lexemes[i].len, true, NULL,
+								 skx_cost_add_term, df);
 		*df = Min(*df, seg->header.ndocs);
 	}
 }
@@ -101,8 +101,8 @@ skx_cost_find_prefixes(SkxSegment *seg, SkxCostKnown *prefixes)
  * words and prefixes in it.
  */
 static double
-skx_cost_documents_of(SkxCosting *c, SkxSegment *seg, SkxCostKnown known[2],
-					  TSQuery query)
+skx_cost_segment_documents(SkxCostState *c, SkxSegment *seg,
+						   SkxCostFoundWords known[2], TSQuery query)
 {
 	double		ndocs = seg->header.ndocs;
 
@@ -110,7 +110,7 @@ skx_cost_documents_of(SkxCosting *c, SkxSegment *seg, SkxCostKnown known[2],
 	c->ndocs = Max(ndocs, 1);
 	skx_cost_find_words(seg, &known[0]);
 	skx_cost_find_prefixes(seg, &known[1]);
-	return Min(skx_cost_filter(c, query).likely, ndocs);
+	return Min(skx_cost_query_docs(c, query).likely_docs, ndocs);
 }
 
 /* Pending documents that match. */
@@ -135,21 +135,23 @@ uint64
 skx_cost_documents(Relation index, TSQuery query)
 {
 	SkxCostPending pending = {0};
-	SkxCostKnown known[2];
-	SkxSource  *source;
-	SkxCosting	c;
+	SkxCostFoundWords known[2];
+	SkxSnapshotReader *source;
+	SkxCostState c;
 	double		rows = 0;
 
 	if (query->size == 0)
 		return 0;
 	source = skx_snapshot_open(index, skx_manifest_view(index));
 	memset(&c, 0, sizeof(c));
-	skx_cost_known_of(query, known);
-	c.known = known;
-	while (skx_snapshot_next(source, 1) > 0)
-		rows += skx_cost_documents_of(&c, source->segments[0], known, query);
+	skx_cost_found_of_query(query, known);
+	c.found = known;
+	while (skx_snapshot_next_segments(source, 1) > 0)
+		rows += skx_cost_segment_documents(&c, source->segments[0], known,
+										   query);
 	pending.query = skx_query_compile(&query, 1, NULL, 0);
-	while (skx_snapshot_pending(source, NULL, skx_cost_pending, &pending))
+	while (skx_snapshot_visit_pending(source, NULL, skx_cost_pending,
+									  &pending))
 		continue;
 	skx_snapshot_close(source);
 	return (uint64) rint(rows) + pending.n;

@@ -27,23 +27,23 @@
 #include "sql/cost/cost_model.h"
 
 /* Time to look a document up in the list of a word that is scored. */
-#define SKX_COST_ASK		13.0
+#define SKX_COST_PROBE_NS		13.0
 
 /* Time to compute the contribution of a posting to a score. */
-#define SKX_COST_SCORE		8.0
+#define SKX_COST_SCORE_NS		8.0
 
 /* Time for each document if a sum is kept for every one. */
-#define SKX_COST_SUM		0.3
+#define SKX_COST_SUM_NS		0.3
 
 /*
  * Time to compare a candidate, and to read the positions of its pairs of
  * words.
  */
-#define SKX_COST_CANDIDATE	78.0
-#define SKX_COST_PAIRS		390.0
+#define SKX_COST_CANDIDATE_NS	78.0
+#define SKX_COST_PAIRS_NS		390.0
 
 /* Time to sort a row into the result. */
-#define SKX_COST_KEEP		100.0
+#define SKX_COST_KEEP_ROW_NS		100.0
 
 /*
  * Numbers of balls in the model of the sub-blocks that are read.  ONE is added
@@ -62,10 +62,10 @@
 #define SKX_COST_PAIRS_HALF	0.85
 
 /* Documents for which lists are probed, for each candidate. */
-#define SKX_COST_ASKED		10.0
+#define SKX_COST_CANDIDATE_PROBES		10.0
 
 int
-skx_cost_model_depth(const SkxCostItem *items, int n)
+skx_cost_model_stack_size(const SkxCostItem *items, int n)
 {
 	int			depth = 0;
 	int			most = 0;
@@ -99,11 +99,11 @@ skx_cost_model_match(const SkxCostItem *items, int n, double ndocs,
 				break;
 			case SKX_COST_AND:
 				top--;
-				*top = skx_estimate_both(top, top + 1, ndocs);
+				*top = skx_estimate_and(top, top + 1, ndocs);
 				break;
 			case SKX_COST_OR:
 				top--;
-				*top = skx_estimate_either(top, top + 1, ndocs);
+				*top = skx_estimate_or(top, top + 1, ndocs);
 				break;
 			case SKX_COST_PHRASE:
 				top--;
@@ -126,23 +126,24 @@ skx_cost_model_match(const SkxCostItem *items, int n, double ndocs,
  * contribution, since most contributions are not far from the best ones.
  */
 static double
-skx_cost_model_reached(const SkxCostWord *word, double k, bool evenly)
+skx_cost_model_kth_contribution(const SkxCostWord *word, double k, bool evenly)
 {
-	static const uint32 ks[SKX_NKTHS] = SKX_KTHS;
-	double		before = word->most;
+	static const uint32 ks[SKX_NKTH_BEST] = SKX_KTH_BEST_RANKS;
+	double		before = word->max_contribution;
 	double		from = 1;
 	int			i;
 
 	if (k > word->df)
 		return 0;
-	for (i = 0; i < SKX_NKTHS && word->df >= ks[i]; i++)
+	for (i = 0; i < SKX_NKTH_BEST && word->df >= ks[i]; i++)
 	{
-		if (word->kth[i] <= 0)
+		if (word->kth_contribution[i] <= 0)
 			break;
 		if (k <= ks[i])
-			return before - (before - word->kth[i]) * log(k / from) /
+			return before - (before - word->kth_contribution[i]) *
+				log(k / from) /
 				log(ks[i] / from);
-		before = word->kth[i];
+		before = word->kth_contribution[i];
 		from = ks[i];
 	}
 	if (word->df <= from)
@@ -157,18 +158,18 @@ skx_cost_model_reached(const SkxCostWord *word, double k, bool evenly)
  * this word and of more frequent words alone.
  */
 static bool
-skx_cost_model_essential(const SkxCostRanked *ranked, int which,
-						 double threshold)
+skx_cost_model_is_essential(const SkxCostRanked *ranked, int which,
+							double threshold)
 {
 	const SkxCostWord *words = ranked->words;
-	double		reach = words[which].most;
+	double		reach = words[which].max_contribution;
 	int			i;
 
 	for (i = 0; i < ranked->nwords && reach < threshold; i++)
 	{
 		if (words[i].df > words[which].df ||
 			(words[i].df == words[which].df && i > which))
-			reach += words[i].most;
+			reach += words[i].max_contribution;
 	}
 	return reach >= threshold;
 }
@@ -178,16 +179,17 @@ skx_cost_model_essential(const SkxCostRanked *ranked, int which,
  * best of `all` documents.
  */
 static double
-skx_cost_model_left(const SkxCostRanked *ranked, double k, double n, double all)
+skx_cost_model_subblock_fraction(const SkxCostRanked *ranked, double k,
+								 double n, double all)
 {
 	double		balls = k + SKX_COST_BALLS_ONE;
 
 	if (n <= 0)
 		return 0;
 	balls *= Max(n / Max(all, 1), 1);
-	if (ranked->nwords > 1 || ranked->others > 0)
+	if (ranked->nwords > 1 || ranked->other_words > 0)
 		balls = Max(balls, sqrt(k) * SKX_COST_BALLS_MANY);
-	if (ranked->paired > 0)
+	if (ranked->pair_docs > 0)
 		balls *= 1 + ranked->proximity * SKX_COST_BALLS_PAIRS;
 	return 1 - exp(-balls * SKX_SUBBLOCK / n);
 }
@@ -201,7 +203,7 @@ skx_cost_model_candidates(const SkxCostRanked *ranked, double k, double n)
 	if (k >= n)
 		return n;
 	candidates = k * (1 + log(n / k));
-	if (ranked->paired > 0)
+	if (ranked->pair_docs > 0)
 		candidates *= pow(n / k, ranked->proximity /
 						  (ranked->proximity + SKX_COST_PAIRS_HALF));
 	return Min(candidates, n);
@@ -224,27 +226,33 @@ skx_cost_model_search_any(const SkxCostRanked *ranked, double k, double *work,
 	int			i;
 
 	for (i = 0; i < ranked->nwords; i++)
-		threshold = Max(threshold, skx_cost_model_reached(&ranked->words[i], k,
-														  false));
+		threshold = Max(threshold,
+						skx_cost_model_kth_contribution(&ranked->words[i], k,
+														false));
 	for (essential = 1; essential >= 0; essential--)
 	{
 		for (i = 0; i < ranked->nwords; i++)
 		{
 			double		df = ranked->words[i].df;
 			SkxEstimate set = skx_estimate_word(df, ranked->ndocs);
-			double		left = skx_cost_model_left(ranked, k, df, df);
-			double		asked = Min(scored, candidates * SKX_COST_ASKED);
-			double		through = left * (set.work + df * SKX_COST_SCORE);
+			double		left = skx_cost_model_subblock_fraction(ranked, k, df,
+																df);
+			double		asked = Min(scored,
+									candidates * SKX_COST_CANDIDATE_PROBES);
+			double		through = left *
+				(set.find_time + df * SKX_COST_SCORE_NS);
 			double		touched = left * set.pages;
 
-			if (skx_cost_model_essential(ranked, i, threshold) != essential)
+			if (skx_cost_model_is_essential(ranked, i, threshold) != essential)
 				continue;
 			if (essential)
 				scored += left * df;
 			else
 			{
-				through = Min(through, skx_estimate_asked(&set, asked, 1));
-				touched = Min(touched, skx_estimate_asked_pages(&set, asked, 1));
+				through = Min(through,
+							  skx_estimate_probe_time(&set, asked, 1));
+				touched = Min(touched,
+							  skx_estimate_probe_pages(&set, asked, 1));
 			}
 			*work += through;
 			*pages += touched;
@@ -267,18 +275,19 @@ skx_cost_model_search_all(const SkxCostRanked *ranked, double k, double all,
 {
 	const SkxEstimate *match = &ranked->match;
 	double		left = k >= all ? 1 :
-		skx_cost_model_left(ranked, k, match->lead, all);
-	double		through = match->lead * SKX_ESTIMATE_POSTING;
-	double		scored = left * match->lead;
+		skx_cost_model_subblock_fraction(ranked, k, match->lead_postings, all);
+	double		through = match->lead_postings * SKX_ESTIMATE_POSTING_NS;
+	double		scored = left * match->lead_postings;
 	double		candidates = skx_cost_model_candidates(ranked, k, all);
-	double		asked = Min(scored, candidates * SKX_COST_ASKED);
+	double		asked = Min(scored, candidates * SKX_COST_CANDIDATE_PROBES);
 
-	*work += left * through + scored * SKX_COST_SCORE +
-		asked * ranked->others * SKX_COST_ASK;
+	*work += left * through + scored * SKX_COST_SCORE_NS +
+		asked * ranked->other_words * SKX_COST_PROBE_NS;
 	if (k >= all)
 		asked = scored;
-	if (match->lead > 0)
-		*work += Max(match->work - through, 0) * asked / match->lead;
+	if (match->lead_postings > 0)
+		*work += Max(match->find_time - through,
+					 0) * asked / match->lead_postings;
 	*pages += left * match->pages;
 	return candidates;
 }
@@ -296,26 +305,29 @@ skx_cost_model_search_many(const SkxCostRanked *ranked, double k, double all,
 	const SkxEstimate *match = &ranked->match;
 	double		candidates = skx_cost_model_candidates(ranked, k, all);
 	double		through = ranked->postings *
-		(SKX_ESTIMATE_POSTING + SKX_COST_SCORE) + ranked->ndocs * SKX_COST_SUM;
-	double		asked = match->work +
-		match->docs * ranked->many * SKX_COST_ASK;
+		(SKX_ESTIMATE_POSTING_NS + SKX_COST_SCORE_NS) + ranked->ndocs *
+		SKX_COST_SUM_NS;
+	double		asked = match->find_time +
+		match->docs * ranked->nmany_words * SKX_COST_PROBE_NS;
 
-	if (!ranked->any)
-		through += Min(candidates * SKX_COST_ASKED, ranked->ndocs) * match->ask;
-	*work += ranked->any ? through : Min(through, asked);
+	if (!ranked->matches_any_word)
+		through += Min(candidates * SKX_COST_CANDIDATE_PROBES,
+					   ranked->ndocs) * match->probe_time;
+	*work += ranked->matches_any_word ? through : Min(through, asked);
 	*pages += ranked->postings / SKX_ESTIMATE_PAGE_POSTINGS;
 	return candidates;
 }
 
 double
-skx_cost_model_findable(const SkxCostRanked *ranked)
+skx_cost_model_scored_matches(const SkxCostRanked *ranked)
 {
-	double		any = ranked->many > 0 ? ranked->postings : 0;
+	double		any = ranked->nmany_words > 0 ? ranked->postings : 0;
 	int			i;
 
-	for (i = 0; i < ranked->nwords && ranked->many == 0; i++)
+	for (i = 0; i < ranked->nwords && ranked->nmany_words == 0; i++)
 		any += ranked->words[i].df;
-	if (ranked->others > 0 && !ranked->any && ranked->ndocs > 0)
+	if (ranked->other_words > 0 && !ranked->matches_any_word &&
+		ranked->ndocs > 0)
 		return ranked->match.docs * Min(any / ranked->ndocs, 1);
 	return Min(any, ranked->match.docs);
 }
@@ -325,7 +337,8 @@ skx_cost_model_findable(const SkxCostRanked *ranked)
  * each word reach add up to the score; 0 if not even the best ones do.
  */
 static double
-skx_cost_model_reaching(const SkxCostWord *words, int nwords, double score)
+skx_cost_model_rank_reaching(const SkxCostWord *words, int nwords,
+							 double score)
 {
 	double		low = -1;
 	double		high = 0;
@@ -340,7 +353,7 @@ skx_cost_model_reaching(const SkxCostWord *words, int nwords, double score)
 		double		sum = 0;
 
 		for (i = 0; i < nwords; i++)
-			sum += skx_cost_model_reached(&words[i], exp(k), true);
+			sum += skx_cost_model_kth_contribution(&words[i], exp(k), true);
 		if (sum >= score)
 			low = k;
 		else if (k == 0)
@@ -359,17 +372,17 @@ skx_cost_model_reaching(const SkxCostWord *words, int nwords, double score)
  * which the upper one has two thirds of the weight.
  */
 double
-skx_cost_model_above(const SkxCostRanked *ranked, double score)
+skx_cost_model_count_above(const SkxCostRanked *ranked, double score)
 {
-	double		together = skx_cost_model_reaching(ranked->words,
-												   ranked->nwords, score);
+	double		together = skx_cost_model_rank_reaching(ranked->words,
+														ranked->nwords, score);
 	double		alone = 0;
 	int			i;
 
 	for (i = 0; i < ranked->nwords; i++)
-		alone += skx_cost_model_reaching(&ranked->words[i], 1, score);
+		alone += skx_cost_model_rank_reaching(&ranked->words[i], 1, score);
 	return Min(cbrt(together * together * Max(alone, 1)),
-			   skx_cost_model_findable(ranked));
+			   skx_cost_model_scored_matches(ranked));
 }
 
 /* Adds the work and pages of one search for the k best of `all` rows. */
@@ -379,21 +392,22 @@ skx_cost_model_search(const SkxCostRanked *ranked, double k, double all,
 {
 	double		candidates;
 
-	if (ranked->many > 0)
+	if (ranked->nmany_words > 0)
 		candidates = skx_cost_model_search_many(ranked, k, all, work, pages);
-	else if (ranked->any)
+	else if (ranked->matches_any_word)
 		candidates = skx_cost_model_search_any(ranked, k, work, pages);
 	else
 		candidates = skx_cost_model_search_all(ranked, k, all, work, pages);
-	*work += candidates * SKX_COST_CANDIDATE + Min(k, all) * SKX_COST_KEEP;
-	*work += Min(candidates, ranked->paired) * SKX_COST_PAIRS;
+	*work += candidates * SKX_COST_CANDIDATE_NS + Min(k, all) *
+		SKX_COST_KEEP_ROW_NS;
+	*work += Min(candidates, ranked->pair_docs) * SKX_COST_PAIRS_NS;
 }
 
 void
 skx_cost_model_best(const SkxCostRanked *ranked, double first, double k,
 					double growth, double *work, double *pages)
 {
-	double		all = skx_cost_model_findable(ranked);
+	double		all = skx_cost_model_scored_matches(ranked);
 	double		pages_once;
 
 	*work = *pages = 0;

@@ -32,11 +32,11 @@ typedef struct SkxCostItem
 /* cost_model.c */
 
 /* Returns how many elements skx_cost_model_match() needs in `sets`. */
-extern int	skx_cost_model_depth(const SkxCostItem *items, int n);
+extern int	skx_cost_model_stack_size(const SkxCostItem *items, int n);
 
 /*
  * Returns the documents that match a query of n items, among ndocs documents.
- * `sets` is working memory for skx_cost_model_depth() sets.
+ * `sets` is working memory for skx_cost_model_stack_size() sets.
  */
 extern SkxEstimate skx_cost_model_match(const SkxCostItem *items, int n,
 										double ndocs, SkxEstimate *sets);
@@ -48,9 +48,12 @@ extern SkxEstimate skx_cost_model_match(const SkxCostItem *items, int n,
 typedef struct SkxCostWord
 {
 	double		df;
-	double		most;			/* largest contribution of the word */
-	double		kth[SKX_NKTHS]; /* k-th largest contribution, for each k of
-								 * SKX_KTHS; 0 if there are fewer */
+	double		max_contribution;	/* largest contribution of the word */
+	double		kth_contribution[SKX_NKTH_BEST];	/* k-th largest
+													 * contribution, for each
+													 * k of
+													 * SKX_KTH_BEST_RANKS; 0
+													 * if there are fewer */
 } SkxCostWord;
 
 /* A ranked search. */
@@ -59,20 +62,20 @@ typedef struct SkxCostRanked
 	double		ndocs;
 	int			nwords;
 	const SkxCostWord *words;	/* in any order */
-	double		many;			/* number of words, if they are so many that
+	double		nmany_words;	/* number of words, if they are so many that
 								 * their lists are gone through one by one;
 								 * else 0 */
 	double		postings;		/* in the lists of all words, if many > 0 */
-	double		paired;			/* documents with two neighbouring words of
+	double		pair_docs;		/* documents with two neighbouring words of
 								 * the query; 0 if pairs count nothing */
 	double		proximity;		/* weight of a pair against that of its lesser
 								 * word */
-	bool		any;			/* every document with a word matches; false:
-								 * only those in `match` do */
-	int			others;			/* words that the conditions of `match` do not
+	bool		matches_any_word;	/* every document with a word matches;
+									 * false: only those in `match` do */
+	int			other_words;	/* words that the conditions of `match` do not
 								 * look up */
-	SkxEstimate match;			/* documents that match; with `any` only its
-								 * number is used */
+	SkxEstimate match;			/* documents that match; with
+								 * `matches_any_word` only its number is used */
 } SkxCostRanked;
 
 /*
@@ -85,30 +88,31 @@ extern void skx_cost_model_best(const SkxCostRanked *ranked, double first,
 								double *pages);
 
 /* Returns how many documents match and have one of the words. */
-extern double skx_cost_model_findable(const SkxCostRanked *ranked);
+extern double skx_cost_model_scored_matches(const SkxCostRanked *ranked);
 
 /* Returns about how many of these documents have at least that score. */
-extern double skx_cost_model_above(const SkxCostRanked *ranked, double score);
+extern double skx_cost_model_count_above(const SkxCostRanked *ranked,
+										 double score);
 
 /* Time outside of the model, in ns: matching a pending document. */
-#define SKX_COST_PENDING	400.0
+#define SKX_COST_PENDING_NS	400.0
 
 /* Time to look up a word, with what comes before and after. */
-#define SKX_COST_OPEN	3300.0
+#define SKX_COST_LOOKUP_NS	3300.0
 
 /* Time to begin on a segment. */
-#define SKX_COST_SEGMENT	6500.0
+#define SKX_COST_SEGMENT_NS	6500.0
 
 /* Time to begin a ranked scan, with statistics and all that it needs. */
-#define SKX_COST_RANKING	13000.0
+#define SKX_COST_RANKING_NS	13000.0
 
 /* Time to hand out a row, besides cpu_index_tuple_cost. */
-#define SKX_COST_ROW		13.0
+#define SKX_COST_ROW_NS		13.0
 
 /*
  * Times that cpu_operator_cost stands for, in ns.  This fits the planner's
  * price of a page that is in memory.
  */
-#define SKX_COST_OPERATOR	6.5
+#define SKX_COST_OPERATOR_NS	6.5
 
 #endif							/* SKX_COST_MODEL_H */

@@ -25,11 +25,11 @@
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
-typedef struct SkxPlannedValue
+typedef struct SkxPlannedConst
 {
 	Node	   *expr;
 	Const	   *value;			/* NULL: it cannot be known */
-} SkxPlannedValue;
+} SkxPlannedConst;
 
 /*
  * Values of the expressions that have one hash.  A statement may have
@@ -38,23 +38,23 @@ typedef struct SkxPlannedValue
 typedef struct SkxPlannedValues
 {
 	uint32		hash;			/* the key */
-	List	   *values;			/* SkxPlannedValue */
+	List	   *values;			/* SkxPlannedConst */
 } SkxPlannedValues;
 
 /*
  * Most lexemes that are kept for an index, and most bytes that they may have.
  */
-#define SKX_PLANNED_TERMS	16
-#define SKX_PLANNED_BYTES	512
+#define SKX_PLANNED_TERMS_MAX	16
+#define SKX_PLANNED_BYTES_MAX	512
 
 typedef struct SkxPlannedIndex
 {
 	Oid			index;			/* the key */
 	SkxLocator	locator;
-	SkxPlannedSizes sizes;
+	SkxIndexSizes sizes;
 	int			nterms;			/* number of terms looked up last */
-	SkxLexeme	lexemes[SKX_PLANNED_TERMS]; /* ascending, distinct */
-	SkxTerm    *terms;			/* for SKX_PLANNED_TERMS; NULL: none yet */
+	SkxLexeme	lexemes[SKX_PLANNED_TERMS_MAX]; /* ascending, distinct */
+	SkxTerm    *terms;			/* for SKX_PLANNED_TERMS_MAX; NULL: none yet */
 	char	   *bytes;
 } SkxPlannedIndex;
 
@@ -70,7 +70,7 @@ typedef struct SkxPlannedPages
  * How many scans are kept.  Few suffice, since the planner makes the paths of
  * one index with equal conditions one after the other.
  */
-#define SKX_PLANNED_SCANS	8
+#define SKX_PLANNED_SCANS_MAX	8
 
 typedef struct SkxPlannedScan
 {
@@ -82,22 +82,22 @@ typedef struct SkxPlannedScan
 	SkxCostScan scan;
 } SkxPlannedScan;
 
-typedef struct SkxPlanning
+typedef struct SkxPlannedStatement
 {
 	const PlannerGlobal *glob;
 	MemoryContext context;
 	HTAB	   *values;			/* SkxPlannedValues */
 	HTAB	   *indexes;		/* SkxPlannedIndex */
 	HTAB	   *pages;			/* SkxPlannedPages */
-	SkxPlannedScan scans[SKX_PLANNED_SCANS];	/* the oldest at `next` */
+	SkxPlannedScan scans[SKX_PLANNED_SCANS_MAX];	/* the oldest at `next` */
 	int			next;
 	MemoryContextCallback end;
-} SkxPlanning;
+} SkxPlannedStatement;
 
-static SkxPlanning *skx_cost_planning_last;
+static SkxPlannedStatement *skx_cost_planning_last;
 
 static void
-skx_cost_planning_end(void *arg)
+skx_cost_planned_end(void *arg)
 {
 	if (skx_cost_planning_last == arg)
 		skx_cost_planning_last = NULL;
@@ -107,17 +107,18 @@ skx_cost_planning_end(void *arg)
  * Returns what is kept for this statement.  It is empty if another one was
  * planned meanwhile.
  */
-static SkxPlanning *
-skx_cost_planning(const PlannerInfo *root)
+static SkxPlannedStatement *
+skx_cost_planned_statement(const PlannerInfo *root)
 {
-	SkxPlanning *planning = skx_cost_planning_last;
+	SkxPlannedStatement *planning = skx_cost_planning_last;
 
 	if (planning != NULL && planning->glob == root->glob)
 		return planning;
-	planning = MemoryContextAllocZero(root->planner_cxt, sizeof(SkxPlanning));
+	planning = MemoryContextAllocZero(root->planner_cxt,
+									  sizeof(SkxPlannedStatement));
 	planning->glob = root->glob;
 	planning->context = root->planner_cxt;
-	planning->end.func = skx_cost_planning_end;
+	planning->end.func = skx_cost_planned_end;
 	planning->end.arg = planning;
 	MemoryContextRegisterResetCallback(planning->context, &planning->end);
 	skx_cost_planning_last = planning;
@@ -130,7 +131,7 @@ skx_cost_planning(const PlannerInfo *root)
  * functions make for the session stay.
  */
 int
-skx_cost_quiet_begin(void)
+skx_cost_silence_begin(void)
 {
 	int			level;
 
@@ -143,7 +144,7 @@ skx_cost_quiet_begin(void)
 }
 
 void
-skx_cost_quiet_end(int level)
+skx_cost_silence_end(int level)
 {
 	if (level > 0)
 		AtEOXact_GUC(true, level);
@@ -152,10 +153,10 @@ skx_cost_quiet_end(int level)
 static Node *
 skx_cost_estimated_value(PlannerInfo *root, Node *expr)
 {
-	int			level = skx_cost_quiet_begin();
+	int			level = skx_cost_silence_begin();
 	Node	   *value = estimate_expression_value(root, expr);
 
-	skx_cost_quiet_end(level);
+	skx_cost_silence_end(level);
 	return value;
 }
 
@@ -210,8 +211,9 @@ skx_cost_hash_walker(Node *node, void *context)
  * if there is none; *found is false for a new entry, which is not filled in.
  */
 static void *
-skx_cost_planned_entry(SkxPlanning *planning, HTAB **table, const void *key,
-					   Size keysize, Size entrysize, bool *found)
+skx_cost_planned_entry(SkxPlannedStatement *planning, HTAB **table,
+					   const void *key, Size keysize, Size entrysize,
+					   bool *found)
 {
 	if (*table == NULL)
 	{
@@ -229,7 +231,7 @@ skx_cost_planned_entry(SkxPlanning *planning, HTAB **table, const void *key,
 
 /* Returns the values of all expressions with a hash. */
 static SkxPlannedValues *
-skx_cost_planned_values(SkxPlanning *planning, uint32 hash)
+skx_cost_planned_values(SkxPlannedStatement *planning, uint32 hash)
 {
 	SkxPlannedValues *values;
 	bool		found;
@@ -247,8 +249,8 @@ skx_cost_planned_value(PlannerInfo *root, Node *expr)
 {
 	uint32		hash = 0;
 	SkxPlannedValues *values;
-	SkxPlanning *planning;
-	SkxPlannedValue *known;
+	SkxPlannedStatement *planning;
+	SkxPlannedConst *known;
 	MemoryContext old;
 	Node	   *value;
 	ListCell   *lc;
@@ -256,7 +258,7 @@ skx_cost_planned_value(PlannerInfo *root, Node *expr)
 	if (IsA(expr, Const))
 		return (Const *) expr;
 	(void) skx_cost_hash_walker(expr, &hash);
-	values = skx_cost_planned_values(skx_cost_planning(root), hash);
+	values = skx_cost_planned_values(skx_cost_planned_statement(root), hash);
 	foreach(lc, values->values)
 	{
 		known = lfirst(lc);
@@ -265,10 +267,10 @@ skx_cost_planned_value(PlannerInfo *root, Node *expr)
 	}
 	value = skx_cost_estimated_value(root, expr);
 	/* The evaluation may have planned other statements. */
-	planning = skx_cost_planning(root);
+	planning = skx_cost_planned_statement(root);
 	values = skx_cost_planned_values(planning, hash);
 	old = MemoryContextSwitchTo(planning->context);
-	known = palloc0(sizeof(SkxPlannedValue));
+	known = palloc0(sizeof(SkxPlannedConst));
 	known->expr = copyObject(expr);
 	if (IsA(value, Const))
 		known->value = (Const *) copyObject(value);
@@ -281,7 +283,7 @@ skx_cost_planned_value(PlannerInfo *root, Node *expr)
 static SkxPlannedIndex *
 skx_cost_planned_index(PlannerInfo *root, Relation index)
 {
-	SkxPlanning *planning = skx_cost_planning(root);
+	SkxPlannedStatement *planning = skx_cost_planned_statement(root);
 	Oid			oid = RelationGetRelid(index);
 	SkxPlannedIndex *known;
 	MemoryContext old;
@@ -301,7 +303,7 @@ skx_cost_planned_index(PlannerInfo *root, Relation index)
 	known->sizes.view = skx_manifest_view(index);
 	last = palloc(sizeof(uint64) * (known->sizes.view->nstripes + 1));
 	skx_pending_totals(index, known->sizes.view, &known->sizes.pending, last);
-	skx_pending_bind(known->sizes.view, last);
+	skx_pending_bind_view(known->sizes.view, last);
 	pfree(last);
 	MemoryContextSwitchTo(old);
 	return known;
@@ -310,7 +312,7 @@ skx_cost_planned_index(PlannerInfo *root, Relation index)
 void
 skx_cost_planned_close(PlannerInfo *root)
 {
-	SkxPlanning *planning = skx_cost_planning_last;
+	SkxPlannedStatement *planning = skx_cost_planning_last;
 	HASH_SEQ_STATUS all;
 	SkxPlannedIndex *known;
 
@@ -326,7 +328,7 @@ skx_cost_planned_close(PlannerInfo *root)
 	}
 }
 
-const SkxPlannedSizes *
+const SkxIndexSizes *
 skx_cost_planned_sizes(PlannerInfo *root, Relation index)
 {
 	return &skx_cost_planned_index(root, index)->sizes;
@@ -361,17 +363,17 @@ skx_cost_planned_keep_terms(PlannerInfo *root, Relation index,
 	Size		bytes = 0;
 	int			i;
 
-	for (i = 0; i < n && i < SKX_PLANNED_TERMS; i++)
+	for (i = 0; i < n && i < SKX_PLANNED_TERMS_MAX; i++)
 		bytes += lexemes[i].len;
-	if (n > SKX_PLANNED_TERMS || bytes > SKX_PLANNED_BYTES)
+	if (n > SKX_PLANNED_TERMS_MAX || bytes > SKX_PLANNED_BYTES_MAX)
 		return;
 	if (known->terms == NULL)
 	{
-		MemoryContext context = skx_cost_planning(root)->context;
+		MemoryContext context = skx_cost_planned_statement(root)->context;
 
 		known->terms = MemoryContextAlloc(context, sizeof(SkxTerm) *
-										  SKX_PLANNED_TERMS);
-		known->bytes = MemoryContextAlloc(context, SKX_PLANNED_BYTES);
+										  SKX_PLANNED_TERMS_MAX);
+		known->bytes = MemoryContextAlloc(context, SKX_PLANNED_BYTES_MAX);
 	}
 	bytes = 0;
 	for (i = 0; i < n; i++)
@@ -386,10 +388,10 @@ skx_cost_planned_keep_terms(PlannerInfo *root, Relation index,
 }
 
 void
-skx_cost_planned_keep(PlannerInfo *root, const IndexPath *path,
-					  const SkxCostEstimate *estimate)
+skx_cost_planned_keep_pages(PlannerInfo *root, const IndexPath *path,
+							const SkxCostEstimate *estimate)
 {
-	SkxPlanning *planning = skx_cost_planning(root);
+	SkxPlannedStatement *planning = skx_cost_planned_statement(root);
 	SkxPlannedPages *pages;
 	bool		found;
 
@@ -403,7 +405,7 @@ skx_cost_planned_keep(PlannerInfo *root, const IndexPath *path,
 double
 skx_cost_planned_pages(PlannerInfo *root, const IndexPath *path, bool first)
 {
-	HTAB	   *table = skx_cost_planning(root)->pages;
+	HTAB	   *table = skx_cost_planned_statement(root)->pages;
 	const SkxPlannedPages *pages = table == NULL ? NULL :
 		hash_search(table, &path, HASH_FIND, NULL);
 
@@ -460,10 +462,10 @@ const SkxCostScan *
 skx_cost_planned_scan(PlannerInfo *root, const IndexPath *path,
 					  Selectivity selectivity)
 {
-	const SkxPlanning *planning = skx_cost_planning(root);
+	const SkxPlannedStatement *planning = skx_cost_planned_statement(root);
 	int			i;
 
-	for (i = 0; i < SKX_PLANNED_SCANS; i++)
+	for (i = 0; i < SKX_PLANNED_SCANS_MAX; i++)
 	{
 		const SkxPlannedScan *known = &planning->scans[i];
 
@@ -481,10 +483,10 @@ void
 skx_cost_planned_keep_scan(PlannerInfo *root, const IndexPath *path,
 						   Selectivity selectivity, const SkxCostScan *scan)
 {
-	SkxPlanning *planning = skx_cost_planning(root);
+	SkxPlannedStatement *planning = skx_cost_planned_statement(root);
 	SkxPlannedScan *known = &planning->scans[planning->next];
 
-	planning->next = (planning->next + 1) % SKX_PLANNED_SCANS;
+	planning->next = (planning->next + 1) % SKX_PLANNED_SCANS_MAX;
 	known->index = path->indexinfo;
 	known->clauses = path->indexclauses;
 	known->distances = path->indexorderbys;

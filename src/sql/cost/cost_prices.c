@@ -19,10 +19,10 @@
 #include "sql/cost/cost.h"
 #include "utils/spccache.h"
 
-double		skx_cost_prices_backward = SKX_COST_PRICE_NONE;
+double		skx_cost_prices_backward = SKX_READ_COST_UNSET;
 
 void
-skx_cost_prices(Oid tablespace, SkxCostPrices *prices)
+skx_cost_page_read_costs(Oid tablespace, SkxPageReadCosts *prices)
 {
 	get_tablespace_page_costs(tablespace, &prices->random, &prices->forward);
 	if (skx_cost_prices_backward >= 0)
@@ -39,7 +39,7 @@ skx_cost_prices(Oid tablespace, SkxCostPrices *prices)
  * costsize.c).
  */
 double
-skx_cost_reading(double pages, double all, double ordered, double random)
+skx_cost_read_pages(double pages, double all, double ordered, double random)
 {
 	if (pages <= 0)
 		return 0;

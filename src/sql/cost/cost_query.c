@@ -30,7 +30,7 @@ skx_cost_argument(PlannerInfo *root, Node *clause)
 
 /* Returns the operator family of the text; InvalidOid if it is not known. */
 static Oid
-skx_cost_family(const SkxCosting *c)
+skx_cost_family(const SkxCostState *c)
 {
 	if (c->path != NULL)
 		return c->path->indexinfo->opfamily[0];
@@ -43,7 +43,7 @@ skx_cost_family(const SkxCosting *c)
  * same one, whose value is then known already.
  */
 TSQuery
-skx_cost_ranking(const SkxCosting *c, Node *distance)
+skx_cost_ranking(const SkxCostState *c, Node *distance)
 {
 	PlannerInfo *root = c->root;
 	FuncExpr   *call = (FuncExpr *) get_rightop((Expr *) distance);
@@ -70,7 +70,7 @@ skx_cost_ranking(const SkxCosting *c, Node *distance)
  * makes it.  Returns false if its value is not known.
  */
 static bool
-skx_cost_key(SkxCosting *c, Node *clause, int column, ScanKeyData *key)
+skx_cost_key(SkxCostState *c, Node *clause, int column, ScanKeyData *key)
 {
 	Oid			family = c->index->rel->rd_opfamily[column];
 	Const	   *value = skx_cost_argument(c->root, clause);
@@ -107,7 +107,7 @@ skx_cost_key(SkxCosting *c, Node *clause, int column, ScanKeyData *key)
 
 /* Returns true if the clause is a comparison such as `column < value`. */
 static bool
-skx_cost_is_range(const SkxCosting *c, Node *clause, int column)
+skx_cost_is_range(const SkxCostState *c, Node *clause, int column)
 {
 	Oid			operator = InvalidOid;
 	int			strategy;
@@ -130,7 +130,7 @@ skx_cost_is_range(const SkxCosting *c, Node *clause, int column)
  * after the other.
  */
 static void
-skx_cost_range(SkxCosting *c, RestrictInfo *qual, int column)
+skx_cost_add_range(SkxCostState *c, RestrictInfo *qual, int column)
 {
 	SkxCostRange *range = c->ranges != NIL ? llast(c->ranges) : NULL;
 
@@ -148,10 +148,10 @@ skx_cost_range(SkxCosting *c, RestrictInfo *qual, int column)
  * so that the rows in which the column is NULL are subtracted only once.
  */
 static void
-skx_cost_add(SkxCosting *c, SkxCondition *condition)
+skx_cost_add_condition(SkxCostState *c, SkxCondition *condition)
 {
 	if (c->conditions == NIL ||
-		!skx_condition_join_without(llast(c->conditions), condition))
+		!skx_condition_join_excluded(llast(c->conditions), condition))
 		c->conditions = lappend(c->conditions, condition);
 }
 
@@ -187,7 +187,7 @@ skx_cost_any_query(const SkxCondition *condition)
 }
 
 static void
-skx_cost_condition(SkxCosting *c, RestrictInfo *qual, int column)
+skx_cost_condition(SkxCostState *c, RestrictInfo *qual, int column)
 {
 	TSQuery		any;
 	SkxCondition *condition;
@@ -202,9 +202,9 @@ skx_cost_condition(SkxCosting *c, RestrictInfo *qual, int column)
 	condition = palloc(sizeof(SkxCondition));
 	skx_condition_of_key(c->index->rel, &key, condition);
 	if (condition->kind == SKX_CONDITION_NEVER)
-		c->nothing = true;
+		c->is_empty = true;
 	else if (condition->kind != SKX_CONDITION_QUERIES)
-		skx_cost_add(c, condition);
+		skx_cost_add_condition(c, condition);
 	else if ((any = skx_cost_any_query(condition)) != NULL)
 		c->filters = lappend(c->filters, any);
 	else
@@ -212,7 +212,7 @@ skx_cost_condition(SkxCosting *c, RestrictInfo *qual, int column)
 }
 
 void
-skx_cost_conditions(SkxCosting *c, List *quals, int column)
+skx_cost_conditions(SkxCostState *c, List *quals, int column)
 {
 	ListCell   *lc;
 
@@ -223,7 +223,7 @@ skx_cost_conditions(SkxCosting *c, List *quals, int column)
 
 		if (column > 0 && skx_cost_is_range(c, clause, column))
 		{
-			skx_cost_range(c, lfirst(lc), column);
+			skx_cost_add_range(c, lfirst(lc), column);
 			continue;
 		}
 		if (column > 0 || !IsA(clause, OpExpr))
@@ -236,7 +236,7 @@ skx_cost_conditions(SkxCosting *c, List *quals, int column)
 			c->unknown = lappend(c->unknown, lfirst(lc));
 		else if (value->constisnull ||
 				 DatumGetTSQuery(value->constvalue)->size == 0)
-			c->nothing = true;
+			c->is_empty = true;
 		else
 			c->filters = lappend(c->filters,
 								 DatumGetTSQuery(value->constvalue));
@@ -266,7 +266,7 @@ skx_cost_disjunction(const IndexOptInfo *index, const IndexClause *clause)
 }
 
 void
-skx_cost_queries(SkxCosting *c)
+skx_cost_add_queries(SkxCostState *c)
 {
 	IndexPath  *path = c->path;
 	ListCell   *lc;
@@ -288,14 +288,14 @@ skx_cost_queries(SkxCosting *c)
 		 * knows of each arm.
 		 */
 		c->unknown = lappend(c->unknown, clause->rinfo);
-		c->charged += any->gather;
+		c->disjunction_cost += any->gather_cost;
 	}
 	if (path->indexorderbys != NIL)
 		c->ranking = skx_cost_ranking(c, linitial(path->indexorderbys));
 }
 
 int
-skx_cost_plain(TSQuery query)
+skx_cost_count_words(TSQuery query)
 {
 	const QueryItem *items = GETQUERY(query);
 	int			n = 0;
@@ -312,20 +312,21 @@ skx_cost_plain(TSQuery query)
  * looked up stands for the runs that follow it.
  */
 static int
-skx_cost_stand_in(int at, int n)
+skx_cost_substitute_word(int at, int n)
 {
-	int			step = (n + SKX_COST_MATCHED - 1) / SKX_COST_MATCHED;
-	int			run = at / SKX_COST_NEIGHBOURS;
+	int			step = (n + SKX_COST_QUERY_LOOKUPS_MAX - 1) /
+		SKX_COST_QUERY_LOOKUPS_MAX;
+	int			run = at / SKX_COST_PAIR_LOOKUPS_MAX;
 
-	return (run - run % step) * SKX_COST_NEIGHBOURS +
-		at % SKX_COST_NEIGHBOURS;
+	return (run - run % step) * SKX_COST_PAIR_LOOKUPS_MAX +
+		at % SKX_COST_PAIR_LOOKUPS_MAX;
 }
 
 const QueryOperand **
-skx_cost_looked_up(TSQuery query)
+skx_cost_lookup_words(TSQuery query)
 {
 	const QueryItem *items = GETQUERY(query);
-	int			n = skx_cost_plain(query);
+	int			n = skx_cost_count_words(query);
 	const QueryOperand **plain = palloc_extended(sizeof(QueryOperand *) *
 												 ((Size) n + 1),
 												 MCXT_ALLOC_HUGE);
@@ -339,24 +340,25 @@ skx_cost_looked_up(TSQuery query)
 	}
 	/* A word that stands for others is before them, so the end comes first. */
 	for (at = n - 1; at >= 0; at--)
-		plain[at] = plain[skx_cost_stand_in(at, n)];
+		plain[at] = plain[skx_cost_substitute_word(at, n)];
 	return plain;
 }
 
 void
-skx_cost_gather(SkxCosting *c, TSQuery query)
+skx_cost_gather_words(SkxCostState *c, TSQuery query)
 {
-	int			n = skx_cost_plain(query);
-	const QueryOperand **plain = skx_cost_looked_up(query);
+	int			n = skx_cost_count_words(query);
+	const QueryOperand **plain = skx_cost_lookup_words(query);
 	int			i;
 
 	for (i = 0; i < n; i++)
 	{
 		SkxLexeme  *lexeme = &c->lexemes[c->nlexemes];
 
-		if (c->nlexemes == SKX_COST_LEXEMES || skx_cost_stand_in(i, n) != i)
+		if (c->nlexemes == SKX_COST_LEXEMES_MAX ||
+			skx_cost_substitute_word(i, n) != i)
 		{
-			c->left++;
+			c->nskipped_words++;
 			continue;
 		}
 		lexeme->bytes = GETOPERAND(query) + plain[i]->distance;
@@ -367,22 +369,23 @@ skx_cost_gather(SkxCosting *c, TSQuery query)
 }
 
 void
-skx_cost_gather_condition(SkxCosting *c, const SkxCondition *condition)
+skx_cost_gather_condition(SkxCostState *c, const SkxCondition *condition)
 {
-	int			step = (condition->n + SKX_COST_LOOKUPS - 1) / SKX_COST_LOOKUPS;
+	int			step = (condition->n + SKX_COST_LOOKUPS_MAX - 1) /
+		SKX_COST_LOOKUPS_MAX;
 	int			i;
 
 	for (i = 0; i < condition->n; i++)
 	{
-		if (c->nlexemes == SKX_COST_LEXEMES || i % step != 0)
-			c->left++;
+		if (c->nlexemes == SKX_COST_LEXEMES_MAX || i % step != 0)
+			c->nskipped_words++;
 		else
 			c->lexemes[c->nlexemes++] = condition->lexemes[i];
 	}
 }
 
 bool
-skx_cost_ranks_filter(const SkxCosting *c)
+skx_cost_ranks_filter(const SkxCostState *c)
 {
 	return c->unknown == NIL && c->conditions == NIL && c->ranges == NIL &&
 		list_length(c->filters) == 1 && c->ranking != NULL &&

@@ -10,23 +10,26 @@
  * If all rows are wanted, and are at most this many, the first search finds
  * all of them.  The margin is for the error of their estimate.
  */
-#define SKX_COST_FEW		1024
-#define SKX_COST_MARGIN		1.25
+#define SKX_COST_ALL_ROWS_MAX		1024
+#define SKX_COST_ROWS_MARGIN		1.25
 
 /*
  * Largest contribution of a word, as a share of its weight, if nothing is
  * known of its list.
  */
-#define SKX_COST_SHORT_MOST	0.9f
+#define SKX_COST_SHORT_MAX_FRACTION	0.9f
 
 /* Units of a weight of 1, which are fine enough for any contribution. */
-#define SKX_COST_UNIT		65536
+#define SKX_COST_CONTRIBUTION_UNITS		65536
 
-/* Result of skx_rank_inverse(), which is computed for the first long list. */
+/*
+ * Result of skx_rank_norm_inverses(), which is computed for the first long
+ * list.
+ */
 typedef struct SkxCostInverse
 {
-	bool		known;
-	float		of[256];
+	bool		is_computed;
+	float		inverses[256];
 } SkxCostInverse;
 
 /*
@@ -35,23 +38,27 @@ typedef struct SkxCostInverse
  * neither.
  */
 static void
-skx_cost_parts(const SkxCosting *c, const SkxTerm *term, float weight,
-			   SkxCostInverse *inverses, SkxCostWord *word)
+skx_cost_contributions(const SkxCostState *c, const SkxTerm *term,
+					   float weight, SkxCostInverse *inverses,
+					   SkxCostWord *word)
 {
-	const float *inverse = inverses->of;
+	const float *inverse = inverses->inverses;
 	int			i;
 
-	memset(word->kth, 0, sizeof(word->kth));
-	word->most = weight * SKX_COST_SHORT_MOST;
-	if (term == NULL || (term->flags & SKX_TERM_PLACE) != SKX_TERM_LONG)
+	memset(word->kth_contribution, 0, sizeof(word->kth_contribution));
+	word->max_contribution = weight * SKX_COST_SHORT_MAX_FRACTION;
+	if (term == NULL || (term->flags & SKX_TERM_FORM_MASK) != SKX_TERM_LONG)
 		return;
-	if (!inverses->known)
-		skx_rank_inverse(&c->index->options, c->length, inverses->of);
-	inverses->known = true;
-	word->most = skx_rank_bound(term->list.impacts, weight, 1, inverse);
-	for (i = 0; i < SKX_NKTHS && term->kth[i] != 0; i++)
-		word->kth[i] = skx_rank_part(weight, (term->kth[i] >> 8) + 1,
-									 inverse[term->kth[i] & 0xFF]);
+	if (!inverses->is_computed)
+		skx_rank_norm_inverses(&c->index->options, c->length,
+							   inverses->inverses);
+	inverses->is_computed = true;
+	word->max_contribution = skx_rank_bound(term->long_list.impacts, weight, 1,
+											inverse);
+	for (i = 0; i < SKX_NKTH_BEST && term->kth_best[i] != 0; i++)
+		word->kth_contribution[i] =
+			skx_rank_contribution(weight, (term->kth_best[i] >> 8) + 1,
+								  inverse[term->kth_best[i] & 0xFF]);
 }
 
 /*
@@ -59,8 +66,8 @@ skx_cost_parts(const SkxCosting *c, const SkxTerm *term, float weight,
  * counts once more.
  */
 static bool
-skx_cost_repeats(const SkxTerm *term, SkxCostWord *words,
-				 const SkxTerm **terms, int *counts, int n)
+skx_cost_is_repeated(const SkxTerm *term, SkxCostWord *words,
+					 const SkxTerm **terms, int *counts, int n)
 {
 	int			i;
 	int			k;
@@ -69,33 +76,34 @@ skx_cost_repeats(const SkxTerm *term, SkxCostWord *words,
 		;
 	if (term == NULL || i == n)
 		return false;
-	words[i].most += words[i].most / counts[i];
-	for (k = 0; k < SKX_NKTHS; k++)
-		words[i].kth[k] += words[i].kth[k] / counts[i];
+	words[i].max_contribution += words[i].max_contribution / counts[i];
+	for (k = 0; k < SKX_NKTH_BEST; k++)
+		words[i].kth_contribution[k] += words[i].kth_contribution[k] /
+			counts[i];
 	counts[i]++;
 	return true;
 }
 
 /*
  * Fills in the words of a ranking query that it does not negate, and returns
- * their number, at most SKX_COST_LOOKUPS.  A word that was looked up comes
+ * their number, at most SKX_COST_LOOKUPS_MAX.  A word that was looked up comes
  * only once.  *all is the number of words without that limit.  Sets *any to
  * true if the query is a disjunction of them and nothing else.
  */
 static int
-skx_cost_words(SkxCosting *c, TSQuery query, SkxCostWord *words,
-			   double *all, bool *any)
+skx_cost_set_words(SkxCostState *c, TSQuery query, SkxCostWord *words,
+				   double *all, bool *any)
 {
 	QueryItem  *items = GETQUERY(query);
 	bool	   *negated = palloc0(query->size);
-	bool		few = skx_cost_plain(query) <= SKX_COST_LOOKUPS;
-	const SkxTerm *terms[SKX_COST_LOOKUPS];
-	int			counts[SKX_COST_LOOKUPS];
+	bool		few = skx_cost_count_words(query) <= SKX_COST_LOOKUPS_MAX;
+	const SkxTerm *terms[SKX_COST_LOOKUPS_MAX];
+	int			counts[SKX_COST_LOOKUPS_MAX];
 	SkxCostInverse inverse;
 	int			n = 0;
 	int			i;
 
-	inverse.known = false;
+	inverse.is_computed = false;
 	*any = true;
 	*all = 0;
 	for (i = 0; i < query->size; i++)
@@ -105,23 +113,23 @@ skx_cost_words(SkxCosting *c, TSQuery query, SkxCostWord *words,
 
 		if (item->type == QI_VAL && !negated[i])
 			*all += 1;
-		if (item->type == QI_VAL && !negated[i] && n < SKX_COST_LOOKUPS)
+		if (item->type == QI_VAL && !negated[i] && n < SKX_COST_LOOKUPS_MAX)
 		{
-			term = skx_cost_operand(c, query, &item->qoperand,
-									&words[n].df);
+			term = skx_cost_operand_df(c, query, &item->qoperand,
+									   &words[n].df);
 			if (term == NULL && !few)
 				continue;
-			if (skx_cost_repeats(term, words, terms, counts, n))
+			if (skx_cost_is_repeated(term, words, terms, counts, n))
 			{
 				*all -= 1;
 				continue;
 			}
 			terms[n] = term;
 			counts[n] = 1;
-			skx_cost_parts(c, term, SKX_COST_UNIT *
-						   skx_rank_idf((uint64) words[n].df,
-										(uint64) c->ndocs),
-						   &inverse, &words[n]);
+			skx_cost_contributions(c, term, SKX_COST_CONTRIBUTION_UNITS *
+								   skx_rank_idf((uint64) words[n].df,
+												(uint64) c->ndocs),
+								   &inverse, &words[n]);
 			n++;
 		}
 		if (item->type == QI_VAL)
@@ -141,7 +149,7 @@ skx_cost_words(SkxCosting *c, TSQuery query, SkxCostWord *words,
  * cursor.
  */
 static bool
-skx_cost_reads_all(const SkxCosting *c)
+skx_cost_reads_all(const SkxCostState *c)
 {
 	const PlannerInfo *root = c->root;
 
@@ -151,10 +159,10 @@ skx_cost_reads_all(const SkxCosting *c)
 }
 
 uint64
-skx_cost_first(double rows)
+skx_cost_first_search_rows(double rows)
 {
-	rows *= SKX_COST_MARGIN;
-	return rows > SKX_COST_FEW ? SKX_TOPK_ROWS :
+	rows *= SKX_COST_ROWS_MARGIN;
+	return rows > SKX_COST_ALL_ROWS_MAX ? SKX_TOPK_ROWS :
 		(uint64) Max(rows, SKX_TOPK_ROWS);
 }
 
@@ -166,12 +174,12 @@ skx_cost_first(double rows)
  * fetched.
  */
 static double
-skx_cost_wanted(const SkxCosting *c)
+skx_cost_wanted_rows(const SkxCostState *c)
 {
 	double		wanted = c->root->limit_tuples;
 
 	if (wanted <= 0)
-		return skx_cost_reads_all(c) ? skx_cost_first(c->rows) :
+		return skx_cost_reads_all(c) ? skx_cost_first_search_rows(c->rows) :
 			SKX_TOPK_ROWS;
 	return wanted * Max(c->rows / Max(c->path->path.rows, 1), 1);
 }
@@ -183,26 +191,27 @@ skx_cost_wanted(const SkxCosting *c)
  * `same`, all of them have all words.
  */
 static double
-skx_cost_pairs(const SkxCosting *c, SkxCostWord *words, int n,
-			   const SkxEstimate *match, bool same)
+skx_cost_bound_pairs(const SkxCostState *c, SkxCostWord *words, int n,
+					 const SkxEstimate *match, bool same)
 {
-	double		pairs = c->index->options.proximity * (1 + SKX_RANK_NEAR_SHARE);
+	double		pairs = c->index->options.proximity *
+		(1 + SKX_RANK_NEAR_FRACTION);
 	double		paired = 0;
 	double		before;
 	int			i;
 
 	if (n < 2 || pairs <= 0)
 		return 0;
-	before = words[0].most;
+	before = words[0].max_contribution;
 	for (i = 1; i < Min(n, SKX_RANKING_PAIRS_MAX + 1); i++)
 	{
-		double		most = words[i].most;
+		double		most = words[i].max_contribution;
 
 		paired += words[i - 1].df * words[i].df / c->ndocs;
 		if (words[i].df <= words[i - 1].df)
-			words[i].most += pairs * before;
+			words[i].max_contribution += pairs * before;
 		else
-			words[i - 1].most += pairs * most;
+			words[i - 1].max_contribution += pairs * most;
 		before = most;
 	}
 	return same ? match->docs : paired * match->docs / c->ndocs;
@@ -210,21 +219,21 @@ skx_cost_pairs(const SkxCosting *c, SkxCostWord *words, int n,
 
 /* Returns the number of postings of `all` words, of which n are known. */
 static double
-skx_cost_postings(const SkxCosting *c, const SkxCostWord *words, int n,
-				  double all)
+skx_cost_count_postings(const SkxCostState *c, const SkxCostWord *words, int n,
+						double all)
 {
 	double		postings = 0;
 	int			i;
 
 	for (i = 0; i < n; i++)
 		postings += words[i].df;
-	return n > 0 ? postings * all / n : all * c->average;
+	return n > 0 ? postings * all / n : all * c->average_df;
 }
 
 void
-skx_cost_ranked(SkxCosting *c, const SkxEstimate *match, SkxCostScan *scan)
+skx_cost_ranked(SkxCostState *c, const SkxEstimate *match, SkxCostScan *scan)
 {
-	SkxCostWord words[SKX_COST_LOOKUPS];
+	SkxCostWord words[SKX_COST_LOOKUPS_MAX];
 	SkxCostRanked ranked;
 	bool		any = true;
 	bool		same;
@@ -237,35 +246,37 @@ skx_cost_ranked(SkxCosting *c, const SkxEstimate *match, SkxCostScan *scan)
 	ranked.match = *match;
 	memset(words, 0, sizeof(words));
 	if (c->ranking != NULL)
-		ranked.nwords = skx_cost_words(c, c->ranking, words, &all, &any);
+		ranked.nwords = skx_cost_set_words(c, c->ranking, words, &all, &any);
 	else
 	{
-		words[0].df = Min(match->docs, c->ndocs * SKX_COST_UNKNOWN);
-		words[0].most = 1;
+		words[0].df = Min(match->docs, c->ndocs * SKX_COST_UNKNOWN_FRACTION);
+		words[0].max_contribution = 1;
 	}
 	same = skx_cost_ranks_filter(c);
 	ranked.ndocs = c->ndocs;
-	ranked.many = all > SKX_TOPK_MANY ? all : 0;
-	ranked.postings = skx_cost_postings(c, words, ranked.nwords, all);
-	ranked.any = (same && any) || (c->unknown == NIL && c->filters == NIL &&
-								   c->conditions == NIL && c->ranges == NIL);
-	ranked.others = same || ranked.any ? 0 : ranked.nwords;
-	ranked.paired = skx_cost_pairs(c, words, ranked.nwords, match,
-								   same && !any);
+	ranked.nmany_words = all > SKX_TOPK_MANY_WORDS ? all : 0;
+	ranked.postings = skx_cost_count_postings(c, words, ranked.nwords, all);
+	ranked.matches_any_word = (same && any) ||
+		(c->unknown == NIL && c->filters == NIL &&
+		 c->conditions == NIL && c->ranges == NIL);
+	ranked.other_words = same || ranked.matches_any_word ? 0 : ranked.nwords;
+	ranked.pair_docs = skx_cost_bound_pairs(c, words, ranked.nwords, match,
+											same && !any);
 	ranked.proximity = c->index->options.proximity;
-	wanted = skx_cost_wanted(c);
+	wanted = skx_cost_wanted_rows(c);
 	growth = skx_cost_reads_all(c) ? c->ndocs : SKX_TOPK_GROWTH;
 	skx_cost_model_best(&ranked, wanted, wanted, growth,
 						&scan->work[0], &scan->pages[0]);
 	skx_cost_model_best(&ranked, wanted, match->docs, growth,
 						&scan->work[1], &scan->pages[1]);
-	scan->scored = skx_cost_model_findable(&ranked) / Max(match->docs, 1);
+	scan->scored_fraction = skx_cost_model_scored_matches(&ranked) /
+		Max(match->docs, 1);
 }
 
 double
-skx_cost_above(SkxCosting *c, double score)
+skx_cost_docs_above(SkxCostState *c, double score)
 {
-	SkxCostWord words[SKX_COST_LOOKUPS];
+	SkxCostWord words[SKX_COST_LOOKUPS_MAX];
 	SkxCostRanked ranked;
 	bool		any;
 	double		all;
@@ -273,12 +284,13 @@ skx_cost_above(SkxCosting *c, double score)
 	memset(&ranked, 0, sizeof(ranked));
 	ranked.ndocs = ranked.match.docs = c->ndocs;
 	ranked.words = words;
-	ranked.nwords = skx_cost_words(c, c->ranking, words, &all, &any);
+	ranked.nwords = skx_cost_set_words(c, c->ranking, words, &all, &any);
 	/* With more words than are looked up, nothing is known. */
 	if (all > ranked.nwords)
 		return c->ndocs;
 	if (score <= 0)
-		return skx_cost_model_findable(&ranked);
-	(void) skx_cost_pairs(c, words, ranked.nwords, &ranked.match, false);
-	return skx_cost_model_above(&ranked, score * SKX_COST_UNIT);
+		return skx_cost_model_scored_matches(&ranked);
+	(void) skx_cost_bound_pairs(c, words, ranked.nwords, &ranked.match, false);
+	return skx_cost_model_count_above(&ranked,
+									  score * SKX_COST_CONTRIBUTION_UNITS);
 }

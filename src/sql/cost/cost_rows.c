@@ -16,7 +16,7 @@
  * `left` were before it.  The operands of an operator come right behind it.
  */
 static int
-skx_cost_phrase_left(const QueryItem *item, int left)
+skx_cost_phrase_remaining(const QueryItem *item, int left)
 {
 	if (left == 0)
 		return item->type == QI_OPR && item->qoperator.oper == OP_PHRASE ? 2 : 0;
@@ -26,15 +26,15 @@ skx_cost_phrase_left(const QueryItem *item, int left)
 }
 
 SkxEstimate
-skx_cost_filter(SkxCosting *c, TSQuery query)
+skx_cost_query_docs(SkxCostState *c, TSQuery query)
 {
 	SkxCostItem *items = palloc_extended(sizeof(SkxCostItem) *
 										 (Size) query->size,
 										 MCXT_ALLOC_HUGE);
 	SkxEstimate *sets;
 	SkxEstimate result;
-	const QueryOperand **plain = c->known == NULL ?
-		skx_cost_looked_up(query) : NULL;
+	const QueryOperand **plain = c->found == NULL ?
+		skx_cost_lookup_words(query) : NULL;
 	QueryItem  *from = GETQUERY(query);
 	int			left = 0;
 	int			at = 0;
@@ -42,14 +42,14 @@ skx_cost_filter(SkxCosting *c, TSQuery query)
 
 	for (i = 0; i < query->size; i++)
 	{
-		c->phrase = left > 0;
-		left = skx_cost_phrase_left(&from[i], left);
+		c->in_phrase = left > 0;
+		left = skx_cost_phrase_remaining(&from[i], left);
 		if (from[i].type == QI_VAL)
 		{
 			items[i].kind = SKX_COST_WORD;
-			skx_cost_operand(c, query, plain == NULL ||
-							 from[i].qoperand.prefix ?
-							 &from[i].qoperand : plain[at++], &items[i].df);
+			skx_cost_operand_df(c, query, plain == NULL ||
+								from[i].qoperand.prefix ?
+								&from[i].qoperand : plain[at++], &items[i].df);
 			continue;
 		}
 		switch (from[i].qoperator.oper)
@@ -68,9 +68,10 @@ skx_cost_filter(SkxCosting *c, TSQuery query)
 				break;
 		}
 	}
-	c->phrase = false;
+	c->in_phrase = false;
 	sets = palloc_extended(sizeof(SkxEstimate) *
-						   (Size) skx_cost_model_depth(items, query->size),
+						   (Size) skx_cost_model_stack_size(items,
+															query->size),
 						   MCXT_ALLOC_HUGE);
 	result = skx_cost_model_match(items, query->size, c->ndocs, sets);
 	pfree(sets);
@@ -84,7 +85,7 @@ skx_cost_filter(SkxCosting *c, TSQuery query)
  * as one list, since a row has one value of most columns.
  */
 static SkxEstimate
-skx_cost_values(SkxCosting *c, const SkxCondition *condition)
+skx_cost_condition_docs(SkxCostState *c, const SkxCondition *condition)
 {
 	SkxCostItem items[2] = {{SKX_COST_NOT, 0}, {SKX_COST_WORD, 0}};
 	SkxEstimate sets[2];
@@ -96,17 +97,17 @@ skx_cost_values(SkxCosting *c, const SkxCondition *condition)
 	{
 		double		df = skx_cost_value_df(c, &condition->lexemes[i]);
 
-		items[1].df = condition->kind == SKX_CONDITION_ALL ? df :
+		items[1].df = condition->kind == SKX_CONDITION_ALL_OF ? df :
 			Min(items[1].df + df, c->ndocs);
-		if (condition->kind != SKX_CONDITION_ALL)
+		if (condition->kind != SKX_CONDITION_ALL_OF)
 			continue;
 		sets[0] = skx_cost_model_match(&items[1], 1, c->ndocs, sets + 1);
 		all = i == 0 ? sets[0] :
-			skx_estimate_both(&all, &sets[0], c->ndocs);
+			skx_estimate_and(&all, &sets[0], c->ndocs);
 	}
-	if (condition->kind == SKX_CONDITION_ALL)
+	if (condition->kind == SKX_CONDITION_ALL_OF)
 		return all;
-	if (condition->kind == SKX_CONDITION_ANY)
+	if (condition->kind == SKX_CONDITION_ANY_OF)
 		return skx_cost_model_match(&items[1], 1, c->ndocs, sets);
 	return skx_cost_model_match(items, 2, c->ndocs, sets);
 }
@@ -144,8 +145,8 @@ skx_cost_correlated(HeapTuple statistics)
 }
 
 double
-skx_cost_follows(PlannerInfo *root, const IndexOptInfo *index,
-				 int column)
+skx_cost_column_correlation(PlannerInfo *root, const IndexOptInfo *index,
+							int column)
 {
 	HeapTuple	statistics = skx_cost_statistics(root, index, column);
 	double		correlation;
@@ -166,7 +167,7 @@ skx_cost_follows(PlannerInfo *root, const IndexOptInfo *index,
  * is from the first of these towards one of the others.
  */
 static double
-skx_cost_clustered(HeapTuple statistics)
+skx_cost_clustering(HeapTuple statistics)
 {
 	double		correlation = skx_cost_correlated(statistics);
 	AttStatsSlot slot;
@@ -196,7 +197,7 @@ skx_cost_clustered(HeapTuple statistics)
 
 /* Returns how many documents the planner expects to meet conditions. */
 static double
-skx_cost_planned(const SkxCosting *c, List *quals)
+skx_cost_planner_docs(const SkxCostState *c, List *quals)
 {
 	Index		relid = c->path != NULL ? c->path->indexinfo->rel->relid : 0;
 
@@ -210,7 +211,7 @@ skx_cost_planned(const SkxCosting *c, List *quals)
  * are only `docs`; if they lie anywhere, all documents.
  */
 static double
-skx_cost_span(const SkxCosting *c, int column, double docs)
+skx_cost_doc_span(const SkxCostState *c, int column, double docs)
 {
 	HeapTuple	statistics = c->path == NULL ? NULL :
 		skx_cost_statistics(c->root, c->path->indexinfo, column);
@@ -218,7 +219,7 @@ skx_cost_span(const SkxCosting *c, int column, double docs)
 
 	if (HeapTupleIsValid(statistics))
 	{
-		follows = skx_cost_clustered(statistics);
+		follows = skx_cost_clustering(statistics);
 		ReleaseSysCache(statistics);
 	}
 	follows *= follows;
@@ -230,16 +231,16 @@ skx_cost_span(const SkxCosting *c, int column, double docs)
  * which these documents lie have to be read.
  */
 static SkxEstimate
-skx_cost_keys(SkxCosting *c, const SkxCostRange *range)
+skx_cost_range_docs(SkxCostState *c, const SkxCostRange *range)
 {
-	double		docs = skx_cost_planned(c, range->quals);
+	double		docs = skx_cost_planner_docs(c, range->quals);
 
-	return skx_estimate_keys(docs, skx_cost_span(c, range->column, docs),
+	return skx_estimate_keys(docs, skx_cost_doc_span(c, range->column, docs),
 							 c->ndocs);
 }
 
 double
-skx_cost_near(const SkxCosting *c)
+skx_cost_table_fraction(const SkxCostState *c)
 {
 	const IndexOptInfo *info = c->path->indexinfo;
 	List	  **quals = palloc0(sizeof(List *) * info->nkeycolumns);
@@ -258,7 +259,9 @@ skx_cost_near(const SkxCosting *c)
 	{
 		/* Arrays with one element in common are in no order. */
 		if (quals[i] != NIL && info->opcintype[i] != ANYARRAYOID)
-			near = Min(near, skx_cost_span(c, i, skx_cost_planned(c, quals[i])));
+			near = Min(near,
+					   skx_cost_doc_span(c, i,
+										 skx_cost_planner_docs(c, quals[i])));
 		list_free(quals[i]);
 	}
 	pfree(quals);
@@ -270,14 +273,15 @@ skx_cost_near(const SkxCosting *c)
  * whether there was one before, and is set.
  */
 static void
-skx_cost_join(SkxCosting *c, SkxEstimate *all, bool *any, SkxEstimate one)
+skx_cost_and_condition(SkxCostState *c, SkxEstimate *all, bool *any,
+					   SkxEstimate one)
 {
-	double		likely = all->likely * one.likely / c->ndocs;
+	double		likely = all->likely_docs * one.likely_docs / c->ndocs;
 
 	if (*any)
 	{
-		*all = skx_estimate_both(all, &one, c->ndocs);
-		all->likely = likely;
+		*all = skx_estimate_and(all, &one, c->ndocs);
+		all->likely_docs = likely;
 	}
 	else
 		*all = one;
@@ -291,7 +295,7 @@ skx_cost_join(SkxCosting *c, SkxEstimate *all, bool *any, SkxEstimate one)
  * be independent.
  */
 SkxEstimate
-skx_cost_filters(SkxCosting *c)
+skx_cost_all_conditions(SkxCostState *c)
 {
 	SkxCostItem guess = {SKX_COST_WORD, 0};
 	SkxEstimate all;
@@ -300,26 +304,29 @@ skx_cost_filters(SkxCosting *c)
 	ListCell   *lc;
 
 	memset(&all, 0, sizeof(all));
-	if (c->nothing)
+	if (c->is_empty)
 		return all;
 	if (c->unknown != NIL)
 	{
-		guess.df = skx_cost_planned(c, c->unknown);
-		skx_cost_join(c, &all, &any,
-					  skx_cost_model_match(&guess, 1, c->ndocs, &one));
+		guess.df = skx_cost_planner_docs(c, c->unknown);
+		skx_cost_and_condition(c, &all, &any,
+							   skx_cost_model_match(&guess, 1, c->ndocs,
+													&one));
 	}
 	foreach(lc, c->filters)
 	{
-		one = skx_cost_filter(c, lfirst(lc));
+		one = skx_cost_query_docs(c, lfirst(lc));
 		if (any)
-			one = skx_estimate_both(&all, &one, c->ndocs);
+			one = skx_estimate_and(&all, &one, c->ndocs);
 		all = one;
 		any = true;
 	}
 	foreach(lc, c->conditions)
-		skx_cost_join(c, &all, &any, skx_cost_values(c, lfirst(lc)));
+		skx_cost_and_condition(c, &all, &any,
+							   skx_cost_condition_docs(c, lfirst(lc)));
 	foreach(lc, c->ranges)
-		skx_cost_join(c, &all, &any, skx_cost_keys(c, lfirst(lc)));
+		skx_cost_and_condition(c, &all, &any,
+							   skx_cost_range_docs(c, lfirst(lc)));
 	if (!any)
 		all.docs = c->ndocs;
 	return all;

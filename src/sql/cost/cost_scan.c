@@ -28,13 +28,13 @@
  * Pages that are read in each segment before words are looked up, and for each
  * word.
  */
-#define SKX_COST_PAGES_OPEN	1
-#define SKX_COST_PAGES_WORD	2
+#define SKX_COST_SEGMENT_PAGES	1
+#define SKX_COST_WORD_PAGES	2
 
 Cost
-skx_cost_time(double ns)
+skx_cost_of_ns(double ns)
 {
-	return ns / SKX_COST_OPERATOR * cpu_operator_cost;
+	return ns / SKX_COST_OPERATOR_NS * cpu_operator_cost;
 }
 
 /*
@@ -57,13 +57,13 @@ skx_cost_refuse_index_only(IndexPath *path)
 
 /* Returns the pages of the lists of all words, as far as these are known. */
 static double
-skx_cost_listed(const SkxCosting *c)
+skx_cost_list_pages(const SkxCostState *c)
 {
-	double		postings = c->left * c->average;
+	double		postings = c->nskipped_words * c->average_df;
 	int			i;
 
-	for (i = 0; i < c->nlexemes && c->read; i++)
-		postings += c->terms[i].df * c->scale;
+	for (i = 0; i < c->nlexemes && c->was_read; i++)
+		postings += c->terms[i].df * c->df_scale;
 	return postings / SKX_ESTIMATE_PAGE_POSTINGS;
 }
 
@@ -72,38 +72,39 @@ skx_cost_listed(const SkxCosting *c)
  * the index.
  */
 static void
-skx_cost_scan(SkxCosting *c, SkxCostScan *scan)
+skx_cost_scan(SkxCostState *c, SkxCostScan *scan)
 {
 	SkxEstimate match;
 	int			i;
 
-	skx_cost_queries(c);
+	skx_cost_add_queries(c);
 	skx_cost_begin(c);
-	scan->lookups = c->nlexemes + c->left +
+	scan->lookups = c->nlexemes + c->nskipped_words +
 		list_length(c->unknown);
-	match = skx_cost_filters(c);
-	if (c->nothing || (c->read && (c->filters != NIL || c->conditions != NIL ||
-								   c->ranges != NIL)))
-		scan->likely = Max(match.likely, 1);
+	match = skx_cost_all_conditions(c);
+	if (c->is_empty ||
+		(c->was_read && (c->filters != NIL || c->conditions != NIL ||
+						 c->ranges != NIL)))
+		scan->likely_rows = Max(match.likely_docs, 1);
 	if (c->path->indexorderbys != NIL)
 		skx_cost_ranked(c, &match, scan);
 	else
 	{
-		scan->work[1] = match.work;
+		scan->work[1] = match.find_time;
 		scan->pages[1] = match.pages;
 	}
 	for (i = 0; i < 2; i++)
 	{
-		scan->work[i] += c->gathered;
-		scan->pages[i] += c->gathered_pages;
+		scan->work[i] += c->gather_ns;
+		scan->pages[i] += c->gather_pages;
 	}
-	scan->listed = Max(skx_cost_listed(c) + c->gathered_pages,
-					   Max(scan->pages[0], scan->pages[1]));
+	scan->list_pages = Max(skx_cost_list_pages(c) + c->gather_pages,
+						   Max(scan->pages[0], scan->pages[1]));
 	scan->segments = c->nsegments;
 	scan->pending = c->npending;
 	scan->pending_pages = c->pending_pages;
-	scan->near = skx_cost_near(c);
-	scan->charged = c->charged;
+	scan->table_fraction = skx_cost_table_fraction(c);
+	scan->disjunction_cost = c->disjunction_cost;
 	skx_cost_end(c);
 }
 
@@ -114,8 +115,8 @@ skx_cost_scan(SkxCosting *c, SkxCostScan *scan)
  * row.
  */
 static double
-skx_cost_price(const SkxCosting *c, const SkxCostScan *scan,
-			   double loop_count, GenericCosts *costs)
+skx_cost_set_costs(const SkxCostState *c, const SkxCostScan *scan,
+				   double loop_count, GenericCosts *costs)
 {
 	const IndexOptInfo *info = c->path->indexinfo;
 	bool		ranked = c->path->indexorderbys != NIL;
@@ -124,13 +125,13 @@ skx_cost_price(const SkxCosting *c, const SkxCostScan *scan,
 	double		pages[2];
 	double		lists[2];
 	double		work;
-	SkxCostPrices prices;
+	SkxPageReadCosts prices;
 	int			i;
 
-	skx_cost_prices(info->reltablespace, &prices);
+	skx_cost_page_read_costs(info->reltablespace, &prices);
 	lookups = Min(Max(scan->segments, 1) *
-				  (SKX_COST_PAGES_OPEN + SKX_COST_PAGES_WORD * scan->lookups),
-				  most);
+				  (SKX_COST_SEGMENT_PAGES + SKX_COST_WORD_PAGES *
+				   scan->lookups), most);
 	for (i = 0; i < 2; i++)
 	{
 		pages[i] = scan->pages[i];
@@ -145,18 +146,19 @@ skx_cost_price(const SkxCosting *c, const SkxCostScan *scan,
 		lookups = index_pages_fetched(lookups * loop_count, info->pages,
 									  most, c->root) / loop_count;
 	for (i = 0; i < 2; i++)
-		lists[i] = skx_cost_reading(pages[i],
-									scan->listed + scan->pending_pages,
-									prices.forward, prices.random);
-	work = SKX_COST_SEGMENT * scan->segments + SKX_COST_OPEN * scan->lookups +
-		(ranked ? SKX_COST_RANKING : 0);
+		lists[i] = skx_cost_read_pages(pages[i],
+									   scan->list_pages + scan->pending_pages,
+									   prices.forward, prices.random);
+	work = SKX_COST_SEGMENT_NS * scan->segments + SKX_COST_LOOKUP_NS *
+		scan->lookups +
+		(ranked ? SKX_COST_RANKING_NS : 0);
 	costs->indexStartupCost = lookups * prices.random + lists[0] +
-		skx_cost_time(work + scan->work[0] +
-					  (ranked ? scan->pending * SKX_COST_PENDING : 0));
+		skx_cost_of_ns(work + scan->work[0] +
+					   (ranked ? scan->pending * SKX_COST_PENDING_NS : 0));
 	costs->indexTotalCost = lookups * prices.random + lists[1] +
-		skx_cost_time(work + scan->work[1] +
-					  scan->pending * SKX_COST_PENDING) +
-		c->rows * (cpu_index_tuple_cost + skx_cost_time(SKX_COST_ROW));
+		skx_cost_of_ns(work + scan->work[1] +
+					   scan->pending * SKX_COST_PENDING_NS) +
+		c->rows * (cpu_index_tuple_cost + skx_cost_of_ns(SKX_COST_ROW_NS));
 	costs->numIndexPages = lookups + pages[1];
 	return lookups + pages[0];
 }
@@ -170,14 +172,14 @@ skx_cost_price(const SkxCosting *c, const SkxCostScan *scan,
  * It interpolates between these by the square of the correlation.
  */
 static double
-skx_cost_correlation(const SkxCosting *c, const SkxCostScan *scan,
+skx_cost_correlation(const SkxCostState *c, const SkxCostScan *scan,
 					 Selectivity selectivity)
 {
 	RelOptInfo *rel = c->path->indexinfo->rel;
 	double		rows = clamp_row_est(selectivity * rel->tuples);
 	double		pages = c->path->indexinfo->pages;
-	double		part = ceil(Max(scan->near * rel->pages, 1));
-	double		scored = Min(scan->scored, 1);
+	double		part = ceil(Max(scan->table_fraction * rel->pages, 1));
+	double		scored = Min(scan->scored_fraction, 1);
 	double		random;
 	double		sequential;
 	double		fetched;
@@ -192,15 +194,15 @@ skx_cost_correlation(const SkxCosting *c, const SkxCostScan *scan,
 		return 1;
 	fetched = index_pages_fetched(rows, part, pages, c->root);
 	fetched = scored * fetched * random +
-		(1 - scored) * skx_cost_reading(fetched, part, sequential, random);
+		(1 - scored) * skx_cost_read_pages(fetched, part, sequential, random);
 	return sqrt(Max(Min((most - fetched) / (most - least), 1), 0));
 }
 
 /* Initializes an estimate for which nothing is known yet. */
 static void
-skx_cost_clear(SkxCosting *c, PlannerInfo *root, const SkxCostIndex *index)
+skx_cost_init(SkxCostState *c, PlannerInfo *root, const SkxCostIndex *index)
 {
-	memset(c, 0, offsetof(SkxCosting, lexemes));
+	memset(c, 0, offsetof(SkxCostState, lexemes));
 	c->root = root;
 	c->index = index;
 }
@@ -209,9 +211,9 @@ skx_cost_clear(SkxCosting *c, PlannerInfo *root, const SkxCostIndex *index)
  * Returns true if what the scan does depends on what the planner expects.
  */
 static bool
-skx_cost_follows_planner(const SkxCosting *c)
+skx_cost_follows_planner(const SkxCostState *c)
 {
-	return !c->read || c->unknown != NIL || c->ranges != NIL ||
+	return !c->was_read || c->unknown != NIL || c->ranges != NIL ||
 		c->path->indexorderbys != NIL;
 }
 
@@ -220,7 +222,8 @@ skx_cost_follows_planner(const SkxCosting *c)
  * that are equal.
  */
 static void
-skx_cost_path(SkxCosting *c, Selectivity selectivity, SkxCostScan *scan)
+skx_cost_scan_of_path(SkxCostState *c, Selectivity selectivity,
+					  SkxCostScan *scan)
 {
 	const SkxCostScan *known = skx_cost_planned_scan(c->root, c->path,
 													 selectivity);
@@ -249,7 +252,7 @@ skx_cost_estimate(PlannerInfo *root, IndexPath *path, double loop_count,
 				  const SkxCostIndex *index, SkxCostEstimate *estimate)
 {
 	GenericCosts costs;
-	SkxCosting	c;
+	SkxCostState c;
 	SkxCostScan scan;
 	Cost		arguments;
 	Cost		total;
@@ -259,23 +262,23 @@ skx_cost_estimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	arguments = index_other_operands_eval_cost(root, path->indexorderbys) +
 		index_other_operands_eval_cost(root,
 									   get_quals_from_indexclauses(path->indexclauses));
-	skx_cost_clear(&c, root, index);
+	skx_cost_init(&c, root, index);
 	c.path = path;
 	/* The server's number of index tuples is for one element of an array. */
 	c.rows = clamp_row_est(costs.indexSelectivity *
 						   path->indexinfo->rel->tuples);
 	c.ndocs = Max(path->indexinfo->tuples, 1);
 	c.nsegments = 1;
-	c.average = c.ndocs * SKX_COST_UNKNOWN;
-	skx_cost_path(&c, costs.indexSelectivity, &scan);
-	if (scan.likely > 0)
+	c.average_df = c.ndocs * SKX_COST_UNKNOWN_FRACTION;
+	skx_cost_scan_of_path(&c, costs.indexSelectivity, &scan);
+	if (scan.likely_rows > 0)
 	{
 		costs.indexSelectivity =
-			Min(scan.likely / Max(path->indexinfo->rel->tuples, 1), 1);
-		c.rows = scan.likely;
+			Min(scan.likely_rows / Max(path->indexinfo->rel->tuples, 1), 1);
+		c.rows = scan.likely_rows;
 	}
-	estimate->first = skx_cost_price(&c, &scan, loop_count, &costs);
-	arguments += scan.charged;
+	estimate->first = skx_cost_set_costs(&c, &scan, loop_count, &costs);
+	arguments += scan.disjunction_cost;
 	estimate->startup = arguments + costs.indexStartupCost;
 	total = costs.indexTotalCost + skx_cost_refuse_index_only(path);
 	estimate->total = arguments + Max(total, costs.indexStartupCost);
@@ -283,7 +286,7 @@ skx_cost_estimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	estimate->correlation = skx_cost_correlation(&c, &scan,
 												 costs.indexSelectivity);
 	estimate->pages = costs.numIndexPages;
-	skx_cost_planned_keep(root, path, estimate);
+	skx_cost_planned_keep_pages(root, path, estimate);
 }
 
 /*
@@ -291,7 +294,7 @@ skx_cost_estimate(PlannerInfo *root, IndexPath *path, double loop_count,
  * it is not known.
  */
 static bool
-skx_cost_take(SkxCosting *c, Node *clause, int column)
+skx_cost_take_clause(SkxCostState *c, Node *clause, int column)
 {
 	if (!IsA(clause, RestrictInfo))
 	{
@@ -303,26 +306,27 @@ skx_cost_take(SkxCosting *c, Node *clause, int column)
 }
 
 double
-skx_cost_share(PlannerInfo *root, const SkxCostIndex *index, Node *clause,
-			   int column, double score)
+skx_cost_selectivity(PlannerInfo *root, const SkxCostIndex *index,
+					 Node *clause, int column, double score)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "skipidx cost",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	SkxCosting	c;
+	SkxCostState c;
 	double		share = -1;
 
-	skx_cost_clear(&c, root, index);
-	if (skx_cost_take(&c, clause, column))
+	skx_cost_init(&c, root, index);
+	if (skx_cost_take_clause(&c, clause, column))
 	{
 		skx_cost_begin(&c);
-		if (c.read)
-			share = Min((c.ranking != NULL ? skx_cost_above(&c, score) :
-						 skx_cost_filters(&c).likely) / c.ndocs, 1);
+		if (c.was_read)
+			share = Min((c.ranking != NULL ? skx_cost_docs_above(&c, score) :
+						 skx_cost_all_conditions(&c).likely_docs) / c.ndocs,
+						1);
 		skx_cost_end(&c);
 	}
-	else if (c.nothing)
+	else if (c.is_empty)
 		share = 0;
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);

@@ -13,13 +13,13 @@
 #include "utils/snapmgr.h"
 
 /* Lexemes of a prefix that are counted; the rest of them is extrapolated. */
-#define SKX_COST_PREFIX		64
+#define SKX_COST_PREFIX_LEXEMES		64
 
 /*
  * If its lexemes are on no more leaves of the dictionary than these, all of
  * them are counted.
  */
-#define SKX_COST_LEAVES		4
+#define SKX_COST_PREFIX_LEAVES		4
 
 bool
 skx_cost_readable(const IndexOptInfo *info)
@@ -34,7 +34,7 @@ skx_cost_readable(const IndexOptInfo *info)
  * average number of words.
  */
 static double
-skx_cost_sizes(const SkxPlannedSizes *sizes, double *length)
+skx_cost_sizes(const SkxIndexSizes *sizes, double *length)
 {
 	const SkxView *view = sizes->view;
 	uint64		ndocs = sizes->pending.ndocs;
@@ -61,7 +61,7 @@ skx_cost_length(PlannerInfo *root, Relation index)
 
 /* Returns the largest segment, which stays open until skx_cost_end(). */
 static SkxSegment *
-skx_cost_segment(SkxCosting *c)
+skx_cost_segment(SkxCostState *c)
 {
 	Relation	index = c->index->rel;
 
@@ -70,14 +70,14 @@ skx_cost_segment(SkxCosting *c)
 		c->source = skx_snapshot_open(index,
 									  skx_cost_planned_sizes(c->root,
 															 index)->view);
-		skx_snapshot_next(c->source, 1);
+		skx_snapshot_next_segments(c->source, 1);
 	}
 	return c->source->segments[0];
 }
 
 /* Fills in the terms of the words, which it looks up unless they were kept. */
 static void
-skx_cost_find(SkxCosting *c)
+skx_cost_find_terms(SkxCostState *c)
 {
 	Relation	index = c->index->rel;
 	SkxSegment *segment;
@@ -94,9 +94,9 @@ skx_cost_find(SkxCosting *c)
 
 /* Sets the sizes of the index, and looks words up in its largest segment. */
 static void
-skx_cost_read(SkxCosting *c, Relation index)
+skx_cost_read_index(SkxCostState *c, Relation index)
 {
-	const SkxPlannedSizes *sizes = skx_cost_planned_sizes(c->root, index);
+	const SkxIndexSizes *sizes = skx_cost_planned_sizes(c->root, index);
 	const SkxView *view = sizes->view;
 	int			i;
 
@@ -107,14 +107,14 @@ skx_cost_read(SkxCosting *c, Relation index)
 	if (view->nsegments == 0 ||
 		(c->filters == NIL && c->conditions == NIL && c->ranking == NULL))
 		return;
-	c->read = true;
+	c->was_read = true;
 	c->segment_docs = view->segments[0].ndocs;
-	c->scale = c->ndocs / Max(c->segment_docs, 1);
-	skx_cost_find(c);
+	c->df_scale = c->ndocs / Max(c->segment_docs, 1);
+	skx_cost_find_terms(c);
 	if (c->nlexemes > 0)
-		c->average = 0;
+		c->average_df = 0;
 	for (i = 0; i < c->nlexemes; i++)
-		c->average += c->terms[i].df * c->scale / c->nlexemes;
+		c->average_df += c->terms[i].df * c->df_scale / c->nlexemes;
 }
 
 /* The lexemes of a prefix that have been counted. */
@@ -135,14 +135,14 @@ skx_cost_count(const SkxTerm *term, const char *lexeme, int len, void *arg)
 }
 
 static void
-skx_cost_count_terms(SkxCosting *c, const SkxLexeme *lexeme, int most,
+skx_cost_count_terms(SkxCostState *c, const SkxLexeme *lexeme, int most,
 					 SkxCostPrefix *prefix)
 {
 	prefix->df = 0;
 	prefix->n = 0;
 	prefix->most = most;
-	skx_segment_prefix(skx_cost_segment(c), lexeme->bytes, lexeme->len, false,
-					   NULL, skx_cost_count, prefix);
+	skx_segment_visit_prefix(skx_cost_segment(c), lexeme->bytes, lexeme->len,
+							 false, NULL, skx_cost_count, prefix);
 }
 
 /*
@@ -152,20 +152,21 @@ skx_cost_count_terms(SkxCosting *c, const SkxLexeme *lexeme, int most,
  * as many postings as their pages have on average.
  */
 static void
-skx_cost_extrapolate(SkxCosting *c, const SkxLexeme *lexeme,
+skx_cost_extrapolate(SkxCostState *c, const SkxLexeme *lexeme,
 					 SkxCostPrefix *prefix)
 {
 	SkxSegment *seg = skx_cost_segment(c);
 	uint32		all = seg->planes[SKX_SEGMENT_POSTINGS].npages;
-	SkxTermExtent extent;
+	SkxTermPages extent;
 	uint32		n;
 
-	n = skx_segment_terms_prefixed(seg, lexeme->bytes, lexeme->len, &extent);
-	if (extent.leaves <= SKX_COST_LEAVES)
+	n = skx_segment_count_prefix(seg, lexeme->bytes, lexeme->len, &extent);
+	if (extent.leaf_pages <= SKX_COST_PREFIX_LEAVES)
 		skx_cost_count_terms(c, lexeme, PG_INT32_MAX, prefix);
 	else
 	{
-		double		postings = (double) seg->header.npostings * extent.pages /
+		double		postings = (double) seg->header.npostings *
+			extent.list_pages /
 			Max(all, 1);
 
 		prefix->n = n;
@@ -180,43 +181,44 @@ skx_cost_extrapolate(SkxCosting *c, const SkxLexeme *lexeme,
  * their positions.
  */
 static void
-skx_cost_lists(SkxCosting *c, const SkxCostPrefix *prefix, bool many)
+skx_cost_charge_prefix(SkxCostState *c, const SkxCostPrefix *prefix, bool many)
 {
 	const SkxSegment *seg = skx_cost_segment(c);
 	double		postings = many ? prefix->df : 0;
 
 	if (many)
-		c->gathered_pages += c->scale *
+		c->gather_pages += c->df_scale *
 			(postings / SKX_ESTIMATE_PAGE_POSTINGS +
 			 (double) prefix->n / Max(seg->header.nterms, 1) *
 			 seg->planes[SKX_SEGMENT_DICT].npages);
-	c->gathered += skx_estimate_gathered(prefix->n * c->scale,
-										 postings * c->scale, c->phrase);
+	c->gather_ns += skx_estimate_gather_time(prefix->n * c->df_scale,
+											 postings * c->df_scale,
+											 c->in_phrase);
 }
 
 /*
  * Returns how many documents have a lexeme with that prefix, as if each
- * posting of its lists were in any document.  Only SKX_COST_LOOKUPS prefixes
- * are looked up; a further one has the average of these.
+ * posting of its lists were in any document.  Only SKX_COST_LOOKUPS_MAX
+ * prefixes are looked up; a further one has the average of these.
  */
 static double
-skx_cost_prefix(SkxCosting *c, const SkxLexeme *lexeme)
+skx_cost_prefix(SkxCostState *c, const SkxLexeme *lexeme)
 {
 	SkxCostPrefix prefix;
 	double		df;
 	bool		many;
 
-	if (c->nprefixes >= SKX_COST_LOOKUPS)
-		return c->prefixed / c->nprefixes;
-	skx_cost_count_terms(c, lexeme, SKX_COST_PREFIX, &prefix);
-	many = prefix.n == SKX_COST_PREFIX;
+	if (c->nprefixes >= SKX_COST_LOOKUPS_MAX)
+		return c->prefix_df_sum / c->nprefixes;
+	skx_cost_count_terms(c, lexeme, SKX_COST_PREFIX_LEXEMES, &prefix);
+	many = prefix.n == SKX_COST_PREFIX_LEXEMES;
 	if (many)
 		skx_cost_extrapolate(c, lexeme, &prefix);
-	df = c->ndocs * (1 - exp(-prefix.df * c->scale / c->ndocs));
+	df = c->ndocs * (1 - exp(-prefix.df * c->df_scale / c->ndocs));
 	if (c->path != NULL)
-		skx_cost_lists(c, &prefix, many);
+		skx_cost_charge_prefix(c, &prefix, many);
 	c->nprefixes++;
-	c->prefixed += df;
+	c->prefix_df_sum += df;
 	return df;
 }
 
@@ -225,7 +227,7 @@ skx_cost_prefix(SkxCosting *c, const SkxLexeme *lexeme)
  * many documents have it with one of the labels, as far as that is known.
  */
 static const SkxTerm *
-skx_cost_lexeme(SkxCosting *c, const SkxLexeme *lexeme, uint8 labels,
+skx_cost_lexeme(SkxCostState *c, const SkxLexeme *lexeme, uint8 labels,
 				double *df)
 {
 	SkxLexeme  *found = bsearch(lexeme, c->lexemes, c->nlexemes,
@@ -235,29 +237,29 @@ skx_cost_lexeme(SkxCosting *c, const SkxLexeme *lexeme, uint8 labels,
 	CHECK_FOR_INTERRUPTS();
 	if (found == NULL)
 	{
-		*df = c->average;
+		*df = c->average_df;
 		return NULL;
 	}
 	term = &c->terms[found - c->lexemes];
-	*df = Min(term->df * c->scale, c->ndocs);
+	*df = Min(term->df * c->df_scale, c->ndocs);
 	if (!skx_query_has_term(term, labels))
-		*df = (c->ndocs - c->segment_docs) * SKX_COST_UNKNOWN;
+		*df = (c->ndocs - c->segment_docs) * SKX_COST_UNKNOWN_FRACTION;
 	return term;
 }
 
 double
-skx_cost_value_df(SkxCosting *c, const SkxLexeme *value)
+skx_cost_value_df(SkxCostState *c, const SkxLexeme *value)
 {
-	double		df = c->ndocs * SKX_COST_UNKNOWN;
+	double		df = c->ndocs * SKX_COST_UNKNOWN_FRACTION;
 
-	if (c->read)
+	if (c->was_read)
 		skx_cost_lexeme(c, value, 0, &df);
 	return df;
 }
 
 /* Returns how many documents have a lexeme, which must be among `known`. */
 static double
-skx_cost_known(const SkxCostKnown *known, const SkxLexeme *lexeme)
+skx_cost_found_df(const SkxCostFoundWords *known, const SkxLexeme *lexeme)
 {
 	const SkxLexeme *found = bsearch(lexeme, known->lexemes, known->n,
 									 sizeof(SkxLexeme),
@@ -269,19 +271,19 @@ skx_cost_known(const SkxCostKnown *known, const SkxLexeme *lexeme)
 }
 
 const SkxTerm *
-skx_cost_operand(SkxCosting *c, TSQuery query, const QueryOperand *operand,
-				 double *df)
+skx_cost_operand_df(SkxCostState *c, TSQuery query,
+					const QueryOperand *operand, double *df)
 {
 	SkxLexeme	lexeme = {GETOPERAND(query) + operand->distance,
 	operand->length};
 
-	if (c->known != NULL)
+	if (c->found != NULL)
 	{
-		*df = skx_cost_known(&c->known[operand->prefix ? 1 : 0], &lexeme);
+		*df = skx_cost_found_df(&c->found[operand->prefix ? 1 : 0], &lexeme);
 		return NULL;
 	}
-	*df = c->ndocs * SKX_COST_UNKNOWN;
-	if (!c->read)
+	*df = c->ndocs * SKX_COST_UNKNOWN_FRACTION;
+	if (!c->was_read)
 		return NULL;
 	if (operand->prefix)
 	{
@@ -292,27 +294,27 @@ skx_cost_operand(SkxCosting *c, TSQuery query, const QueryOperand *operand,
 }
 
 void
-skx_cost_begin(SkxCosting *c)
+skx_cost_begin(SkxCostState *c)
 {
 	ListCell   *lc;
 
 	foreach(lc, c->filters)
 	{
-		skx_cost_gather(c, lfirst(lc));
+		skx_cost_gather_words(c, lfirst(lc));
 	}
 	foreach(lc, c->conditions)
 	{
 		skx_cost_gather_condition(c, lfirst(lc));
 	}
 	if (c->ranking != NULL && !skx_cost_ranks_filter(c))
-		skx_cost_gather(c, c->ranking);
+		skx_cost_gather_words(c, c->ranking);
 	c->nlexemes = skx_column_distinct(c->lexemes, c->nlexemes);
 	if (c->index->rel != NULL)
-		skx_cost_read(c, c->index->rel);
+		skx_cost_read_index(c, c->index->rel);
 }
 
 void
-skx_cost_end(SkxCosting *c)
+skx_cost_end(SkxCostState *c)
 {
 	if (c->source != NULL)
 		skx_snapshot_close(c->source);

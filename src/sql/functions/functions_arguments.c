@@ -7,12 +7,13 @@
 #include "sql/functions/functions_internal.h"
 
 uint64
-skx_functions_rows(FunctionCallInfo fcinfo, int argument, const char *name)
+skx_functions_limit_arg(FunctionCallInfo fcinfo, int argument,
+						const char *name)
 {
 	int32		rows;
 
 	if (PG_ARGISNULL(argument))
-		return SKX_FUNCTIONS_ALL;
+		return SKX_FUNCTIONS_NO_LIMIT;
 	rows = PG_GETARG_INT32(argument);
 	if (rows < 0)
 		ereport(ERROR,
@@ -22,7 +23,8 @@ skx_functions_rows(FunctionCallInfo fcinfo, int argument, const char *name)
 }
 
 Datum
-skx_functions_given(FunctionCallInfo fcinfo, int argument, const char *name)
+skx_functions_required_arg(FunctionCallInfo fcinfo, int argument,
+						   const char *name)
 {
 	if (PG_ARGISNULL(argument))
 		ereport(ERROR,

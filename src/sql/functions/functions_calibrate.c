@@ -34,7 +34,7 @@
 
 PG_FUNCTION_INFO_V1(skipidx_calibrate);
 
-#define SKX_CALIBRATE_MB_MOST	65536
+#define SKX_CALIBRATE_MB_MAX	65536
 
 /*
  * Bytes that are written and synced at a time.  A cancel waits for no more
@@ -57,8 +57,8 @@ typedef struct SkxCalibration
 	ReturnSetInfo *result;
 	Oid			tablespace;
 	double		cached;			/* share of reads that caches answer */
-	SkxBlkMeasure what;
-	double		hit;			/* seconds of a read that caches answer */
+	SkxBlkMeasure context;
+	double		hit_seconds;	/* seconds of a read that caches answer */
 	double		seconds[SKX_CALIBRATE_PATTERNS];	/* of other reads, done as
 													 * scans do them */
 } SkxCalibration;
@@ -87,7 +87,7 @@ skx_calibrate_open(Oid tablespace)
 
 /* Fills in bytes that no device can compress. */
 static void
-skx_calibrate_fill(uint64 *words, Size n, uint64 seed)
+skx_calibrate_fill_block(uint64 *words, Size n, uint64 seed)
 {
 	Size		i;
 
@@ -110,8 +110,8 @@ skx_calibrate_write(File file, const SkxBlkMeasure *what)
 	for (at = 0; at < size && fd >= 0; at += SKX_CALIBRATE_CHUNK)
 	{
 		CHECK_FOR_INTERRUPTS();
-		skx_calibrate_fill((uint64 *) chunk,
-						   SKX_CALIBRATE_CHUNK / sizeof(uint64), at);
+		skx_calibrate_fill_block((uint64 *) chunk,
+								 SKX_CALIBRATE_CHUNK / sizeof(uint64), at);
 		errno = 0;
 		if (FileWrite(file, chunk, SKX_CALIBRATE_CHUNK, at,
 					  WAIT_EVENT_BUFFILE_WRITE) != SKX_CALIBRATE_CHUNK)
@@ -138,15 +138,15 @@ skx_calibrate_write(File file, const SkxBlkMeasure *what)
  * shown as NULL.
  */
 static void
-skx_calibrate_put(SkxCalibration *c, const char *pattern, const char *io,
-				  double seconds, double price, const char *command)
+skx_calibrate_put_row(SkxCalibration *c, const char *pattern, const char *io,
+					  double seconds, double price, const char *command)
 {
 	Datum		values[SKX_CALIBRATE_COLUMNS];
 	bool		nulls[SKX_CALIBRATE_COLUMNS] = {0};
 
 	values[0] = CStringGetTextDatum(pattern);
 	values[1] = CStringGetTextDatum(io);
-	values[2] = Int32GetDatum(c->what.depth);
+	values[2] = Int32GetDatum(c->context.depth);
 	/* The clock has a resolution of tens of nanoseconds. */
 	values[3] = Float8GetDatum(rint(seconds * 1e8) / 100);
 	nulls[4] = price < 0;
@@ -166,20 +166,21 @@ skx_calibrate_patterns_of(SkxCalibration *c, bool direct, int depth, bool priced
 {
 	int			i;
 
-	c->what.direct = direct;
-	c->what.depth = depth;
+	c->context.direct = direct;
+	c->context.depth = depth;
 	for (i = 0; i < SKX_CALIBRATE_PATTERNS; i++)
 	{
 		double		seconds;
 
-		c->what.pattern = i;
-		seconds = skx_blkio_measure(&c->what);
+		c->context.pattern = i;
+		seconds = skx_blkio_measure(&c->context);
 		if (priced)
 			c->seconds[i] = seconds;
 		else if (seconds > 0)
-			skx_calibrate_put(c, skx_calibrate_patterns[i],
-							  direct ? "direct" : "page cache", seconds, -1,
-							  NULL);
+			skx_calibrate_put_row(c, skx_calibrate_patterns[i],
+								  direct ? "direct" : "page cache", seconds,
+								  -1,
+								  NULL);
 	}
 }
 
@@ -190,9 +191,9 @@ skx_calibrate_patterns_of(SkxCalibration *c, bool direct, int depth, bool priced
 static double
 skx_calibrate_ratio(const SkxCalibration *c, SkxBlkPattern pattern)
 {
-	double		mean = c->hit * c->cached +
+	double		mean = c->hit_seconds * c->cached +
 		c->seconds[pattern] * (1 - c->cached);
-	double		first = c->hit * c->cached +
+	double		first = c->hit_seconds * c->cached +
 		c->seconds[SKX_MEASURE_FORWARD] * (1 - c->cached);
 
 	return rint(Max(mean / first, 1) * 100) / 100;
@@ -200,7 +201,7 @@ skx_calibrate_ratio(const SkxCalibration *c, SkxBlkPattern pattern)
 
 /* Returns true if a tablespace has a random_page_cost of its own. */
 static bool
-skx_calibrate_has_price(Oid tablespace)
+skx_calibrate_has_read_cost(Oid tablespace)
 {
 	HeapTuple	tuple = SearchSysCache1(TABLESPACEOID,
 										ObjectIdGetDatum(tablespace));
@@ -229,7 +230,7 @@ skx_calibrate_random_command(Oid tablespace, double price)
 	char	   *name;
 
 	if (tablespace == DEFAULTTABLESPACE_OID &&
-		!skx_calibrate_has_price(tablespace))
+		!skx_calibrate_has_read_cost(tablespace))
 		return psprintf("ALTER SYSTEM SET random_page_cost = %g", price);
 	name = get_tablespace_name(tablespace);
 	return name == NULL ? NULL :
@@ -242,7 +243,7 @@ skx_calibrate_random_command(Oid tablespace, double price)
  * the server has.  Skipping reads have no price.
  */
 static void
-skx_calibrate_put_prices(SkxCalibration *c)
+skx_calibrate_put_read_costs(SkxCalibration *c)
 {
 	double		ratios[SKX_CALIBRATE_PATTERNS];
 	char	   *commands[SKX_CALIBRATE_PATTERNS] = {NULL};
@@ -261,9 +262,10 @@ skx_calibrate_put_prices(SkxCalibration *c)
 		skx_calibrate_random_command(c->tablespace,
 									 forward * ratios[SKX_MEASURE_RANDOM]);
 	for (i = 0; i < SKX_CALIBRATE_PATTERNS; i++)
-		skx_calibrate_put(c, skx_calibrate_patterns[i], "page cache",
-						  c->seconds[i], i == SKX_MEASURE_SKIPPING ? -1 :
-						  rint(forward * ratios[i] * 100) / 100, commands[i]);
+		skx_calibrate_put_row(c, skx_calibrate_patterns[i], "page cache",
+							  c->seconds[i], i == SKX_MEASURE_SKIPPING ? -1 :
+							  rint(forward * ratios[i] * 100) / 100,
+							  commands[i]);
 }
 
 static void
@@ -271,17 +273,17 @@ skx_calibrate(SkxCalibration *c)
 {
 	int			rows = Max(skx_snapshot_heap_depth(c->tablespace), 1);
 
-	c->what.pattern = SKX_MEASURE_FORWARD;
-	c->what.depth = 1;
-	c->what.cached = true;
-	c->hit = skx_blkio_measure(&c->what);
-	c->what.cached = false;
-	skx_calibrate_put(c, skx_calibrate_patterns[SKX_MEASURE_FORWARD], "cached",
-					  c->hit, -1, NULL);
+	c->context.pattern = SKX_MEASURE_FORWARD;
+	c->context.depth = 1;
+	c->context.cached = true;
+	c->hit_seconds = skx_blkio_measure(&c->context);
+	c->context.cached = false;
+	skx_calibrate_put_row(c, skx_calibrate_patterns[SKX_MEASURE_FORWARD],
+						  "cached", c->hit_seconds, -1, NULL);
 	if (rows > 1)
 		skx_calibrate_patterns_of(c, false, 1, false);
 	skx_calibrate_patterns_of(c, false, rows, true);
-	skx_calibrate_put_prices(c);
+	skx_calibrate_put_read_costs(c);
 	skx_calibrate_patterns_of(c, true, 1, false);
 	if (skx_blkio_io_depth > 1)
 		skx_calibrate_patterns_of(c, true, skx_blkio_io_depth, false);
@@ -316,16 +318,17 @@ skipidx_calibrate(PG_FUNCTION_ARGS)
 									  PG_GETARG_FLOAT8(1), 0, 1);
 	most = (uint32) skx_calibrate_argument("megabytes",
 										   PG_GETARG_INT32(2), 2,
-										   SKX_CALIBRATE_MB_MOST) *
+										   SKX_CALIBRATE_MB_MAX) *
 		(1024 * 1024 / BLCKSZ);
-	c.what.seconds = skx_calibrate_argument("seconds",
-											PG_GETARG_FLOAT8(3), 0.001, 3600);
+	c.context.seconds = skx_calibrate_argument("seconds",
+											   PG_GETARG_FLOAT8(3), 0.001,
+											   3600);
 	InitMaterializedSRF(fcinfo, 0);
 	c.result = (ReturnSetInfo *) fcinfo->resultinfo;
 	file = skx_calibrate_open(c.tablespace);
-	c.what.path = FilePathName(file);
-	c.what.nblocks = (uint32) pg_prevpower2_32(most);
-	skx_calibrate_write(file, &c.what);
+	c.context.path = FilePathName(file);
+	c.context.nblocks = (uint32) pg_prevpower2_32(most);
+	skx_calibrate_write(file, &c.context);
 	skx_calibrate(&c);
 	FileClose(file);
 	return (Datum) 0;

@@ -19,8 +19,8 @@ PG_FUNCTION_INFO_V1(skipidx_count);
 static uint64
 skx_functions_count(Relation heap, Relation index, TSQuery query)
 {
-	IndexScanDesc scan = skx_functions_scan(heap, index, query, 0,
-											 NULL);
+	IndexScanDesc scan = skx_functions_begin_scan(heap, index, query, 0,
+												  NULL);
 	SkxCountWork work = {0};
 	uint64		rows = 0;
 
@@ -37,25 +37,25 @@ skipidx_count(PG_FUNCTION_ARGS)
 {
 	TSQuery		query;
 	bool		approx;
-	SkxParts	parts;
+	SkxPartitions parts;
 	uint64		rows = 0;
 	int			i;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
 	query = PG_GETARG_TSQUERY(1);
-	approx = DatumGetBool(skx_functions_given(fcinfo, 2, "approx"));
-	skx_functions_open_parts(PG_GETARG_OID(0), &parts);
+	approx = DatumGetBool(skx_functions_required_arg(fcinfo, 2, "approx"));
+	skx_functions_open_partitions(PG_GETARG_OID(0), &parts);
 	if (!approx)
-		skx_functions_check_ages(&parts);
+		skx_functions_check_index_ages(&parts);
 	for (i = 0; i < parts.n; i++)
 	{
-		const SkxPart *part = &parts.parts[i];
+		const SkxPartition *part = &parts.partitions[i];
 
 		CHECK_FOR_INTERRUPTS();
 		rows += approx ? skx_cost_documents(part->index, query) :
 			skx_functions_count(part->heap, part->index, query);
 	}
-	skx_functions_close_parts(&parts);
+	skx_functions_close_partitions(&parts);
 	PG_RETURN_INT64((int64) rows);
 }

@@ -66,7 +66,7 @@ skx_functions_show_value(StringInfo out, const SkxPackedCondition *packed,
 	Oid			function;
 	bool		varlena;
 
-	if (packed->flags & SKX_PACKED_OPEN)
+	if (packed->flags & SKX_PACKED_PARAM)
 		appendStringInfo(out, "value %d", open + 1);
 	else if (packed->flags & SK_ISNULL)
 		appendStringInfoString(out, "NULL");
@@ -128,7 +128,7 @@ skipidx_disjunction_out(PG_FUNCTION_ARGS)
 								   " and " : " or ");
 		arm = packed->arm;
 		skx_functions_show_packed(&out, packed, open);
-		open += (packed->flags & SKX_PACKED_OPEN) != 0;
+		open += (packed->flags & SKX_PACKED_PARAM) != 0;
 		packed = skx_condition_next_packed(packed);
 	}
 	PG_RETURN_CSTRING(out.data);
@@ -151,8 +151,8 @@ skx_functions_bind(FunctionCallInfo fcinfo, SkxPackedCondition packed, int arg,
 		return;
 	if (PG_ARGISNULL(arg) || skx_condition_is_gate(&packed))
 		packed.flags |= SK_ISNULL;
-	packed.flags &= ~SKX_PACKED_OPEN;
-	skx_condition_pack(out, packed, PG_GETARG_DATUM(arg));
+	packed.flags &= ~SKX_PACKED_PARAM;
+	skx_condition_pack_append(out, packed, PG_GETARG_DATUM(arg));
 }
 
 /*
@@ -175,13 +175,14 @@ skipidx_bind_values(PG_FUNCTION_ARGS)
 	skx_condition_pack_begin(&out);
 	for (i = 0; i < open->n; i++)
 	{
-		if (packed->flags & SKX_PACKED_OPEN)
+		if (packed->flags & SKX_PACKED_PARAM)
 			skx_functions_bind(fcinfo, *packed, arg++, &out);
 		else
-			skx_condition_pack(&out, *packed, packed->len > 0 ?
-							   skx_condition_packed_value(packed) : (Datum) 0);
+			skx_condition_pack_append(&out, *packed, packed->len > 0 ?
+									  skx_condition_packed_value(packed) :
+									  (Datum) 0);
 		packed = skx_condition_next_packed(packed);
 	}
-	PG_RETURN_POINTER(skx_condition_pack_end(&out, open->exact != 0,
-											 open->gather));
+	PG_RETURN_POINTER(skx_condition_pack_end(&out, open->is_exact != 0,
+											 open->gather_cost));
 }

@@ -31,7 +31,7 @@ enum
 {
 	SKX_VALUE_COUNT,
 	SKX_VALUE_LEXEME,
-	SKX_VALUE_PLACE,
+	SKX_VALUE_ROW,
 	SKX_VALUE_NCOLUMNS
 };
 
@@ -39,22 +39,22 @@ enum
  * With several parts, the lower bits of a place are the TID of a row, and the
  * bits above these are the number of the part.
  */
-#define SKX_PLACE_BITS	48
+#define SKX_PARTITION_ROW_BITS	48
 
 /* State for showing the values of a part. */
-typedef struct SkxFacetPart
+typedef struct SkxFacetPartition
 {
 	SkxFacetsRequest request;
 	SkxFacetValues *values;		/* NULL: none was shown */
-} SkxFacetPart;
+} SkxFacetPartition;
 
 typedef struct SkxFacetCall
 {
 	ReturnSetInfo *result;
-	SkxParts	parts;
+	SkxPartitions parts;
 	bool		has_names;		/* of columns, in the result */
-	int64		most;			/* values of a column; -1: all */
-	SkxFacetPart *shown;		/* one for each part */
+	int64		max_values;		/* values of a column; -1: all */
+	SkxFacetPartition *shown_partitions;	/* one for each part */
 	SkxFacets  *facets;			/* of the current part; NULL: no matches */
 	SkxFacetSums *sums;			/* of several parts; NULL: there is one */
 	Tuplesortstate *sort;		/* of `column`; NULL: none was begun */
@@ -79,7 +79,8 @@ skx_functions_column_name(Relation heap, Relation index, int column)
 
 /* Raises an error: the index has no such column other than the text. */
 SKX_NORETURN static void
-skx_functions_no_column(Relation heap, Relation index, const char *wanted)
+skx_functions_raise_no_column(Relation heap, Relation index,
+							  const char *wanted)
 {
 	AttrNumber	attno = get_attnum(RelationGetRelid(heap), wanted);
 	Oid			type = get_atttype(RelationGetRelid(heap), attno);
@@ -114,7 +115,7 @@ skx_functions_find_column(Relation heap, Relation index, Datum name)
 	for (i = 1; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
 		if (strcmp(skx_functions_column_name(heap, index, i), wanted) == 0)
 			return i;
-	skx_functions_no_column(heap, index, wanted);
+	skx_functions_raise_no_column(heap, index, wanted);
 }
 
 /*
@@ -168,8 +169,8 @@ skx_functions_begin_values(SkxFacetCall *call)
 									  keys, operators, collations,
 									  nulls_first, work_mem, NULL,
 									  TUPLESORT_ALLOWBOUNDED);
-	if (call->most >= 0)
-		tuplesort_set_bound(call->sort, call->most);
+	if (call->max_values >= 0)
+		tuplesort_set_bound(call->sort, call->max_values);
 }
 
 static void
@@ -183,7 +184,7 @@ skx_functions_take_value(SkxFacetCall *call, const SkxFacet *facet)
 	ExecClearTuple(slot);
 	slot->tts_values[SKX_VALUE_COUNT] = Int64GetDatum((int64) facet->count);
 	slot->tts_values[SKX_VALUE_LEXEME] = PointerGetDatum(lexeme);
-	slot->tts_values[SKX_VALUE_PLACE] = Int64GetDatum((int64) facet->place);
+	slot->tts_values[SKX_VALUE_ROW] = Int64GetDatum((int64) facet->row);
 	memset(slot->tts_isnull, 0, SKX_VALUE_NCOLUMNS * sizeof(bool));
 	ExecStoreVirtualTuple(slot);
 	tuplesort_puttupleslot(call->sort, slot);
@@ -192,16 +193,16 @@ skx_functions_take_value(SkxFacetCall *call, const SkxFacet *facet)
 }
 
 /* Returns the part of a place, and sets *tid to the row in it. */
-static SkxFacetPart *
+static SkxFacetPartition *
 skx_functions_find_row(SkxFacetCall *call, uint64 place, ItemPointer tid)
 {
-	SkxFacetPart *part = &call->shown[0];
+	SkxFacetPartition *part = &call->shown_partitions[0];
 
 	if (call->sums == NULL)
 		skx_facets_tid(call->facets, place, tid);
 	else
 	{
-		part = &call->shown[place >> SKX_PLACE_BITS];
+		part = &call->shown_partitions[place >> SKX_PARTITION_ROW_BITS];
 		ItemPointerSet(tid, (BlockNumber) (place >> 16), (OffsetNumber) place);
 	}
 	if (part->values == NULL)
@@ -214,7 +215,7 @@ static text *
 skx_functions_value_text(SkxFacetCall *call, const SkxLexeme *lexeme,
 						 uint64 place)
 {
-	SkxFacetPart *part;
+	SkxFacetPartition *part;
 	ItemPointerData tid;
 	Oid			output;
 	bool		is_varlena;
@@ -241,7 +242,7 @@ skx_functions_put_value(SkxFacetCall *call)
 	bytea	   *bytes = DatumGetByteaPP(sorted[SKX_VALUE_LEXEME]);
 	SkxLexeme	lexeme = {VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes)};
 	text	   *value = skx_functions_value_text(call, &lexeme,
-												 (uint64) DatumGetInt64(sorted[SKX_VALUE_PLACE]));
+												 (uint64) DatumGetInt64(sorted[SKX_VALUE_ROW]));
 	Datum		row[3];
 	bool		nulls[3] = {false, false, false};
 	int			n = 0;
@@ -270,7 +271,7 @@ skx_functions_end_values(SkxFacetCall *call)
 	if (call->sort == NULL)
 		return;
 	tuplesort_performsort(call->sort);
-	for (n = 0; call->most < 0 || n < call->most; n++)
+	for (n = 0; call->max_values < 0 || n < call->max_values; n++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (!tuplesort_gettupleslot(call->sort, true, false, call->slot, NULL))
@@ -298,7 +299,7 @@ skx_functions_values(SkxFacetCall *call)
 
 	TupleDescInitEntry(desc, SKX_VALUE_COUNT + 1, "count", INT8OID, -1, 0);
 	TupleDescInitEntry(desc, SKX_VALUE_LEXEME + 1, "lexeme", BYTEAOID, -1, 0);
-	TupleDescInitEntry(desc, SKX_VALUE_PLACE + 1, "place", INT8OID, -1, 0);
+	TupleDescInitEntry(desc, SKX_VALUE_ROW + 1, "place", INT8OID, -1, 0);
 	SKX_COMPAT_FINISH_DESC(desc);
 	call->slot = MakeSingleTupleTableSlot(desc, &TTSOpsMinimalTuple);
 	while (skx_functions_next_value(call, &facet))
@@ -325,12 +326,12 @@ skx_functions_values(SkxFacetCall *call)
  * the sums of all parts.
  */
 static void
-skx_functions_facets_part(SkxFacetCall *call, TSQuery query, int i)
+skx_functions_facets_partition(SkxFacetCall *call, TSQuery query, int i)
 {
-	const SkxPart *part = &call->parts.parts[i];
-	IndexScanDesc scan = skx_functions_scan(part->heap, part->index, query,
-											0, NULL);
-	SkxFacetsRequest *request = &call->shown[i].request;
+	const SkxPartition *part = &call->parts.partitions[i];
+	IndexScanDesc scan = skx_functions_begin_scan(part->heap, part->index,
+												  query, 0, NULL);
+	SkxFacetsRequest *request = &call->shown_partitions[i].request;
 	SkxCountWork work = {0};
 	SkxFacet	facet;
 	ItemPointerData tid;
@@ -349,8 +350,8 @@ skx_functions_facets_part(SkxFacetCall *call, TSQuery query, int i)
 		   skx_facets_next(call->facets, &facet))
 	{
 		CHECK_FOR_INTERRUPTS();
-		skx_facets_tid(call->facets, facet.place, &tid);
-		facet.place = (uint64) i << SKX_PLACE_BITS |
+		skx_facets_tid(call->facets, facet.row, &tid);
+		facet.row = (uint64) i << SKX_PARTITION_ROW_BITS |
 			(uint64) ItemPointerGetBlockNumber(&tid) << 16 |
 			ItemPointerGetOffsetNumber(&tid);
 		skx_facets_sums_add(call->sums, &facet);
@@ -367,19 +368,19 @@ skx_functions_facets(SkxFacetCall *call, TSQuery query, int ncolumns,
 	int			n = call->parts.n;
 	int			i;
 
-	if (n > 1 << (64 - SKX_PLACE_BITS))
+	if (n > 1 << (64 - SKX_PARTITION_ROW_BITS))
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("index \"%s\" has too many partitions",
 						RelationGetRelationName(call->parts.index))));
-	call->shown = palloc0(sizeof(SkxFacetPart) * (n + 1));
+	call->shown_partitions = palloc0(sizeof(SkxFacetPartition) * (n + 1));
 	if (n != 1)
 		call->sums = skx_facets_sums_begin();
 	for (i = 0; i < n; i++)
 	{
-		call->shown[i].request.ncolumns = ncolumns;
-		call->shown[i].request.columns = columns;
-		skx_functions_facets_part(call, query, i);
+		call->shown_partitions[i].request.ncolumns = ncolumns;
+		call->shown_partitions[i].request.columns = columns;
+		skx_functions_facets_partition(call, query, i);
 	}
 	if (call->sums != NULL)
 	{
@@ -388,8 +389,8 @@ skx_functions_facets(SkxFacetCall *call, TSQuery query, int ncolumns,
 		skx_facets_sums_end(call->sums);
 	}
 	for (i = 0; i < n; i++)
-		if (call->shown[i].values != NULL)
-			skx_facets_values_end(call->shown[i].values);
+		if (call->shown_partitions[i].values != NULL)
+			skx_facets_values_end(call->shown_partitions[i].values);
 }
 
 Datum
@@ -405,13 +406,13 @@ skipidx_facets(PG_FUNCTION_ARGS)
 		return (Datum) 0;
 	call.result = (ReturnSetInfo *) fcinfo->resultinfo;
 	call.has_names = call.result->setDesc->natts == 3;
-	most = skx_functions_rows(fcinfo, 3, "max_rows");
-	call.most = most == SKX_FUNCTIONS_ALL ? -1 : (int) most;
-	skx_functions_open_parts(PG_GETARG_OID(0), &call.parts);
-	skx_functions_check_ages(&call.parts);
+	most = skx_functions_limit_arg(fcinfo, 3, "max_rows");
+	call.max_values = most == SKX_FUNCTIONS_NO_LIMIT ? -1 : (int) most;
+	skx_functions_open_partitions(PG_GETARG_OID(0), &call.parts);
+	skx_functions_check_index_ages(&call.parts);
 	ncolumns = skx_functions_facet_columns(&call, PG_GETARG_DATUM(2), columns);
-	if (ncolumns > 0 && call.most != 0)
+	if (ncolumns > 0 && call.max_values != 0)
 		skx_functions_facets(&call, PG_GETARG_TSQUERY(1), ncolumns, columns);
-	skx_functions_close_parts(&call.parts);
+	skx_functions_close_partitions(&call.parts);
 	return (Datum) 0;
 }

@@ -25,18 +25,18 @@
 PG_FUNCTION_INFO_V1(skipidx_histogram);
 
 /* Most bounds of one call.  Each takes some 100 bytes. */
-#define SKX_HISTOGRAM_BOUNDS	(1000 * 1000)
+#define SKX_HISTOGRAM_BOUNDS_MAX	(1000 * 1000)
 
 /* Bounds, as values and as lexemes of the column. */
-typedef struct SkxBounds
+typedef struct SkxHistogramBounds
 {
 	int			n;
 	Datum	   *values;
 	SkxLexeme  *lexemes;
-} SkxBounds;
+} SkxHistogramBounds;
 
 void
-skx_functions_no_order(Relation index, const char *name)
+skx_functions_raise_no_order(Relation index, const char *name)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -63,12 +63,12 @@ skx_functions_ordered_column(Relation index, int column, const char *name,
 
 	if (!OidIsValid(canonical) && IsBinaryCoercible(base, own))
 		canonical = skx_column_canonical(index, column, own);
-	skx_column_keyed(index, &columns);
+	skx_column_key_columns(index, &columns);
 	for (i = 0; i < columns.n && columns.columns[i].column != column; i++)
 		;
 	if (i == columns.n ||
 		index->rd_opcintype[column] == ANYARRAYOID)
-		skx_functions_no_order(index, name);
+		skx_functions_raise_no_order(index, name);
 	if (!OidIsValid(canonical))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
@@ -84,17 +84,17 @@ skx_functions_check_bounds(const ArrayType *array)
 {
 	int			n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
 
-	if (n > SKX_HISTOGRAM_BOUNDS)
+	if (n > SKX_HISTOGRAM_BOUNDS_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("%d bounds are more than the %d that are possible", n,
-						SKX_HISTOGRAM_BOUNDS),
+						SKX_HISTOGRAM_BOUNDS_MAX),
 				 errhint("Ask for parts of them in several calls.")));
 }
 
 static void
 skx_functions_bounds(Relation index, int column, const char *name,
-					 ArrayType *array, SkxBounds *bounds)
+					 ArrayType *array, SkxHistogramBounds *bounds)
 {
 	Oid			canonical = skx_functions_ordered_column(index, column, name,
 														 ARR_ELEMTYPE(array));
@@ -134,7 +134,7 @@ skx_functions_bounds(Relation index, int column, const char *name,
 }
 
 static uint64 *
-skx_functions_no_counts(const SkxBounds *bounds)
+skx_functions_raise_no_counts(const SkxHistogramBounds *bounds)
 {
 	return palloc_extended(sizeof(uint64) * ((Size) bounds->n + 2),
 						   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
@@ -142,18 +142,18 @@ skx_functions_no_counts(const SkxBounds *bounds)
 
 /* Adds the rows of a part to the sums. */
 static void
-skx_functions_add_ranges(const SkxPart *part, TSQuery query, int column,
-						 const SkxBounds *bounds, uint64 *sums)
+skx_functions_add_ranges(const SkxPartition *part, TSQuery query, int column,
+						 const SkxHistogramBounds *bounds, uint64 *sums)
 {
-	IndexScanDesc scan = skx_functions_scan(part->heap, part->index, query,
-											0, NULL);
-	uint64	   *counts = skx_functions_no_counts(bounds);
+	IndexScanDesc scan = skx_functions_begin_scan(part->heap, part->index,
+												  query, 0, NULL);
+	uint64	   *counts = skx_functions_raise_no_counts(bounds);
 	SkxCountWork work = {0};
 	int			i;
 
 	if (skx_am_scan_enter(scan))
-		skx_facets_ranges(&skx_am_scan_desc(scan)->request, column, bounds->n,
-						  bounds->lexemes, counts, &work);
+		skx_facets_count_ranges(&skx_am_scan_desc(scan)->request, column,
+								bounds->n, bounds->lexemes, counts, &work);
 	skx_am_scan_leave(scan);
 	index_endscan(scan);
 	for (i = 0; i < bounds->n + 2; i++)
@@ -162,7 +162,8 @@ skx_functions_add_ranges(const SkxPart *part, TSQuery query, int column,
 }
 
 static void
-skx_functions_put_ranges(ReturnSetInfo *result, const SkxBounds *bounds,
+skx_functions_put_ranges(ReturnSetInfo *result,
+						 const SkxHistogramBounds *bounds,
 						 const uint64 *counts)
 {
 	int			i;
@@ -189,9 +190,9 @@ skx_functions_put_ranges(ReturnSetInfo *result, const SkxBounds *bounds,
 Datum
 skipidx_histogram(PG_FUNCTION_ARGS)
 {
-	SkxBounds	bounds;
+	SkxHistogramBounds bounds;
 	uint64	   *counts;
-	SkxParts	parts;
+	SkxPartitions parts;
 	int			column;
 	int			i;
 
@@ -199,19 +200,19 @@ skipidx_histogram(PG_FUNCTION_ARGS)
 	for (i = 0; i < PG_NARGS(); i++)
 		if (PG_ARGISNULL(i))
 			return (Datum) 0;
-	skx_functions_open_parts(PG_GETARG_OID(0), &parts);
-	skx_functions_check_ages(&parts);
+	skx_functions_open_partitions(PG_GETARG_OID(0), &parts);
+	skx_functions_check_index_ages(&parts);
 	column = skx_functions_find_column(parts.heap, parts.index,
 									   PG_GETARG_DATUM(2));
 	skx_functions_bounds(parts.index, column,
 						 TextDatumGetCString(PG_GETARG_DATUM(2)),
 						 PG_GETARG_ARRAYTYPE_P(3), &bounds);
-	counts = skx_functions_no_counts(&bounds);
+	counts = skx_functions_raise_no_counts(&bounds);
 	for (i = 0; i < parts.n; i++)
-		skx_functions_add_ranges(&parts.parts[i], PG_GETARG_TSQUERY(1),
+		skx_functions_add_ranges(&parts.partitions[i], PG_GETARG_TSQUERY(1),
 								 column, &bounds, counts);
 	skx_functions_put_ranges((ReturnSetInfo *) fcinfo->resultinfo, &bounds,
 							 counts);
-	skx_functions_close_parts(&parts);
+	skx_functions_close_partitions(&parts);
 	return (Datum) 0;
 }

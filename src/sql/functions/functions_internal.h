@@ -35,29 +35,29 @@ extern void skx_functions_close(Relation heap, Relation index);
  * for the active snapshot.  The snapshot may then see rows that were updated
  * before the index was made, while the index has only what they became.
  */
-extern void skx_functions_check_age(Relation index);
+extern void skx_functions_check_index_age(Relation index);
 
 /* functions_arguments.c : arguments of SQL functions */
 
-/* Result of skx_functions_rows() if there is no limit. */
-#define SKX_FUNCTIONS_ALL	PG_UINT64_MAX
+/* Result of skx_functions_limit_arg() if there is no limit. */
+#define SKX_FUNCTIONS_NO_LIMIT	PG_UINT64_MAX
 
 /*
  * Returns an int4 argument (numbered from 0) that limits rows or values.
- * NULL gives SKX_FUNCTIONS_ALL, as LIMIT NULL does.  Errors out with
+ * NULL gives SKX_FUNCTIONS_NO_LIMIT, as LIMIT NULL does.  Errors out with
  * ERRCODE_INVALID_PARAMETER_VALUE if it is negative; `name` is the
  * argument's name in the message.
  */
-extern uint64 skx_functions_rows(FunctionCallInfo fcinfo, int argument,
-								 const char *name);
+extern uint64 skx_functions_limit_arg(FunctionCallInfo fcinfo, int argument,
+									  const char *name);
 
 /*
  * Returns an argument (numbered from 0) that must not be NULL.  Errors out
  * with ERRCODE_NULL_VALUE_NOT_ALLOWED if it is; `name` is its name in the
  * message.
  */
-extern Datum skx_functions_given(FunctionCallInfo fcinfo, int argument,
-								 const char *name);
+extern Datum skx_functions_required_arg(FunctionCallInfo fcinfo, int argument,
+										const char *name);
 
 /*
  * Returns true if an argument (numbered from 0) is a constant of the
@@ -81,24 +81,24 @@ extern const SkxScorer *skx_functions_ranked(FunctionCallInfo fcinfo,
  */
 
 /* A table that has rows itself, and its index. */
-typedef struct SkxPart
+typedef struct SkxPartition
 {
 	Relation	heap;
 	Relation	index;
-} SkxPart;
+} SkxPartition;
 
 /*
  * An open index with its tables: one, or all partitions that have rows
  * themselves.  Columns of the partitions' indexes are numbered as those of
  * the named index.
  */
-typedef struct SkxParts
+typedef struct SkxPartitions
 {
 	Relation	heap;			/* table of the named index */
 	Relation	index;			/* the named index */
 	int			n;				/* number of parts */
-	SkxPart    *parts;
-} SkxParts;
+	SkxPartition *partitions;
+} SkxPartitions;
 
 /*
  * Does what skx_functions_open() does, and fills in parts.  Of a partitioned
@@ -106,18 +106,18 @@ typedef struct SkxParts
  * AccessShareLock.  Errors out if a partition has no valid index that is a
  * partition of the named one.  Rights on partitions are not checked, as in a
  * query on the table.  The caller closes all with
- * skx_functions_close_parts().
+ * skx_functions_close_partitions().
  */
-extern void skx_functions_open_parts(Oid oid, SkxParts *parts);
+extern void skx_functions_open_partitions(Oid oid, SkxPartitions *parts);
 
 /*
  * Closes all relations of parts; they stay locked until the transaction
  * ends.
  */
-extern void skx_functions_close_parts(SkxParts *parts);
+extern void skx_functions_close_partitions(SkxPartitions *parts);
 
-/* Calls skx_functions_check_age() for the index of each part. */
-extern void skx_functions_check_ages(const SkxParts *parts);
+/* Calls skx_functions_check_index_age() for the index of each part. */
+extern void skx_functions_check_index_ages(const SkxPartitions *parts);
 
 /*
  * functions_facets.c : returns the number of the index's column with the
@@ -132,8 +132,8 @@ extern int	skx_functions_find_column(Relation heap, Relation index,
  * functions_histogram.c : raises ERRCODE_FEATURE_NOT_SUPPORTED, since the
  * column of that name has no order
  */
-SKX_NORETURN extern void skx_functions_no_order(Relation index,
-												const char *name);
+SKX_NORETURN extern void skx_functions_raise_no_order(Relation index,
+													  const char *name);
 
 /*
  * functions_search.c : begins a scan of the rows that match `query` under
@@ -144,8 +144,9 @@ SKX_NORETURN extern void skx_functions_no_order(Relation index,
  * pointers to query and rank_by.  The caller ends the scan with
  * index_endscan().
  */
-extern IndexScanDesc skx_functions_scan(Relation heap, Relation index,
-										TSQuery query, StrategyNumber strategy,
-										const void *rank_by);
+extern IndexScanDesc skx_functions_begin_scan(Relation heap, Relation index,
+											  TSQuery query,
+											  StrategyNumber strategy,
+											  const void *rank_by);
 
 #endif							/* SKX_FUNCTIONS_INTERNAL_H */

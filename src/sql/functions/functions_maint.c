@@ -19,12 +19,12 @@
 PG_FUNCTION_INFO_V1(skipidx_flush);
 PG_FUNCTION_INFO_V1(skipidx_merge);
 
-typedef struct SkxMaintained
+typedef struct SkxMaintIndex
 {
 	Relation	heap;
 	Relation	index;
 	SkxMaintOptions options;
-} SkxMaintained;
+} SkxMaintIndex;
 
 static void
 skx_functions_maint_refuse(const char *name)
@@ -54,7 +54,7 @@ skx_functions_maint_check(Oid index, Oid heap)
  * processes wait.
  */
 static void
-skx_functions_maint_open(SkxMaintained *m, Oid oid, const char *name)
+skx_functions_maint_open(SkxMaintIndex *m, Oid oid, const char *name)
 {
 	Oid			heap = IndexGetRelation(oid, true);
 
@@ -63,11 +63,11 @@ skx_functions_maint_open(SkxMaintained *m, Oid oid, const char *name)
 		skx_functions_maint_check(oid, heap);
 	skx_maint_open(oid, RowExclusiveLock, false, &m->heap, &m->index);
 	skx_functions_maint_check(oid, RelationGetRelid(m->heap));
-	skx_am_maint_options(m->index, SKX_ASKER_FUNCTION, &m->options);
+	skx_am_maint_options(m->index, SKX_REQUESTER_FUNCTION, &m->options);
 }
 
 static void
-skx_functions_maint_close(SkxMaintained *m)
+skx_functions_maint_close(SkxMaintIndex *m)
 {
 	relation_close(m->index, RowExclusiveLock);
 	table_close(m->heap, RowExclusiveLock);
@@ -76,11 +76,11 @@ skx_functions_maint_close(SkxMaintained *m)
 Datum
 skipidx_flush(PG_FUNCTION_ARGS)
 {
-	SkxMaintained m;
+	SkxMaintIndex m;
 	uint64		ndocs;
 
 	skx_functions_maint_open(&m, PG_GETARG_OID(0), "skipidx_flush()");
-	skx_manifest_tidy(m.index, true);
+	skx_manifest_free_orphaned(m.index, true);
 	ndocs = skx_maint_flush_all(m.index, &m.options, SKX_WAIT_ALL);
 	skx_functions_maint_close(&m);
 	PG_RETURN_INT64((int64) ndocs);
@@ -89,19 +89,20 @@ skipidx_flush(PG_FUNCTION_ARGS)
 Datum
 skipidx_merge(PG_FUNCTION_ARGS)
 {
-	SkxMaintained m;
+	SkxMaintIndex m;
 	int			most;
 	int			left;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	most = DatumGetInt32(skx_functions_given(fcinfo, 1, "max_segments"));
+	most = DatumGetInt32(skx_functions_required_arg(fcinfo, 1,
+													"max_segments"));
 	if (most < 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("max_segments must be greater than zero")));
 	skx_functions_maint_open(&m, PG_GETARG_OID(0), "skipidx_merge()");
-	skx_manifest_tidy(m.index, true);
+	skx_manifest_free_orphaned(m.index, true);
 	left = skx_maint_merge(m.index, &m.options, most, SKX_WAIT_ALL);
 	skx_functions_maint_close(&m);
 	PG_RETURN_INT32(left);

@@ -32,7 +32,7 @@ skx_functions_open(Oid oid, bool parts, Relation *heap, Relation *index)
  * made itself is younger.
  */
 static bool
-skx_functions_is_younger(Relation index, Snapshot snapshot)
+skx_functions_index_is_newer(Relation index, Snapshot snapshot)
 {
 	HeapTupleHeader tuple = index->rd_indextuple->t_data;
 	TransactionId made = HeapTupleHeaderGetXmin(tuple);
@@ -50,10 +50,10 @@ skx_functions_is_younger(Relation index, Snapshot snapshot)
  * index sees no earlier row of it.
  */
 void
-skx_functions_check_age(Relation index)
+skx_functions_check_index_age(Relation index)
 {
 	if (!index->rd_index->indcheckxmin ||
-		!skx_functions_is_younger(index, GetActiveSnapshot()))
+		!skx_functions_index_is_newer(index, GetActiveSnapshot()))
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),

@@ -24,7 +24,7 @@
  * there is none.
  */
 static Oid
-skx_functions_part_index(Relation heap, Oid index)
+skx_functions_partition_index(Relation heap, Oid index)
 {
 	List	   *oids = RelationGetIndexList(heap);
 	Oid			found = InvalidOid;
@@ -44,7 +44,7 @@ skx_functions_part_index(Relation heap, Oid index)
 }
 
 SKX_NORETURN static void
-skx_functions_no_part(Relation heap, Relation index)
+skx_functions_raise_no_partition(Relation heap, Relation index)
 {
 	bool		foreign = heap->rd_rel->relkind == RELKIND_FOREIGN_TABLE;
 
@@ -65,14 +65,14 @@ skx_functions_no_part(Relation heap, Relation index)
  * index, or if the search finds the same one again.
  */
 static Relation
-skx_functions_open_part_index(Relation heap, Relation index)
+skx_functions_open_partition_index(Relation heap, Relation index)
 {
 	Oid			last = InvalidOid;
 
 	for (;;)
 	{
-		Oid			oid = skx_functions_part_index(heap,
-												   RelationGetRelid(index));
+		Oid			oid =
+			skx_functions_partition_index(heap, RelationGetRelid(index));
 		Relation	part = OidIsValid(oid) ?
 			try_relation_open(oid, AccessShareLock) : NULL;
 
@@ -81,17 +81,17 @@ skx_functions_open_part_index(Relation heap, Relation index)
 		if (part != NULL)
 			relation_close(part, AccessShareLock);
 		if (!OidIsValid(oid) || oid == last)
-			skx_functions_no_part(heap, index);
+			skx_functions_raise_no_partition(heap, index);
 		last = oid;
 	}
 }
 
 /* Adds a partition with its index, unless it is partitioned itself. */
 static void
-skx_functions_add_part(SkxParts *parts, Oid table)
+skx_functions_add_partition(SkxPartitions *parts, Oid table)
 {
 	Relation	heap = table_open(table, NoLock);
-	SkxPart    *part = &parts->parts[parts->n];
+	SkxPartition *part = &parts->partitions[parts->n];
 
 	if (heap->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
 	{
@@ -99,13 +99,13 @@ skx_functions_add_part(SkxParts *parts, Oid table)
 		return;
 	}
 	part->heap = heap;
-	part->index = skx_functions_open_part_index(heap, parts->index);
+	part->index = skx_functions_open_partition_index(heap, parts->index);
 	skx_maint_check(heap, part->index);
 	parts->n++;
 }
 
 void
-skx_functions_open_parts(Oid oid, SkxParts *parts)
+skx_functions_open_partitions(Oid oid, SkxPartitions *parts)
 {
 	List	   *tables;
 	ListCell   *lc;
@@ -114,8 +114,8 @@ skx_functions_open_parts(Oid oid, SkxParts *parts)
 	parts->n = 0;
 	if (parts->index->rd_rel->relkind != RELKIND_PARTITIONED_INDEX)
 	{
-		parts->parts = palloc(sizeof(SkxPart));
-		parts->parts[parts->n++] = (SkxPart)
+		parts->partitions = palloc(sizeof(SkxPartition));
+		parts->partitions[parts->n++] = (SkxPartition)
 		{
 			parts->heap, parts->index
 		};
@@ -123,30 +123,31 @@ skx_functions_open_parts(Oid oid, SkxParts *parts)
 	}
 	tables = find_all_inheritors(RelationGetRelid(parts->heap),
 								 AccessShareLock, NULL);
-	parts->parts = palloc(sizeof(SkxPart) * list_length(tables));
+	parts->partitions = palloc(sizeof(SkxPartition) * list_length(tables));
 	foreach(lc, tables)
 	{
 		CHECK_FOR_INTERRUPTS();
-		skx_functions_add_part(parts, lfirst_oid(lc));
+		skx_functions_add_partition(parts, lfirst_oid(lc));
 	}
 }
 
 void
-skx_functions_close_parts(SkxParts *parts)
+skx_functions_close_partitions(SkxPartitions *parts)
 {
 	int			i;
 
 	for (i = 0; i < parts->n; i++)
-		if (parts->parts[i].index != parts->index)
-			skx_functions_close(parts->parts[i].heap, parts->parts[i].index);
+		if (parts->partitions[i].index != parts->index)
+			skx_functions_close(parts->partitions[i].heap,
+								parts->partitions[i].index);
 	skx_functions_close(parts->heap, parts->index);
 }
 
 void
-skx_functions_check_ages(const SkxParts *parts)
+skx_functions_check_index_ages(const SkxPartitions *parts)
 {
 	int			i;
 
 	for (i = 0; i < parts->n; i++)
-		skx_functions_check_age(parts->parts[i].index);
+		skx_functions_check_index_age(parts->partitions[i].index);
 }

@@ -19,7 +19,7 @@ skipidx_prewarm(PG_FUNCTION_ARGS)
 {
 	Relation	heap;
 	Relation	index;
-	SkxSource  *source;
+	SkxSnapshotReader *source;
 	const SkxBlkPlane **planes;
 	uint64		npages = 0;
 	int			nsegments;
@@ -29,7 +29,7 @@ skipidx_prewarm(PG_FUNCTION_ARGS)
 
 	skx_inspect_open(PG_GETARG_OID(0), SKX_INSPECT_READ, &heap, &index);
 	source = skx_snapshot_open(index, skx_manifest_view(index));
-	nsegments = skx_snapshot_next(source, SKX_SOURCE_ALL);
+	nsegments = skx_snapshot_next_segments(source, SKX_SNAPSHOT_ALL_SEGMENTS);
 	planes = palloc((nsegments + 1) * SKX_SEGMENT_NPLANES *
 					sizeof(SkxBlkPlane *));
 	for (i = 0; i < nsegments; i++)

@@ -83,8 +83,8 @@ skipidx_ref_out(PG_FUNCTION_ARGS)
 						 DatumGetCString(DirectFunctionCall1(tsqueryout,
 															 TSQueryGetDatum(query))));
 	skx_functions_show_index(&out, "by ", ref->index);
-	for (i = 0; i < ref->nothers; i++)
-		skx_functions_show_index(&out, ", ", ref->others[i]);
+	for (i = 0; i < ref->nindexes; i++)
+		skx_functions_show_index(&out, ", ", ref->indexes[i]);
 	PG_RETURN_CSTRING(out.data);
 }
 
@@ -95,7 +95,7 @@ skipidx_bind(PG_FUNCTION_ARGS)
 	TSQuery		query = PG_GETARG_TSQUERY(0);
 	SkxRef	   *ref = SKX_GETARG_REF(1);
 
-	PG_RETURN_POINTER(skx_score_bound(ref, query));
+	PG_RETURN_POINTER(skx_score_rebind_ref(ref, query));
 }
 
 Datum
@@ -138,7 +138,7 @@ skx_functions_open_scorer(SkxDistance *d, const SkxRef *ref, Snapshot snapshot)
 	d->ref = palloc(VARSIZE(ref));
 	memcpy(d->ref, ref, VARSIZE(ref));
 	d->user = GetUserId();
-	index = skx_am_open_bound(ref);
+	index = skx_am_open_referenced(ref);
 	skx_am_rank_options(index, &options);
 	d->scorer = skx_score_open(index, d->ref, snapshot, &options,
 							   SkxRefQuery(d->ref));
@@ -164,7 +164,7 @@ skx_functions_distance(FmgrInfo *flinfo, const SkxRef *ref)
 	if (d->scorer == NULL ||
 		(!d->constant && (VARSIZE(d->ref) != VARSIZE(ref) ||
 						  memcmp(d->ref, ref, VARSIZE(ref)) != 0)) ||
-		(ref->maker != SKX_REF_PLAN && d->user != GetUserId()) ||
+		(ref->origin != SKX_REF_PLAN && d->user != GetUserId()) ||
 		!skx_score_is_current(d->scorer, snapshot))
 		skx_functions_open_scorer(d, ref, snapshot);
 	return d;

@@ -45,7 +45,7 @@ typedef struct SkxRankCall
 
 /* Returns what is kept in fn_extra, with a scorer for this call. */
 static SkxRankCall *
-skx_functions_call(FunctionCallInfo fcinfo)
+skx_functions_get_call(FunctionCallInfo fcinfo)
 {
 	FmgrInfo   *flinfo = fcinfo->flinfo;
 	SkxRankCall *call = flinfo->fn_extra;
@@ -105,15 +105,15 @@ skx_functions_part(FunctionCallInfo fcinfo, const SkxScorer *scorer,
 Datum
 skipidx_bm25(PG_FUNCTION_ARGS)
 {
-	return skx_functions_part(fcinfo, skx_functions_call(fcinfo)->scorer, 1,
-							  false);
+	return skx_functions_part(fcinfo, skx_functions_get_call(fcinfo)->scorer,
+							  1, false);
 }
 
 Datum
 skipidx_proximity(PG_FUNCTION_ARGS)
 {
-	return skx_functions_part(fcinfo, skx_functions_call(fcinfo)->scorer, 1,
-							  true);
+	return skx_functions_part(fcinfo, skx_functions_get_call(fcinfo)->scorer,
+							  1, true);
 }
 
 Datum
@@ -162,9 +162,9 @@ skx_functions_document(Relation heap, Relation index, ItemPointer tid)
  * A row of the result.  A `word` of NULL, and members whose has_ flag is
  * false, are shown as NULL.
  */
-typedef struct SkxRankRow
+typedef struct SkxScoreRow
 {
-	const char *part;
+	const char *contribution;
 	const char *word;
 	bool		has_df;
 	int64		df;
@@ -175,16 +175,16 @@ typedef struct SkxRankRow
 	int32		length;
 	bool		has_score;
 	float4		score;
-} SkxRankRow;
+} SkxScoreRow;
 
 static void
-skx_functions_put(ReturnSetInfo *result, const SkxRankRow *row)
+skx_functions_put_score_row(ReturnSetInfo *result, const SkxScoreRow *row)
 {
 	Datum		values[7] = {0};
 	bool		nulls[7];
 
 	nulls[0] = false;
-	values[0] = CStringGetTextDatum(row->part);
+	values[0] = CStringGetTextDatum(row->contribution);
 	nulls[1] = row->word == NULL;
 	if (row->word != NULL)
 		values[1] = CStringGetTextDatum(row->word);
@@ -231,8 +231,8 @@ skx_functions_counted_word(const SkxScoreTerm *term)
 }
 
 static void
-skx_functions_put_parts(ReturnSetInfo *result, const SkxScorer *scorer,
-						TSVector document, const int32 *parts)
+skx_functions_put_contributions(ReturnSetInfo *result, const SkxScorer *scorer,
+								TSVector document, const int32 *parts)
 {
 	MemoryContext temp = AllocSetContextCreate(CurrentMemoryContext,
 											   "skipidx score row",
@@ -243,28 +243,28 @@ skx_functions_put_parts(ReturnSetInfo *result, const SkxScorer *scorer,
 	for (i = 0; i < scorer->nterms; i++)
 	{
 		const SkxScoreTerm *term = &scorer->terms[i];
-		SkxRankRow	row = {"word", skx_functions_counted_word(term)};
+		SkxScoreRow row = {"word", skx_functions_counted_word(term)};
 
 		row.has_df = row.has_tf = row.has_score = true;
 		row.df = (int64) term->df;
 		row.idf = term->idf;
 		row.tf = Max(skx_score_count(scorer, i, document), 0);
 		row.score = skx_score_value(scorer, parts[i]);
-		skx_functions_put(result, &row);
+		skx_functions_put_score_row(result, &row);
 		MemoryContextReset(temp);
 		CHECK_FOR_INTERRUPTS();
 	}
 	for (i = 0; i < scorer->npairs; i++)
 	{
 		const SkxScorePair *pair = &scorer->pairs[i];
-		SkxRankRow	row = {"pair"};
+		SkxScoreRow row = {"pair"};
 
 		row.word = psprintf("%s %s",
 							skx_functions_word(&scorer->terms[pair->first]),
 							skx_functions_word(&scorer->terms[pair->second]));
 		row.has_score = true;
 		row.score = skx_score_value(scorer, parts[scorer->nterms + i]);
-		skx_functions_put(result, &row);
+		skx_functions_put_score_row(result, &row);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(temp);
@@ -275,8 +275,8 @@ static void
 skx_functions_explain(ReturnSetInfo *result, const SkxScorer *scorer,
 					  TSVector document)
 {
-	SkxRankRow	length = {"length"};
-	SkxRankRow	total = {"total"};
+	SkxScoreRow length = {"length"};
+	SkxScoreRow total = {"total"};
 	int32	   *parts;
 
 	if (document != NULL)
@@ -290,10 +290,10 @@ skx_functions_explain(ReturnSetInfo *result, const SkxScorer *scorer,
 		total.has_score = true;
 		length.length = (int32) skx_pending_length(document);
 		length.has_length = true;
-		skx_functions_put_parts(result, scorer, document, parts);
+		skx_functions_put_contributions(result, scorer, document, parts);
 	}
-	skx_functions_put(result, &length);
-	skx_functions_put(result, &total);
+	skx_functions_put_score_row(result, &length);
+	skx_functions_put_score_row(result, &total);
 }
 
 Datum

@@ -23,10 +23,10 @@ PG_FUNCTION_INFO_V1(skipidx_scroll);
 typedef struct SkxScrollCall
 {
 	ReturnSetInfo *result;
-	SkxParts	parts;
+	SkxPartitions parts;
 	Oid			table;			/* of the rows being returned */
 	SkxScrollToken token;
-	SkxScrollPlace from;
+	SkxScrollStart from;
 } SkxScrollCall;
 
 static void
@@ -51,9 +51,9 @@ static void
 skx_functions_scroll_check(FunctionCallInfo fcinfo, SkxScrollRequest *request)
 {
 	int32		slice =
-		DatumGetInt32(skx_functions_given(fcinfo, 2, "slice"));
+		DatumGetInt32(skx_functions_required_arg(fcinfo, 2, "slice"));
 	int32		slices =
-		DatumGetInt32(skx_functions_given(fcinfo, 3, "slices"));
+		DatumGetInt32(skx_functions_required_arg(fcinfo, 3, "slices"));
 
 	if (slices < 1)
 		ereport(ERROR,
@@ -63,36 +63,38 @@ skx_functions_scroll_check(FunctionCallInfo fcinfo, SkxScrollRequest *request)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("slice must be between 0 and %d", slices - 1)));
-	request->slice.slice = slice;
-	request->slice.slices = slices;
-	request->size = skx_functions_rows(fcinfo, 5, "max_rows");
+	request->slice.number = slice;
+	request->slice.nslices = slices;
+	request->max_rows = skx_functions_limit_arg(fcinfo, 5, "max_rows");
 }
 
-/* Returns rows of a part, and subtracts their number from request->size. */
+/*
+ * Returns rows of a part, and subtracts their number from request->max_rows.
+ */
 static void
-skx_functions_scroll_part(SkxScrollCall *call, const SkxPart *part,
-						  TSQuery query, SkxScrollRequest *request)
+skx_functions_scroll_partition(SkxScrollCall *call, const SkxPartition *part,
+							   TSQuery query, SkxScrollRequest *request)
 {
-	IndexScanDesc scan = skx_functions_scan(part->heap, part->index, query,
-											0, NULL);
+	IndexScanDesc scan = skx_functions_begin_scan(part->heap, part->index,
+												  query, 0, NULL);
 
 	call->table = RelationGetRelid(part->heap);
 	request->slice.shift = part->index == call->parts.index ? 0 : call->table;
-	skx_scroll_token_enter(&call->token, part->heap);
+	skx_scroll_token_set_table(&call->token, part->heap);
 	if (skx_am_scan_enter(scan))
 	{
-		request->of = skx_am_scan_desc(scan)->request;
-		request->size -= skx_scroll_rows(request);
+		request->rows_request = skx_am_scan_desc(scan)->request;
+		request->max_rows -= skx_scroll_rows(request);
 	}
 	skx_am_scan_leave(scan);
 	index_endscan(scan);
 }
 
 static int
-skx_functions_compare_parts(const void *a, const void *b)
+skx_functions_compare_partitions(const void *a, const void *b)
 {
-	Oid			x = RelationGetRelid(((const SkxPart *) a)->heap);
-	Oid			y = RelationGetRelid(((const SkxPart *) b)->heap);
+	Oid			x = RelationGetRelid(((const SkxPartition *) a)->heap);
+	Oid			y = RelationGetRelid(((const SkxPartition *) b)->heap);
 
 	return x < y ? -1 : x > y;
 }
@@ -102,17 +104,18 @@ static void
 skx_functions_scroll(SkxScrollCall *call, TSQuery query,
 					 SkxScrollRequest *request)
 {
-	SkxParts   *parts = &call->parts;
+	SkxPartitions *parts = &call->parts;
 	int			i;
 
-	qsort(parts->parts, parts->n, sizeof(SkxPart),
-		  skx_functions_compare_parts);
-	for (i = 0; i < parts->n && request->size > 0; i++)
+	qsort(parts->partitions, parts->n, sizeof(SkxPartition),
+		  skx_functions_compare_partitions);
+	for (i = 0; i < parts->n && request->max_rows > 0; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (skx_scroll_token_from(&call->from, parts->parts[i].heap,
-								  &request->from))
-			skx_functions_scroll_part(call, &parts->parts[i], query, request);
+		if (skx_scroll_token_start_key(&call->from, parts->partitions[i].heap,
+									   &request->from_key))
+			skx_functions_scroll_partition(call, &parts->partitions[i], query,
+										   request);
 	}
 }
 
@@ -128,16 +131,16 @@ skipidx_scroll(PG_FUNCTION_ARGS)
 		return (Datum) 0;
 	skx_functions_scroll_check(fcinfo, &request);
 	query = PG_GETARG_TSQUERY(1);
-	skx_functions_open_parts(PG_GETARG_OID(0), &call.parts);
-	skx_functions_check_ages(&call.parts);
+	skx_functions_open_partitions(PG_GETARG_OID(0), &call.parts);
+	skx_functions_check_index_ages(&call.parts);
 	call.result = (ReturnSetInfo *) fcinfo->resultinfo;
 	skx_scroll_token_begin(&call.token, call.parts.heap, call.parts.index,
 						   query, &request.slice);
 	if (!PG_ARGISNULL(4))
 		skx_scroll_token_read(&call.token, PG_GETARG_BYTEA_PP(4), &call.from);
-	request.row = skx_functions_scroll_row;
+	request.receive_row = skx_functions_scroll_row;
 	request.arg = &call;
 	skx_functions_scroll(&call, query, &request);
-	skx_functions_close_parts(&call.parts);
+	skx_functions_close_partitions(&call.parts);
 	return (Datum) 0;
 }

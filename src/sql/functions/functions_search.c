@@ -21,8 +21,8 @@
 PG_FUNCTION_INFO_V1(skipidx_search);
 
 static void
-skx_functions_key(ScanKey key, int flags, StrategyNumber strategy,
-				  Datum argument)
+skx_functions_make_key(ScanKey key, int flags, StrategyNumber strategy,
+					   Datum argument)
 {
 	MemSet(key, 0, sizeof(ScanKeyData));
 	key->sk_flags = flags;
@@ -32,16 +32,18 @@ skx_functions_key(ScanKey key, int flags, StrategyNumber strategy,
 }
 
 IndexScanDesc
-skx_functions_scan(Relation heap, Relation index, TSQuery query,
-				   StrategyNumber strategy, const void *rank_by)
+skx_functions_begin_scan(Relation heap, Relation index, TSQuery query,
+						 StrategyNumber strategy, const void *rank_by)
 {
 	int			norderbys = strategy == 0 ? 0 : 1;
 	ScanKeyData match;
 	ScanKeyData rank;
 	IndexScanDesc scan;
 
-	skx_functions_key(&match, 0, SKX_STRATEGY_MATCH, TSQueryGetDatum(query));
-	skx_functions_key(&rank, SK_ORDER_BY, strategy, PointerGetDatum(rank_by));
+	skx_functions_make_key(&match, 0, SKX_STRATEGY_MATCH,
+						   TSQueryGetDatum(query));
+	skx_functions_make_key(&rank, SK_ORDER_BY, strategy,
+						   PointerGetDatum(rank_by));
 	scan = skx_compat_index_beginscan(heap, index, GetActiveSnapshot(), 1,
 									  norderbys);
 	index_rescan(scan, &match, 1, norderbys == 0 ? NULL : &rank, norderbys);
@@ -73,7 +75,7 @@ skx_functions_search_row(SkxSearchCall *call, const SkxScanDesc *desc,
 	bool		nulls[3] = {false, hit->is_null, false};
 
 	if (call->page != NULL)
-		place.given += call->page->after.given;
+		place.rows_before += call->page->after.rows_before;
 	values[0] = PointerGetDatum(&row->tts_tid);
 	values[1] = Float4GetDatum(distance == 0 ? 0 : -distance);
 	values[2] = PointerGetDatum(skx_topk_token_make(call->token, desc->scorer,
@@ -86,9 +88,9 @@ static void
 skx_functions_search(SkxSearchCall *call)
 {
 	TupleTableSlot *slot = table_slot_create(call->heap, NULL);
-	IndexScanDesc scan = skx_functions_scan(call->heap, call->index,
-											call->query, call->strategy,
-											call->rank_by);
+	IndexScanDesc scan = skx_functions_begin_scan(call->heap, call->index,
+												  call->query, call->strategy,
+												  call->rank_by);
 	SkxScanDesc *desc = skx_am_scan_desc(scan);
 	uint64		n;
 
@@ -143,10 +145,10 @@ skipidx_search(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		return (Datum) 0;
 	call.result = (ReturnSetInfo *) fcinfo->resultinfo;
-	call.k = skx_functions_rows(fcinfo, 2, "max_rows");
+	call.k = skx_functions_limit_arg(fcinfo, 2, "max_rows");
 	call.query = PG_GETARG_TSQUERY(1);
 	skx_functions_open(PG_GETARG_OID(0), false, &call.heap, &call.index);
-	skx_functions_check_age(call.index);
+	skx_functions_check_index_age(call.index);
 	skx_functions_rank(fcinfo, &call);
 	if (!PG_ARGISNULL(4))
 		call.page = skx_topk_token_read(call.token, PG_GETARG_BYTEA_PP(4));

@@ -25,31 +25,31 @@
 
 PG_FUNCTION_INFO_V1(skipidx_slices);
 
-#define SKX_SLICES_MOST		10000
+#define SKX_SLICES_MAX		10000
 
 /*
  * Largest number of slices for which the quantiles of one segment suffice.
- * For more, SKX_SLICES_SAMPLE keys are sampled for each slice, so that its
- * size has an error of 1 / sqrt(200), or 7 %.
+ * For more, SKX_SLICES_SAMPLE_KEYS keys are sampled for each slice, so that
+ * its size has an error of 1 / sqrt(200), or 7 %.
  */
-#define SKX_SLICES_KEPT		((SKX_KEY_QUANTILES - 1) / 2)
-#define SKX_SLICES_SAMPLE	200
+#define SKX_SLICES_ONE_SEGMENT_MAX		((SKX_KEY_QUANTILES - 1) / 2)
+#define SKX_SLICES_SAMPLE_KEYS	200
 #define SKX_SLICES_BATCH	128
 
 typedef struct SkxSlices
 {
 	const char *name;			/* of the column */
 	SkxKeyColumns columns;		/* all that have keys */
-	int			at;				/* number of the column among these */
+	int			key_column;		/* number of the column among these */
 	int			nreaders;
-	int			room;
+	int			readers_size;
 	SkxKeyReader **readers;		/* of segments; `ndocs`: their documents */
 	uint32	   *ndocs;
 	uint64		npending;		/* keys of pending documents */
-	uint64		pending_room;
+	uint64		pending_size;
 	uint64	   *pending;
-	double		weight;			/* rows that a key of `pending` stands for */
-	bool		sampled;		/* `pending` has a sample of all keys */
+	double		rows_per_key;	/* rows that a key of `pending` stands for */
+	bool		is_sample;		/* `pending` has a sample of all keys */
 	double		nulls;
 	int			ncandidates;	/* candidates for bounds, ascending */
 	uint64	   *candidates;
@@ -70,11 +70,11 @@ skx_functions_compare_keys(const void *a, const void *b)
 static void
 skx_functions_add_key(SkxSlices *s, uint64 key)
 {
-	if (s->npending == s->pending_room)
+	if (s->npending == s->pending_size)
 	{
-		s->pending_room *= 2;
+		s->pending_size *= 2;
 		s->pending = repalloc_huge(s->pending,
-								   sizeof(uint64) * s->pending_room);
+								   sizeof(uint64) * s->pending_size);
 	}
 	s->pending[s->npending++] = key;
 }
@@ -87,12 +87,12 @@ skx_functions_slice_pending(const SkxPendingDoc *doc, void *arg)
 
 	CHECK_FOR_INTERRUPTS();
 	skx_column_keys(&s->columns, doc->value, keys);
-	if (keys[s->at].is_null != 0)
+	if (keys[s->key_column].is_null != 0)
 	{
 		s->nulls++;
 		return true;
 	}
-	skx_functions_add_key(s, keys[s->at].value);
+	skx_functions_add_key(s, keys[s->key_column].value);
 	return true;
 }
 
@@ -102,29 +102,32 @@ skx_functions_slice_segment(SkxSlices *s, Relation index, SkxSegment *seg)
 	SkxKeyRange all = {0, PG_UINT64_MAX};
 	uint32		ndocs = seg->header.ndocs;
 	SkxKeyReader *reader =
-		skx_segment_keys_needed(index, seg, &s->columns.columns[s->at]);
+		skx_segment_keys_require(index, seg,
+								 &s->columns.columns[s->key_column]);
 
-	if (s->nreaders == s->room)
+	if (s->nreaders == s->readers_size)
 	{
-		s->room *= 2;
-		s->readers = repalloc(s->readers, sizeof(SkxKeyReader *) * s->room);
-		s->ndocs = repalloc(s->ndocs, sizeof(uint32) * s->room);
+		s->readers_size *= 2;
+		s->readers = repalloc(s->readers,
+							  sizeof(SkxKeyReader *) * s->readers_size);
+		s->ndocs = repalloc(s->ndocs, sizeof(uint32) * s->readers_size);
 	}
 	s->readers[s->nreaders] = reader;
 	s->ndocs[s->nreaders++] = ndocs;
-	s->nulls += ndocs * (1 - skx_segment_keys_share(reader, &all));
+	s->nulls += ndocs * (1 - skx_segment_keys_fraction(reader, &all));
 }
 
-static SkxSource *
+static SkxSnapshotReader *
 skx_functions_slice_source(SkxSlices *s, Relation index)
 {
-	SkxSource  *source = skx_snapshot_open(index, skx_manifest_view(index));
+	SkxSnapshotReader *source = skx_snapshot_open(index,
+												  skx_manifest_view(index));
 	int			i;
 
-	(void) skx_snapshot_next(source, SKX_SOURCE_ALL);
+	(void) skx_snapshot_next_segments(source, SKX_SNAPSHOT_ALL_SEGMENTS);
 	for (i = 0; i < source->nsegments; i++)
 		skx_functions_slice_segment(s, index, source->segments[i]);
-	skx_snapshot_pending(source, NULL, skx_functions_slice_pending, s);
+	skx_snapshot_visit_pending(source, NULL, skx_functions_slice_pending, s);
 	return source;
 }
 
@@ -144,7 +147,7 @@ skx_functions_sample_segment(SkxSlices *s, int segment, uint64 step)
 		CHECK_FOR_INTERRUPTS();
 		for (; doc < s->ndocs[segment] && n < SKX_SLICES_BATCH; doc += step)
 			docs[n++] = (uint32) doc;
-		skx_segment_keys_of(s->readers[segment], docs, n, keys);
+		skx_segment_keys_read_docs(s->readers[segment], docs, n, keys);
 		for (i = 0; i < n; i++)
 			if (keys[i].is_null == 0)
 				skx_functions_add_key(s, keys[i].value);
@@ -155,7 +158,7 @@ skx_functions_sample_segment(SkxSlices *s, int segment, uint64 step)
 static void
 skx_functions_sample(SkxSlices *s, double rows, int n)
 {
-	uint64		step = Max(rows / ((double) n * SKX_SLICES_SAMPLE), 1);
+	uint64		step = Max(rows / ((double) n * SKX_SLICES_SAMPLE_KEYS), 1);
 	uint64		kept = 0;
 	uint64		at;
 	int			i;
@@ -165,15 +168,15 @@ skx_functions_sample(SkxSlices *s, double rows, int n)
 	s->npending = kept;
 	for (i = 0; i < s->nreaders; i++)
 		skx_functions_sample_segment(s, i, step);
-	s->weight = (double) step;
-	s->sampled = true;
+	s->rows_per_key = (double) step;
+	s->is_sample = true;
 }
 
 /* ---- bounds ---- */
 
 /* Returns about how many rows have a key up to this one. */
 static double
-skx_functions_rows_to(const SkxSlices *s, uint64 last)
+skx_functions_rows_up_to(const SkxSlices *s, uint64 last)
 {
 	SkxKeyRange range = {0, last};
 	uint64		low = 0;
@@ -190,16 +193,16 @@ skx_functions_rows_to(const SkxSlices *s, uint64 last)
 		else
 			high = mid;
 	}
-	rows = low * s->weight;
-	for (i = 0; i < s->nreaders && !s->sampled; i++)
-		rows += skx_segment_keys_share(s->readers[i], &range) * s->ndocs[i];
+	rows = low * s->rows_per_key;
+	for (i = 0; i < s->nreaders && !s->is_sample; i++)
+		rows += skx_segment_keys_fraction(s->readers[i], &range) * s->ndocs[i];
 	return rows;
 }
 
 static double
 skx_functions_rows_below(const SkxSlices *s, uint64 key)
 {
-	return key == 0 ? 0 : skx_functions_rows_to(s, key - 1);
+	return key == 0 ? 0 : skx_functions_rows_up_to(s, key - 1);
 }
 
 /*
@@ -233,7 +236,7 @@ skx_functions_find_candidates(SkxSlices *s)
 
 	qsort(s->pending, s->npending, sizeof(uint64),
 		  skx_functions_compare_keys);
-	if (s->sampled)
+	if (s->is_sample)
 	{
 		s->candidates = MemoryContextAllocHuge(CurrentMemoryContext,
 											   sizeof(uint64) * (n + 1));
@@ -251,7 +254,7 @@ skx_functions_find_candidates(SkxSlices *s)
  * is nearest to `rows`.
  */
 static int
-skx_functions_nearest(SkxSlices *s, int first, double rows)
+skx_functions_nearest_candidate(SkxSlices *s, int first, double rows)
 {
 	int			low = first;
 	int			high = s->ncandidates - 1;
@@ -288,7 +291,7 @@ skx_functions_choose_bounds(SkxSlices *s, double rows, int n)
 
 	for (i = 1; i < n && next < s->ncandidates; i++)
 	{
-		next = skx_functions_nearest(s, next, rows * i / n);
+		next = skx_functions_nearest_candidate(s, next, rows * i / n);
 		s->candidates[chosen++] = s->candidates[next++];
 	}
 	return chosen;
@@ -311,7 +314,7 @@ skx_functions_put_slice(ReturnSetInfo *result, int slice, text * lower,
 static text *
 skx_functions_key_text(const SkxSlices *s, Relation index, uint64 key)
 {
-	const SkxKeyColumn *column = &s->columns.columns[s->at];
+	const SkxKeyColumn *column = &s->columns.columns[s->key_column];
 	Oid			type;
 	Oid			output;
 	bool		is_varlena;
@@ -330,16 +333,16 @@ static void
 skx_functions_put_slices(ReturnSetInfo *result, SkxSlices *s, Relation index,
 						 int n)
 {
-	double		rows = skx_functions_rows_to(s, PG_UINT64_MAX);
+	double		rows = skx_functions_rows_up_to(s, PG_UINT64_MAX);
 	text	   *lower = NULL;
 	double		before = 0;
 	int			nbounds;
 	int			i;
 
-	if (n > SKX_SLICES_KEPT)
+	if (n > SKX_SLICES_ONE_SEGMENT_MAX)
 		skx_functions_sample(s, rows, n);
 	skx_functions_find_candidates(s);
-	rows = skx_functions_rows_to(s, PG_UINT64_MAX);
+	rows = skx_functions_rows_up_to(s, PG_UINT64_MAX);
 	nbounds = skx_functions_choose_bounds(s, rows, n);
 	for (i = 0; i < nbounds; i++)
 	{
@@ -355,30 +358,34 @@ skx_functions_put_slices(ReturnSetInfo *result, SkxSlices *s, Relation index,
 }
 
 static void
-skx_functions_slices(ReturnSetInfo *result, const SkxParts *parts, int column,
-					 const char *name, int n)
+skx_functions_slices(ReturnSetInfo *result, const SkxPartitions *parts,
+					 int column, const char *name, int n)
 {
-	SkxSource **sources = palloc(sizeof(SkxSource *) * (parts->n + 1));
-	SkxSlices	s = {.name = name,.room = 8,.pending_room = 1024,.weight = 1};
+	SkxSnapshotReader **sources =
+		palloc(sizeof(SkxSnapshotReader *) * (parts->n + 1));
+	SkxSlices	s = {.name = name,.readers_size = 8,.pending_size =
+	1024,.rows_per_key = 1};
 	int			i;
 
-	skx_column_keyed(parts->index, &s.columns);
-	while (s.at < s.columns.n && s.columns.columns[s.at].column != column)
-		s.at++;
-	if (s.at == s.columns.n)
-		skx_functions_no_order(parts->index, name);
-	if (skx_column_key_is_coarse(&s.columns.columns[s.at]))
+	skx_column_key_columns(parts->index, &s.columns);
+	while (s.key_column < s.columns.n &&
+		   s.columns.columns[s.key_column].column != column)
+		s.key_column++;
+	if (s.key_column == s.columns.n)
+		skx_functions_raise_no_order(parts->index, name);
+	if (skx_column_key_is_coarse(&s.columns.columns[s.key_column]))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("column \"%s\" of index \"%s\" has no slices", name,
 						RelationGetRelationName(parts->index)),
 				 errdetail("The order that is stored of uuid, and of numeric without a scale or of more than 18 digits, does not tell their values."),
 				 errhint("Take bounds of your own; skipidx_scroll() divides rows by their places.")));
-	s.readers = palloc(sizeof(SkxKeyReader *) * s.room);
-	s.ndocs = palloc(sizeof(uint32) * s.room);
-	s.pending = palloc(sizeof(uint64) * s.pending_room);
+	s.readers = palloc(sizeof(SkxKeyReader *) * s.readers_size);
+	s.ndocs = palloc(sizeof(uint32) * s.readers_size);
+	s.pending = palloc(sizeof(uint64) * s.pending_size);
 	for (i = 0; i < parts->n; i++)
-		sources[i] = skx_functions_slice_source(&s, parts->parts[i].index);
+		sources[i] = skx_functions_slice_source(&s,
+												parts->partitions[i].index);
 	skx_functions_put_slices(result, &s, parts->index, n);
 	for (i = 0; i < s.nreaders; i++)
 		skx_segment_keys_close(s.readers[i]);
@@ -389,24 +396,24 @@ skx_functions_slices(ReturnSetInfo *result, const SkxParts *parts, int column,
 Datum
 skipidx_slices(PG_FUNCTION_ARGS)
 {
-	SkxParts	parts;
+	SkxPartitions parts;
 	int			column;
 	int32		n;
 
 	InitMaterializedSRF(fcinfo, 0);
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		return (Datum) 0;
-	n = DatumGetInt32(skx_functions_given(fcinfo, 2, "slices"));
-	if (n < 1 || n > SKX_SLICES_MOST)
+	n = DatumGetInt32(skx_functions_required_arg(fcinfo, 2, "slices"));
+	if (n < 1 || n > SKX_SLICES_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("there must be between 1 and %d slices",
-						SKX_SLICES_MOST)));
-	skx_functions_open_parts(PG_GETARG_OID(0), &parts);
+						SKX_SLICES_MAX)));
+	skx_functions_open_partitions(PG_GETARG_OID(0), &parts);
 	column = skx_functions_find_column(parts.heap, parts.index,
 									   PG_GETARG_DATUM(1));
 	skx_functions_slices((ReturnSetInfo *) fcinfo->resultinfo, &parts, column,
 						 TextDatumGetCString(PG_GETARG_DATUM(1)), n);
-	skx_functions_close_parts(&parts);
+	skx_functions_close_partitions(&parts);
 	return (Datum) 0;
 }

@@ -31,9 +31,10 @@ typedef struct SkxTermCount
 {
 	SkxLexeme	lexeme;			/* key of the hash table, so it is first */
 	uint64		df;
-	uint64		tf;				/* without those of `bare` */
-	bool		bare;			/* some posting of a segment may have no
-								 * positions, which counts as one occurrence */
+	uint64		tf;				/* without those of `has_no_positions` */
+	bool		has_no_positions;	/* some posting of a segment may have no
+									 * positions, which counts as one
+									 * occurrence */
 } SkxTermCount;
 
 /*
@@ -46,7 +47,7 @@ typedef struct SkxTermInput
 	SkxTermCount *counts;		/* of pending documents, ascending */
 	int			n;
 	int			i;
-	SkxTermCount now;
+	SkxTermCount current;
 } SkxTermInput;
 
 /* The state of a call, with the commonest terms so far. */
@@ -54,15 +55,15 @@ typedef struct SkxTermSearch
 {
 	SkxLexeme	prefix;
 	int			nsources;		/* one for each part */
-	SkxSource **sources;
+	SkxSnapshotReader **sources;
 	HTAB	   *pending;
 	MemoryContext context;		/* of terms that are kept */
 	SkxTermInput *inputs;		/* pending documents, then segments */
 	int			ninputs;
 	binaryheap *heap;			/* of the inputs, by lexeme */
-	int			most;
+	int			max_terms;
 	int			n;
-	int			room;
+	int			best_size;
 	SkxTermCount *best;			/* a heap with the least common term first */
 } SkxTermSearch;
 
@@ -134,7 +135,7 @@ skx_functions_count_pending(const SkxPendingDoc *doc, void *arg)
 											   lexeme.len);
 			count = hash_search(s->pending, &lexeme, HASH_ENTER, &found);
 			count->df = count->tf = 0;
-			count->bare = false;
+			count->has_no_positions = false;
 		}
 		count->df++;
 		count->tf += entry->haspos ? POSDATALEN(value, entry) : 1;
@@ -201,25 +202,25 @@ skx_functions_next_term(const SkxTermSearch *s, SkxTermInput *in)
 	{
 		if (in->i == in->n)
 			return false;
-		in->now = in->counts[in->i++];
+		in->current = in->counts[in->i++];
 		return true;
 	}
-	if (!skx_segment_walk_next(in->walk, &term, &in->now.lexeme.bytes,
-							   &in->now.lexeme.len))
+	if (!skx_segment_walk_next(in->walk, &term, &in->current.lexeme.bytes,
+							   &in->current.lexeme.len))
 		return false;
-	if (skx_column_is_value(in->now.lexeme.bytes, in->now.lexeme.len))
+	if (skx_column_is_value(in->current.lexeme.bytes, in->current.lexeme.len))
 	{
 		/* Values of other columns are next to each other, and are skipped. */
 		skx_segment_walk_range(in->walk, words);
-		if (!skx_segment_walk_next(in->walk, &term, &in->now.lexeme.bytes,
-								   &in->now.lexeme.len))
+		if (!skx_segment_walk_next(in->walk, &term, &in->current.lexeme.bytes,
+								   &in->current.lexeme.len))
 			return false;
 	}
-	in->now.df = term.df;
-	in->now.tf = term.npositions;
-	in->now.bare = (term.flags & SKX_TERM_BARE) != 0;
-	return skx_functions_has_prefix(s, in->now.lexeme.bytes,
-									in->now.lexeme.len);
+	in->current.df = term.df;
+	in->current.tf = term.npositions;
+	in->current.has_no_positions = (term.flags & SKX_TERM_NO_POSITIONS) != 0;
+	return skx_functions_has_prefix(s, in->current.lexeme.bytes,
+									in->current.lexeme.len);
 }
 
 /* Orders the heap so that the input with the lowest lexeme is first. */
@@ -229,31 +230,32 @@ skx_functions_compare_inputs(Datum a, Datum b, void *arg)
 	const SkxTermInput *x = (const SkxTermInput *) DatumGetPointer(a);
 	const SkxTermInput *y = (const SkxTermInput *) DatumGetPointer(b);
 
-	return skx_functions_compare_lexemes(&y->now.lexeme, &x->now.lexeme);
+	return skx_functions_compare_lexemes(&y->current.lexeme,
+										 &x->current.lexeme);
 }
 
 /*
  * Opens all segments of the index, and counts the terms of its pending
  * documents.  Deleted documents count as well, as they do in statistics.
  */
-static SkxSource *
+static SkxSnapshotReader *
 skx_functions_open_source(SkxTermSearch *s, Relation index)
 {
 	const SkxView *view = skx_manifest_view(index);
 	uint64	   *last = palloc(sizeof(uint64) * (view->nstripes + 1));
 	SkxPendingTotals totals;
-	SkxSource  *source;
+	SkxSnapshotReader *source;
 
 	skx_pending_totals(index, view, &totals, last);
 	source = skx_snapshot_open(index, view);
-	(void) skx_snapshot_next(source, SKX_SOURCE_ALL);
-	skx_snapshot_pending(source, last, skx_functions_count_pending, s);
+	(void) skx_snapshot_next_segments(source, SKX_SNAPSHOT_ALL_SEGMENTS);
+	skx_snapshot_visit_pending(source, last, skx_functions_count_pending, s);
 	pfree(last);
 	return source;
 }
 
 static void
-skx_functions_walk_segments(SkxTermSearch *s, const SkxSource *source)
+skx_functions_walk_segments(SkxTermSearch *s, const SkxSnapshotReader *source)
 {
 	char		above[SKX_LEXEME_MAX + 1];
 	SkxLexeme	ends[2] = {s->prefix, {above, s->prefix.len + 1}};
@@ -271,16 +273,17 @@ skx_functions_walk_segments(SkxTermSearch *s, const SkxSource *source)
 }
 
 static void
-skx_functions_begin_terms(SkxTermSearch *s, const SkxParts *parts)
+skx_functions_begin_terms(SkxTermSearch *s, const SkxPartitions *parts)
 {
 	int			n = 1;
 	int			i;
 
 	skx_functions_begin_pending(s);
-	s->sources = palloc(sizeof(SkxSource *) * (parts->n + 1));
+	s->sources = palloc(sizeof(SkxSnapshotReader *) * (parts->n + 1));
 	for (i = 0; i < parts->n; i++)
 	{
-		s->sources[i] = skx_functions_open_source(s, parts->parts[i].index);
+		s->sources[i] = skx_functions_open_source(s,
+												  parts->partitions[i].index);
 		n += s->sources[i]->nsegments;
 	}
 	s->nsources = parts->n;
@@ -315,15 +318,15 @@ skx_functions_gather_term(SkxTermSearch *s, SkxTermCount *sum, char *bytes)
 
 		if (sum->lexeme.len < 0)
 		{
-			sum->lexeme.len = in->now.lexeme.len;
-			memcpy(bytes, in->now.lexeme.bytes, in->now.lexeme.len);
+			sum->lexeme.len = in->current.lexeme.len;
+			memcpy(bytes, in->current.lexeme.bytes, in->current.lexeme.len);
 		}
-		else if (skx_functions_compare_lexemes(&in->now.lexeme,
+		else if (skx_functions_compare_lexemes(&in->current.lexeme,
 											   &sum->lexeme) != 0)
 			break;
-		sum->df += in->now.df;
-		sum->tf += in->now.tf;
-		sum->bare |= in->now.bare;
+		sum->df += in->current.df;
+		sum->tf += in->current.tf;
+		sum->has_no_positions |= in->current.has_no_positions;
 		if (skx_functions_next_term(s, in))
 			binaryheap_replace_first(s->heap, PointerGetDatum(in));
 		else
@@ -383,25 +386,26 @@ skx_functions_sift_down(SkxTermCount *best, int n)
 }
 
 static void
-skx_functions_take_term(SkxTermSearch *s, const SkxTermCount *term)
+skx_functions_keep_term(SkxTermSearch *s, const SkxTermCount *term)
 {
 	SkxTermCount copy = *term;
 
-	if (s->n == s->most && (s->n == 0 ||
-							!skx_functions_is_before(term, &s->best[0])))
+	if (s->n == s->max_terms && (s->n == 0 ||
+								 !skx_functions_is_before(term, &s->best[0])))
 		return;
-	if (s->n == s->most)
+	if (s->n == s->max_terms)
 		pfree(unconstify(char *, s->best[0].lexeme.bytes));
-	else if (s->n == s->room)
+	else if (s->n == s->best_size)
 	{
-		s->room = Max(64, s->room > s->most / 2 ? s->most : s->room * 2);
+		s->best_size = Max(64, s->best_size > s->max_terms / 2 ? s->max_terms :
+						   s->best_size * 2);
 		s->best = s->best == NULL ?
-			palloc(sizeof(SkxTermCount) * s->room) :
-			repalloc_huge(s->best, sizeof(SkxTermCount) * (Size) s->room);
+			palloc(sizeof(SkxTermCount) * s->best_size) :
+			repalloc_huge(s->best, sizeof(SkxTermCount) * (Size) s->best_size);
 	}
 	copy.lexeme = skx_functions_copy_lexeme(s->context, term->lexeme.bytes,
 											term->lexeme.len);
-	if (s->n == s->most)
+	if (s->n == s->max_terms)
 	{
 		s->best[0] = copy;
 		skx_functions_sift_down(s->best, s->n);
@@ -420,14 +424,14 @@ skx_functions_compare_answer(const void *a, const void *b)
 
 /* Returns how many postings of a term in the segment have no positions. */
 static uint64
-skx_functions_segment_bare(SkxSegment *seg, const SkxLexeme *lexeme)
+skx_functions_segment_no_positions(SkxSegment *seg, const SkxLexeme *lexeme)
 {
 	SkxTerm		term;
 	SkxCursor  *c;
 	uint64		n = 0;
 
 	if (!skx_segment_find(seg, lexeme->bytes, lexeme->len, &term) ||
-		(term.flags & SKX_TERM_BARE) == 0)
+		(term.flags & SKX_TERM_NO_POSITIONS) == 0)
 		return 0;
 	if (term.npositions == 0)
 		return term.df;
@@ -446,7 +450,8 @@ skx_functions_segment_bare(SkxSegment *seg, const SkxLexeme *lexeme)
 }
 
 static uint64
-skx_functions_count_bare(const SkxTermSearch *s, const SkxLexeme *lexeme)
+skx_functions_count_no_positions(const SkxTermSearch *s,
+								 const SkxLexeme *lexeme)
 {
 	uint64		n = 0;
 	int			i;
@@ -454,8 +459,8 @@ skx_functions_count_bare(const SkxTermSearch *s, const SkxLexeme *lexeme)
 
 	for (i = 0; i < s->nsources; i++)
 		for (k = 0; k < s->sources[i]->nsegments; k++)
-			n += skx_functions_segment_bare(s->sources[i]->segments[k],
-											lexeme);
+			n += skx_functions_segment_no_positions(s->sources[i]->segments[k],
+													lexeme);
 	return n;
 }
 
@@ -472,8 +477,8 @@ skx_functions_put_terms(ReturnSetInfo *result, const SkxTermSearch *s)
 		Datum		values[3];
 
 		CHECK_FOR_INTERRUPTS();
-		if (term->bare)
-			tf += skx_functions_count_bare(s, &term->lexeme);
+		if (term->has_no_positions)
+			tf += skx_functions_count_no_positions(s, &term->lexeme);
 		values[0] = PointerGetDatum(cstring_to_text_with_len(term->lexeme.bytes,
 															 term->lexeme.len));
 		values[1] = Int64GetDatum((int64) term->df);
@@ -485,7 +490,7 @@ skx_functions_put_terms(ReturnSetInfo *result, const SkxTermSearch *s)
 }
 
 static void
-skx_functions_terms(ReturnSetInfo *result, const SkxParts *parts,
+skx_functions_terms(ReturnSetInfo *result, const SkxPartitions *parts,
 					SkxTermSearch *s)
 {
 	char		bytes[SKX_LEXEME_MAX];
@@ -496,7 +501,7 @@ skx_functions_terms(ReturnSetInfo *result, const SkxParts *parts,
 	while (skx_functions_gather_term(s, &term, bytes))
 	{
 		CHECK_FOR_INTERRUPTS();
-		skx_functions_take_term(s, &term);
+		skx_functions_keep_term(s, &term);
 	}
 	for (i = 1; i < s->ninputs; i++)
 		skx_segment_walk_end(s->inputs[i].walk);
@@ -510,7 +515,7 @@ Datum
 skipidx_terms(PG_FUNCTION_ARGS)
 {
 	SkxTermSearch s = {0};
-	SkxParts	parts;
+	SkxPartitions parts;
 	text	   *prefix;
 
 	InitMaterializedSRF(fcinfo, 0);
@@ -520,11 +525,12 @@ skipidx_terms(PG_FUNCTION_ARGS)
 	s.prefix.bytes = VARDATA_ANY(prefix);
 	s.prefix.len = VARSIZE_ANY_EXHDR(prefix);
 	/* An int4 argument can ask for no more terms than this. */
-	s.most = (int) Min(skx_functions_rows(fcinfo, 2, "max_rows"), PG_INT32_MAX);
-	skx_functions_open_parts(PG_GETARG_OID(0), &parts);
+	s.max_terms = (int) Min(skx_functions_limit_arg(fcinfo, 2, "max_rows"),
+							PG_INT32_MAX);
+	skx_functions_open_partitions(PG_GETARG_OID(0), &parts);
 	s.context = CurrentMemoryContext;
-	if (s.most > 0 && s.prefix.len <= SKX_LEXEME_MAX)
+	if (s.max_terms > 0 && s.prefix.len <= SKX_LEXEME_MAX)
 		skx_functions_terms((ReturnSetInfo *) fcinfo->resultinfo, &parts, &s);
-	skx_functions_close_parts(&parts);
+	skx_functions_close_partitions(&parts);
 	return (Datum) 0;
 }

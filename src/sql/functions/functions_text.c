@@ -18,20 +18,20 @@ PG_FUNCTION_INFO_V1(skipidx_any_default);
 PG_FUNCTION_INFO_V1(skipidx_tsquery);
 
 /* Most words in a row of operators, along which the server recurses. */
-#define SKX_ANY_ROW		1000
+#define SKX_ANY_OPERATOR_CHAIN		1000
 
 /* An occurrence of a word in a text, and its position. */
-typedef struct SkxRankWord
+typedef struct SkxAnyWord
 {
 	const WordEntry *entry;
 	int			position;
-} SkxRankWord;
+} SkxAnyWord;
 
 static int
 skx_functions_compare_words(const void *a, const void *b)
 {
-	const SkxRankWord *x = a;
-	const SkxRankWord *y = b;
+	const SkxAnyWord *x = a;
+	const SkxAnyWord *y = b;
 
 	CHECK_FOR_INTERRUPTS();
 	if (x->position != y->position)
@@ -51,7 +51,7 @@ skx_functions_occurrences(TSVector text, const WordEntry *entry, int most)
  * too long.
  */
 static int
-skx_functions_repeats(TSVector text)
+skx_functions_max_repeats(TSVector text)
 {
 	int			most = SKX_RANKING_COUNT_MAX;
 
@@ -77,18 +77,18 @@ skx_functions_repeats(TSVector text)
  * Returns the words in the order of the text, so that neighbours in the text
  * are neighbours in the query, too.
  */
-static SkxRankWord *
+static SkxAnyWord *
 skx_functions_text_words(TSVector text, int *n)
 {
-	int			most = skx_functions_repeats(text);
+	int			most = skx_functions_max_repeats(text);
 	Size		size = 0;
-	SkxRankWord *words;
+	SkxAnyWord *words;
 	int			i;
 	int			k;
 
 	for (i = 0; i < text->size; i++)
 		size += skx_functions_occurrences(text, &ARRPTR(text)[i], most);
-	words = palloc_extended(sizeof(SkxRankWord) * (size + 1), MCXT_ALLOC_HUGE);
+	words = palloc_extended(sizeof(SkxAnyWord) * (size + 1), MCXT_ALLOC_HUGE);
 	*n = 0;
 	for (i = 0; i < text->size; i++)
 	{
@@ -102,7 +102,7 @@ skx_functions_text_words(TSVector text, int *n)
 				WEP_GETPOS(POSDATAPTR(text, entry)[k]) : 0;
 		}
 	}
-	qsort(words, *n, sizeof(SkxRankWord), skx_functions_compare_words);
+	qsort(words, *n, sizeof(SkxAnyWord), skx_functions_compare_words);
 	return words;
 }
 
@@ -128,17 +128,17 @@ skx_functions_put_operand(QueryItem *item, char *operands, const char *lexeme,
 }
 
 /* A query that is being made, and what it is made from. */
-typedef struct SkxRankAny
+typedef struct SkxAnyQuery
 {
 	TSVector	text;
-	SkxRankWord *words;
+	SkxAnyWord *words;
 	TSQuery		query;
 	int			nitems;
 	int			distance;
-} SkxRankAny;
+} SkxAnyQuery;
 
 static void
-skx_functions_put_word(SkxRankAny *any, int i)
+skx_functions_put_word(SkxAnyQuery *any, int i)
 {
 	const WordEntry *entry = any->words[i].entry;
 
@@ -156,9 +156,10 @@ skx_functions_put_word(SkxRankAny *any, int i)
  * such a row, so a long one is split into two.
  */
 static void
-skx_functions_put_words(SkxRankAny *any, int from, int to)
+skx_functions_put_words(SkxAnyQuery *any, int from, int to)
 {
-	int			middle = to - from > SKX_ANY_ROW ? (from + to) / 2 : to - 1;
+	int			middle = to - from > SKX_ANY_OPERATOR_CHAIN ? (from + to) / 2 :
+		to - 1;
 	int			operator = any->nitems;
 	QueryItem  *item = &GETQUERY(any->query)[operator];
 
@@ -180,10 +181,10 @@ skx_functions_put_words(SkxRankAny *any, int from, int to)
 }
 
 static TSQuery
-skx_functions_any(TSVector text)
+skx_functions_any_query(TSVector text)
 {
 	int			n;
-	SkxRankAny	any = {text, skx_functions_text_words(text, &n)};
+	SkxAnyQuery any = {text, skx_functions_text_words(text, &n)};
 	int			nitems = n == 0 ? 0 : 2 * n - 1;
 	Size		size = HDRSIZETQ + sizeof(QueryItem) * (Size) nitems;
 	int			i;
@@ -204,7 +205,7 @@ skx_functions_any_text(Oid config, Datum text)
 	Datum		vector = DirectFunctionCall2(to_tsvector_byid,
 											 ObjectIdGetDatum(config), text);
 
-	return skx_functions_any(DatumGetTSVector(vector));
+	return skx_functions_any_query(DatumGetTSVector(vector));
 }
 
 Datum

@@ -55,8 +55,8 @@ skx_plan_one_element(PlannerInfo *root, Node *value, Node *column)
  * operator.
  */
 static RestrictInfo *
-skx_plan_arrays(const SkxIndexColumn *key, Node *column, int strategy,
-				Node *array, Oid collation)
+skx_plan_compare_arrays(const SkxIndexColumn *key, Node *column, int strategy,
+						Node *array, Oid collation)
 {
 	Oid			operator =
 		get_opfamily_member(key->index->opfamily[key->column], ANYARRAYOID,
@@ -98,14 +98,15 @@ skx_plan_match_element(const SkxIndexColumn *key, ScalarArrayOpExpr *op,
 		(strategy == SKX_STRATEGY_CONTAINS ? SKX_STRATEGY_EQUAL :
 		 SKX_STRATEGY_DIFFERS))
 		return NULL;
-	return skx_plan_arrays(key, column, strategy,
-						   skx_plan_one_element(key->root, value, column),
-						   op->inputcollid);
+	return skx_plan_compare_arrays(key, column, strategy,
+								   skx_plan_one_element(key->root, value,
+														column),
+								   op->inputcollid);
 }
 
 /* Returns true if it is a constant array of one element that is not NULL. */
 static bool
-skx_plan_is_single(Node *array)
+skx_plan_is_one_element(Node *array)
 {
 	const Const *constant = (const Const *) array;
 	ArrayType  *value;
@@ -122,7 +123,7 @@ skx_plan_is_single(Node *array)
  * `column @> array` of one element.  Returns NULL for other operands.
  */
 static RestrictInfo *
-skx_plan_not_arrays(const SkxIndexColumn *key, const OpExpr *op)
+skx_plan_negated_overlap(const SkxIndexColumn *key, const OpExpr *op)
 {
 	Node	   *column;
 	Node	   *array;
@@ -147,10 +148,10 @@ skx_plan_not_arrays(const SkxIndexColumn *key, const OpExpr *op)
 	strategy = get_op_opfamily_strategy(operator,
 										key->index->opfamily[key->column]);
 	if (strategy != SKX_STRATEGY_OVERLAPS &&
-		(strategy != SKX_STRATEGY_CONTAINS || !skx_plan_is_single(array)))
+		(strategy != SKX_STRATEGY_CONTAINS || !skx_plan_is_one_element(array)))
 		return NULL;
-	return skx_plan_arrays(key, column, SKX_STRATEGY_DISJOINT, array,
-						   op->inputcollid);
+	return skx_plan_compare_arrays(key, column, SKX_STRATEGY_DISJOINT, array,
+								   op->inputcollid);
 }
 
 RestrictInfo *
@@ -163,8 +164,8 @@ skx_plan_disjoint(const SkxIndexColumn *key, const RestrictInfo *rinfo,
 	if (key->index->opcintype[key->column] != ANYARRAYOID)
 		return NULL;
 	if (is_notclause(clause))
-		return skx_plan_not_arrays(key,
-								   (OpExpr *) get_notclausearg(clause));
+		return skx_plan_negated_overlap(key,
+										(OpExpr *) get_notclausearg(clause));
 	if (!IsA(clause, ScalarArrayOpExpr) ||
 		((ScalarArrayOpExpr *) clause)->useOr)
 		return NULL;

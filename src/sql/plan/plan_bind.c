@@ -106,7 +106,7 @@ skx_plan_query(SkxBinding *binding, Oid namespace, Node *right)
 
 	if (exprType(right) == TSQUERYOID)
 		return right;
-	if (!skx_plan_is_open(right) ||
+	if (!skx_plan_is_unbound(right) ||
 		call->funcid != skx_plan_function(namespace, "skipidx_query",
 										  TEXTOID))
 		return NULL;
@@ -136,10 +136,10 @@ skx_plan_bind(PlannerInfo *root, FuncExpr *call)
 	query = skx_plan_query(&binding, namespace, lsecond(call->args));
 	if (query == NULL)
 		return NULL;
-	early = skx_plan_is_early(root, call->funcid);
-	if (!skx_plan_find(root, early, document, &binding))
-		return early ? skx_plan_defer(root, call) : NULL;
-	if (!early && skx_plan_is_of_exists(root, call, &binding))
+	early = skx_plan_lacks_outer_query(root, call->funcid);
+	if (!skx_plan_find_ranking_index(root, early, document, &binding))
+		return early ? skx_plan_defer_binding(root, call) : NULL;
+	if (!early && skx_plan_may_be_in_exists(root, call, &binding))
 		return NULL;
 	ref = skx_plan_bound_query(&binding, namespace, query);
 	if (ref == NULL)
@@ -158,7 +158,7 @@ skx_plan_bind(PlannerInfo *root, FuncExpr *call)
 											   binding.index);
 	/* and if the options of the arms' indexes become equal, or differ. */
 	root->glob->relationOids = list_concat(root->glob->relationOids,
-										   binding.arms);
+										   binding.arm_indexes);
 	return (Node *) op;
 }
 

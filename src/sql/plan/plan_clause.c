@@ -51,7 +51,7 @@ skx_plan_matching_clause(PlannerInfo *root, IndexOptInfo *index,
 	quals = skx_plan_all_quals(&key, rinfo, &lossy);
 	if (quals == NIL)
 	{
-		RestrictInfo *other = skx_plan_reworded(root, index, rinfo);
+		RestrictInfo *other = skx_plan_rewrite_condition(root, index, rinfo);
 
 		if (other != NULL)
 			quals = skx_plan_all_quals(&key, other, &lossy);
@@ -67,7 +67,7 @@ skx_plan_matching_clause(PlannerInfo *root, IndexOptInfo *index,
 }
 
 List *
-skx_plan_by_column(const IndexOptInfo *index, List *clauses)
+skx_plan_sort_by_column(const IndexOptInfo *index, List *clauses)
 {
 	List	   *columns[INDEX_MAX_KEYS] = {NIL};
 	List	   *sorted = NIL;
@@ -109,11 +109,11 @@ skx_plan_index_clauses(PlannerInfo *root, IndexOptInfo *index)
 	List	   *clauses = skx_plan_matching_clauses(root, index,
 													index->indrestrictinfo);
 
-	return skx_plan_by_column(index, clauses);
+	return skx_plan_sort_by_column(index, clauses);
 }
 
 bool
-skx_plan_takes_more(IndexOptInfo *index, List *clauses)
+skx_plan_has_own_clauses(IndexOptInfo *index, List *clauses)
 {
 	ListCell   *lc;
 

@@ -72,7 +72,7 @@ skx_plan_column_expr(const IndexOptInfo *index, int column)
 /*
  * Rows may fail a condition on arrays that is `=`, or that has `@>` or `!&&`
  * with ANY or ALL.  On other columns they may fail a range, if
- * skx_condition_may_mix() is true for its types.
+ * skx_condition_may_have_between() is true for its types.
  */
 bool
 skx_plan_may_recheck(const IndexOptInfo *index, int column,
@@ -98,5 +98,5 @@ skx_plan_may_recheck(const IndexOptInfo *index, int column,
 			 (strategy == SKX_STRATEGY_CONTAINS ||
 			  strategy == SKX_STRATEGY_DISJOINT));
 	return column > 0 && skx_column_is_range(strategy) &&
-		skx_condition_may_mix(family, left, right);
+		skx_condition_may_have_between(family, left, right);
 }

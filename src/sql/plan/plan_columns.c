@@ -27,19 +27,19 @@
 
 /*
  * Times in ns of a row, and of a key with the value made of it.  A page has
- * about SKX_COLUMNS_PER_PAGE keys.
+ * about SKX_COLUMNS_PAGE_COST keys.
  */
-#define SKX_COLUMNS_PER_ROW		25.0
-#define SKX_COLUMNS_PER_KEY		20.0
-#define SKX_COLUMNS_PER_PAGE	5000.0
+#define SKX_COLUMNS_ROW_COST		25.0
+#define SKX_COLUMNS_KEY_COST		20.0
+#define SKX_COLUMNS_PAGE_COST	5000.0
 
-static Plan *skx_plan_plan_columns(PlannerInfo *root, RelOptInfo *rel,
-								   CustomPath *path, List *tlist,
-								   List *clauses, List *custom_plans);
+static Plan *skx_plan_make_columns_plan(PlannerInfo *root, RelOptInfo *rel,
+										CustomPath *path, List *tlist,
+										List *clauses, List *custom_plans);
 
 static const CustomPathMethods skx_plan_columns_path_methods = {
 	.CustomName = "Skipidx Columns",
-	.PlanCustomPath = skx_plan_plan_columns
+	.PlanCustomPath = skx_plan_make_columns_plan
 };
 
 /*
@@ -47,7 +47,7 @@ static const CustomPathMethods skx_plan_columns_path_methods = {
  * its keys tell its values.  Returns 0 if there is none; column 0 is the text.
  */
 static int
-skx_plan_columns_find(const IndexOptInfo *index, const Node *expr)
+skx_plan_find_index_column(const IndexOptInfo *index, const Node *expr)
 {
 	int			i;
 
@@ -58,7 +58,7 @@ skx_plan_columns_find(const IndexOptInfo *index, const Node *expr)
 		SkxKeyColumn keys;
 
 		if (equal(skx_plan_column_expr(index, i), expr))
-			return skx_plan_keys(index, i, &keys) &&
+			return skx_plan_fill_key_column(index, i, &keys) &&
 				skx_column_key_decodes(&keys, getBaseType(exprType(expr))) ?
 				i : 0;
 	}
@@ -70,7 +70,7 @@ skx_plan_columns_find(const IndexOptInfo *index, const Node *expr)
  * ascending integers.  Returns NIL if it needs others as well, or none.
  */
 static List *
-skx_plan_columns_needed(const RelOptInfo *rel, const IndexOptInfo *index)
+skx_plan_needed_columns(const RelOptInfo *rel, const IndexOptInfo *index)
 {
 	Bitmapset  *needed = NULL;
 	List	   *columns = NIL;
@@ -79,7 +79,7 @@ skx_plan_columns_needed(const RelOptInfo *rel, const IndexOptInfo *index)
 
 	foreach(lc, rel->reltarget->exprs)
 	{
-		i = skx_plan_columns_find(index, lfirst(lc));
+		i = skx_plan_find_index_column(index, lfirst(lc));
 		if (i == 0)
 			return NIL;
 		needed = bms_add_member(needed, i);
@@ -106,24 +106,25 @@ skx_plan_columns_have_keys(PlannerInfo *root, const IndexOptInfo *index,
 
 /*
  * Returns the cost of a count and of looking up the keys.  It includes the
- * charge by skx_plan_unsaved(), as against fetching the rows.
+ * charge by skx_plan_unsaved_charge(), as against fetching the rows.
  */
 static Cost
 skx_plan_cost_columns(PlannerInfo *root, RelOptInfo *rel, IndexPath *path,
 					  int ncolumns)
 {
 	double		rows = path->path.rows;
-	double		npages = rel->tuples / SKX_COLUMNS_PER_PAGE;
+	double		npages = rel->tuples / SKX_COLUMNS_PAGE_COST;
 	Cost		fetch = Max(path->path.total_cost - path->indextotalcost, 0);
-	SkxReading	fetched = {path->path.total_cost, 0};
-	SkxReading	counted = {0, 0};
+	SkxReadingCost fetched = {path->path.total_cost, 0};
+	SkxReadingCost counted = {0, 0};
 
-	fetched.reading = skx_plan_reading(rel, fetch, path->indexselectivity);
+	fetched.reading = skx_plan_reading_part(rel, fetch,
+											path->indexselectivity);
 	counted.cost = skx_plan_cost_count(root, rel, path) +
 		ncolumns * Min(rows, npages) * seq_page_cost +
-		skx_plan_time(rows * (SKX_COLUMNS_PER_ROW +
-							  ncolumns * SKX_COLUMNS_PER_KEY));
-	return counted.cost + skx_plan_unsaved(rel, &counted, &fetched);
+		skx_plan_time(rows * (SKX_COLUMNS_ROW_COST +
+							  ncolumns * SKX_COLUMNS_KEY_COST));
+	return counted.cost + skx_plan_unsaved_charge(rel, &counted, &fetched);
 }
 
 /*
@@ -139,12 +140,12 @@ skx_plan_add_shared_columns(RelOptInfo *rel, const CustomPath *whole)
 	double		processes;
 
 	if (!rel->consider_parallel ||
-		!skx_plan_is_worth(path->total_cost - path->startup_cost,
-						   SKX_PLANNER_WORTH_COUNT) ||
-		(partial = skx_plan_shared(rel, whole, 0,
-								   index->indexinfo->pages)) == NULL)
+		!skx_plan_exceeds_setup_cost(path->total_cost - path->startup_cost,
+									 SKX_PARALLEL_COUNT_COST_MIN) ||
+		(partial = skx_plan_copy_parallel(rel, whole, 0,
+										  index->indexinfo->pages)) == NULL)
 		return;
-	processes = skx_plan_processes(partial->path.parallel_workers);
+	processes = skx_plan_process_count(partial->path.parallel_workers);
 	partial->path.rows = clamp_row_est(path->rows / processes);
 	partial->path.total_cost = path->startup_cost +
 		(path->total_cost - path->startup_cost) / processes;
@@ -155,13 +156,13 @@ static void
 skx_plan_add_column_scan(PlannerInfo *root, RelOptInfo *rel,
 						 IndexOptInfo *index)
 {
-	List	   *columns = skx_plan_columns_needed(rel, index);
+	List	   *columns = skx_plan_needed_columns(rel, index);
 	IndexPath  *scan;
 	CustomPath *custom;
 	Path		rows = {0};
 
 	if (columns == NIL ||
-		(scan = skx_plan_by_all(root, rel, index)) == NULL ||
+		(scan = skx_plan_scan_by_all_clauses(root, rel, index)) == NULL ||
 		!skx_plan_is_exact(scan) ||
 		!skx_plan_columns_have_keys(root, index, columns))
 		return;
@@ -174,9 +175,9 @@ skx_plan_add_column_scan(PlannerInfo *root, RelOptInfo *rel,
 			scan->path.startup_cost);
 	custom = skx_plan_custom_path(&rows, list_make1(scan), NIL,
 								  &skx_plan_columns_path_methods);
-	custom->custom_private = list_make3(skx_plan_estimate_of(root, custom),
-										columns,
-										makeInteger(root->tuple_fraction == 0));
+	custom->custom_private =
+		list_make3(skx_plan_estimate_path_pages(root, custom), columns,
+				   makeInteger(root->tuple_fraction == 0));
 	skx_plan_add_shared_columns(rel, custom);
 	add_path(rel, (Path *) custom);
 }
@@ -197,8 +198,9 @@ skx_plan_add_column_scans(PlannerInfo *root, RelOptInfo *rel)
 }
 
 static Plan *
-skx_plan_plan_columns(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
-					  List *tlist, List *clauses, List *custom_plans)
+skx_plan_make_columns_plan(PlannerInfo *root, RelOptInfo *rel,
+						   CustomPath *path, List *tlist, List *clauses,
+						   List *custom_plans)
 {
 	const IndexOptInfo *index =
 		linitial_node(IndexPath, path->custom_paths)->indexinfo;
@@ -210,7 +212,8 @@ skx_plan_plan_columns(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	{
 		exprs = lappend(exprs, skx_plan_column_expr(index, intVal(lfirst(lc))));
 	}
-	scan = skx_plan_custom_scan(path, rel->relid, tlist, skx_plan_counting(custom_plans),
+	scan = skx_plan_custom_scan(path, rel->relid, tlist,
+								skx_plan_make_count_children(custom_plans),
 								exprs, &skx_plan_columned.scan);
 	scan->custom_private = path->custom_private;
 	return (Plan *) scan;

@@ -21,7 +21,7 @@
 
 typedef struct SkxColumnsState
 {
-	SkxPlanNode node;			/* first; its share: SkxCountShare */
+	SkxPlanNode node;			/* first; its share: SkxCountShared */
 	IndexScanState *child;
 	SkxColumnsRequest request;
 	Oid			types[INDEX_MAX_KEYS];	/* base types of the columns */
@@ -40,8 +40,8 @@ skx_plan_begin_columns(SkxPlanNode *node)
 	int			i;
 
 	state->child = skx_plan_node_child(node, 0);
-	state->request.all = intVal(skx_plan_node_private(node,
-													  SKX_COLUMNS_ALL)) != 0;
+	state->request.wants_all =
+		intVal(skx_plan_node_private(node, SKX_COLUMNS_ALL)) != 0;
 	for (i = 0; i < desc->natts; i++)
 		state->types[i] = getBaseType(TupleDescAttr(desc, i)->atttypid);
 	state->row = AllocSetContextCreate(CurrentMemoryContext,
@@ -62,7 +62,7 @@ skx_plan_columns_keys(SkxColumnsState *state, Relation index)
 	SkxKeyColumns all;
 	int			i;
 
-	skx_column_keyed(index, &all);
+	skx_column_key_columns(index, &all);
 	asked->n = 0;
 	for (i = 0; i < all.n; i++)
 		if (asked->n < list_length(columns) &&
@@ -76,7 +76,7 @@ skx_plan_columns_keys(SkxColumnsState *state, Relation index)
 static void
 skx_plan_open_columns(SkxColumnsState *state)
 {
-	SkxCountShare *share = state->node.share;
+	SkxCountShared *share = state->node.shared_part;
 	IndexScanDesc scan;
 	SkxScanDesc *desc;
 
@@ -84,7 +84,7 @@ skx_plan_open_columns(SkxColumnsState *state)
 	scan = state->child->iss_ScanDesc;
 	desc = skx_am_scan_desc(scan);
 	skx_plan_columns_keys(state, scan->indexRelation);
-	desc->share = share == NULL ? NULL : &share->parts;
+	desc->share = share == NULL ? NULL : &share->exec_share;
 	if (skx_am_scan_enter(scan))
 	{
 		if (desc->lossy)
@@ -94,10 +94,10 @@ skx_plan_open_columns(SkxColumnsState *state)
 		state->scan = skx_columns_begin(&state->request, &state->work);
 	}
 	else if (share != NULL)
-		(void) skx_count_share_none(share);
+		(void) skx_count_share_claim_empty(share);
 	skx_am_scan_leave(scan);
 	state->n = state->next = 0;
-	state->node.ready = true;
+	state->node.is_ready = true;
 }
 
 static void
@@ -121,7 +121,7 @@ skx_plan_columns_batch(SkxColumnsState *state)
 
 	if (instrument != NULL)
 		InstrStartNode(instrument);
-	if (!state->node.ready)
+	if (!state->node.is_ready)
 		skx_plan_open_columns(state);
 	state->n = state->next = 0;
 	if (state->scan != NULL)
@@ -177,27 +177,27 @@ skx_plan_reset_columns(SkxPlanNode *node)
 static Size
 skx_plan_columns_share_size(SkxPlanNode *node, int nprocesses)
 {
-	return sizeof(SkxCountShare);
+	return sizeof(SkxCountShared);
 }
 
 static void
 skx_plan_columns_share_init(SkxPlanNode *node, int nprocesses)
 {
-	skx_count_share_init(node->share);
+	skx_count_share_init(node->shared_part);
 }
 
 static void
 skx_plan_columns_share_restart(SkxPlanNode *node)
 {
-	skx_count_share_restart(node->share);
+	skx_count_share_restart(node->shared_part);
 }
 
 /* ---- explain ---- */
 
 static const SkxPlanCount skx_plan_columns_counts[] = {
-	{"Heap Fetches", offsetof(SkxColumnsState, work.fetched)},
-	{"Rows by Page Map", offsetof(SkxColumnsState, work.mapped)},
-	{"Rows by Whole Map", offsetof(SkxColumnsState, work.whole)},
+	{"Heap Fetches", offsetof(SkxColumnsState, work.fetched_rows)},
+	{"Rows by Page Map", offsetof(SkxColumnsState, work.vm_page_rows)},
+	{"Rows by Whole Map", offsetof(SkxColumnsState, work.vm_table_rows)},
 	{NULL}
 };
 
@@ -212,5 +212,5 @@ const SkxPlanKind skx_plan_columned = {
 	.share_size = skx_plan_columns_share_size,
 	.share_init = skx_plan_columns_share_init,
 	.share_restart = skx_plan_columns_share_restart,
-	.share_leave = skx_plan_reset_columns
+	.share_finish = skx_plan_reset_columns
 };

@@ -24,7 +24,7 @@ typedef struct SkxBinding
 								 * NIL: any */
 	Oid			index;			/* InvalidOid: none was found */
 	Oid			operator;		/* `<@>` of the index's operator class */
-	List	   *arms;			/* of OIDs: indexes of all arms of a set
+	List	   *arm_indexes;	/* of OIDs: indexes of all arms of a set
 								 * operation; NIL: one arm at most has one */
 	List	   *others;			/* of OIDs, ascending: the arms' other
 								 * indexes, whose statistics are added; NIL:
@@ -40,21 +40,21 @@ typedef struct SkxBinding
  * false if there is none.  Indexes that are looked at stay locked with
  * AccessShareLock.
  */
-extern bool skx_plan_choose(Query *query, int varno, Node *expr,
-							SkxBinding *binding);
+extern bool skx_plan_choose_index(Query *query, int varno, Node *expr,
+								  SkxBinding *binding);
 
 /*
  * Returns the OIDs in `arms` except `index`, ascending and distinct, if all
  * of these indexes rank by equal options; else NIL.  Their locks are kept.
  */
-extern List *skx_plan_alike(Oid index, const List *arms);
+extern List *skx_plan_same_ranking_indexes(Oid index, const List *arms);
 
 /*
  * Returns the expression with its constant parts evaluated.  It is simplified
  * without a query, so nothing is bound or marked and parameters stay as they
  * are.  Notices are suppressed: they come when the plan is made.
  */
-extern Node *skx_plan_simplified(Node *expr);
+extern Node *skx_plan_simplify(Node *expr);
 
 /*
  * plan_origin.c : the index of an expression of any query level, whose
@@ -68,15 +68,15 @@ extern Node *skx_plan_simplified(Node *expr);
  * takes too many steps: a query that is written twice in each of 30 others
  * comes from a billion places.
  */
-extern bool skx_plan_find(PlannerInfo *root, bool alone, Node *expr,
-						  SkxBinding *binding);
+extern bool skx_plan_find_ranking_index(PlannerInfo *root, bool alone,
+										Node *expr, SkxBinding *binding);
 
 /*
  * Does the same for an expression of `query`, a subquery directly in the
  * query of `root`.
  */
-extern bool skx_plan_find_below(PlannerInfo *root, Query *query,
-								Node *expr, SkxBinding *binding);
+extern bool skx_plan_find_in_subquery(PlannerInfo *root, Query *query,
+									  Node *expr, SkxBinding *binding);
 
 /* plan_context.c : the query that an expression belongs to */
 
@@ -84,28 +84,28 @@ extern bool skx_plan_find_below(PlannerInfo *root, Query *query,
  * Returns true if a right operand of `<@>` is not bound yet: a tsquery, or a
  * call of skipidx_query() with the name of an index.
  */
-extern bool skx_plan_is_open(Node *right);
+extern bool skx_plan_is_unbound(Node *right);
 
 /*
  * Returns true if outer queries are not known yet: a function in FROM of the
  * query has an unbound call of `function` that was not deferred.
  */
-extern bool skx_plan_is_early(PlannerInfo *root, Oid function);
+extern bool skx_plan_lacks_outer_query(PlannerInfo *root, Oid function);
 
 /*
  * Returns a marked copy of `call`, which replaces it until it is bound later.
  * Functions in FROM with such a call become LATERAL, so that the planner
  * simplifies them again.
  */
-extern Node *skx_plan_defer(PlannerInfo *root, FuncExpr *call);
+extern Node *skx_plan_defer_binding(PlannerInfo *root, FuncExpr *call);
 
 /*
  * Returns true if `call` must not be bound to `binding` yet.  It belongs to
  * an EXISTS of the query, or cannot be told from a call that does and would
  * bind to another index.  The planner will simplify it again.
  */
-extern bool skx_plan_is_of_exists(PlannerInfo *root, const FuncExpr *call,
-								  const SkxBinding *binding);
+extern bool skx_plan_may_be_in_exists(PlannerInfo *root, const FuncExpr *call,
+									  const SkxBinding *binding);
 
 /* plan_rows.c : estimates of matching rows */
 
@@ -119,7 +119,7 @@ extern void skx_plan_correct_rows(PlannerInfo *root, RelOptInfo *rel,
 								  RangeTblEntry *rte);
 
 /* Returns true if the index is a skipidx index. */
-extern bool skx_plan_is_ours(const IndexOptInfo *index);
+extern bool skx_plan_is_skipidx(const IndexOptInfo *index);
 
 /* plan_column.c : a column of an index in conditions */
 
@@ -202,7 +202,7 @@ extern List *skx_plan_matching_clauses(PlannerInfo *root,
 									   List *conditions);
 
 /* Returns the IndexClauses in the order of the index's columns. */
-extern List *skx_plan_by_column(const IndexOptInfo *index, List *clauses);
+extern List *skx_plan_sort_by_column(const IndexOptInfo *index, List *clauses);
 
 /*
  * Returns the IndexClauses of all conditions of the table that match the
@@ -215,7 +215,7 @@ extern List *skx_plan_index_clauses(PlannerInfo *root,
  * Returns true if one of the IndexClauses is of a kind that some version of
  * the server does not match with an index.
  */
-extern bool skx_plan_takes_more(IndexOptInfo *index, List *clauses);
+extern bool skx_plan_has_own_clauses(IndexOptInfo *index, List *clauses);
 
 /* plan_policy.c : conditions that need not wait for a policy */
 
@@ -263,7 +263,7 @@ extern RestrictInfo *skx_plan_disjoint(const SkxIndexColumn *key,
  * Returns the query of `document @@ query` if it is a constant; NULL if it is
  * not, or if the condition is another one.
  */
-extern TSQuery skx_plan_known_query(const RestrictInfo *qual);
+extern TSQuery skx_plan_const_query(const RestrictInfo *qual);
 
 /*
  * Returns true if the index gathers bits of whole segments for one of the
@@ -271,17 +271,18 @@ extern TSQuery skx_plan_known_query(const RestrictInfo *qual);
  * order the search has; NULL: a scan in any order.  A search gathers nothing
  * for a disjunction of the words that it ranks by.
  */
-extern bool skx_plan_may_gather(const IndexOptInfo *index,
-								const List *clauses, const OpExpr *ranked);
+extern bool skx_plan_clauses_may_gather(const IndexOptInfo *index,
+										const List *clauses,
+										const OpExpr *ranked);
 
 /*
  * Returns the IndexClauses for which no bits are gathered.  Each of the
  * others is replaced by a lossy one that it implies and that gathers
  * nothing, or left out if there is none.
  */
-extern List *skx_plan_light_clauses(PlannerInfo *root,
-									const IndexOptInfo *index,
-									const List *clauses);
+extern List *skx_plan_weakened_clauses(PlannerInfo *root,
+									   const IndexOptInfo *index,
+									   const List *clauses);
 
 /* plan_derived.c : conditions on a column that a table's condition implies */
 
@@ -316,15 +317,15 @@ extern bool skx_plan_is_derived(const RestrictInfo *rinfo);
  * for other rows it may be false or NULL.  Returns NULL if there is none that
  * differs from the condition.
  */
-extern RestrictInfo *skx_plan_reworded(PlannerInfo *root,
-									   IndexOptInfo *index,
-									   const RestrictInfo *rinfo);
+extern RestrictInfo *skx_plan_rewrite_condition(PlannerInfo *root,
+												IndexOptInfo *index,
+												const RestrictInfo *rinfo);
 
 /*
- * Returns true if the condition is of a kind for which skx_plan_reworded()
- * may return something.
+ * Returns true if the condition is of a kind for which
+ * skx_plan_rewrite_condition() may return something.
  */
-extern bool skx_plan_may_reword(const Node *clause);
+extern bool skx_plan_may_rewrite(const Node *clause);
 
 /*
  * plan_disjunction.c : a disjunction on several columns as one key of an
@@ -346,21 +347,21 @@ extern RestrictInfo *skx_plan_disjunction(PlannerInfo *root,
  * Returns true if the index alone answers the condition, so that no row has
  * to be tested.
  */
-extern bool skx_plan_is_answered(const IndexOptInfo *index,
-								 const IndexClause *clause);
+extern bool skx_plan_needs_no_recheck(const IndexOptInfo *index,
+									  const IndexClause *clause);
 
 /*
  * Returns the IndexClauses without the disjunctions for which the index
  * gathers bits of whole segments.
  */
-extern List *skx_plan_ungathered(const IndexOptInfo *index,
-								 List *clauses);
+extern List *skx_plan_without_gathering(const IndexOptInfo *index,
+										List *clauses);
 
 /*
  * Returns the IndexClauses without the disjunctions that have an arm on the
  * text, since testing rows by these takes long.
  */
-extern List *skx_plan_untested(const IndexOptInfo *index,
-							   List *clauses);
+extern List *skx_plan_without_text_disjunctions(const IndexOptInfo *index,
+												List *clauses);
 
 #endif							/* SKX_PLAN_CONDITION_H */

@@ -28,10 +28,10 @@
 #include "utils/lsyscache.h"
 
 /* The location of a call that was marked as seen. */
-#define SKX_CONTEXT_SEEN	(-2)
+#define SKX_CONTEXT_VISITED_LOCATION	(-2)
 
 bool
-skx_plan_is_open(Node *right)
+skx_plan_is_unbound(Node *right)
 {
 	return exprType(right) == TSQUERYOID ||
 		(IsA(right, FuncExpr) &&
@@ -51,18 +51,18 @@ skx_plan_operands(Node *node, Oid function)
 	if (IsA(node, OpExpr) && get_opcode(((OpExpr *) node)->opno) == function)
 		args = ((OpExpr *) node)->args;
 	else if (IsA(node, FuncExpr) && ((FuncExpr *) node)->funcid == function &&
-			 ((FuncExpr *) node)->location != SKX_CONTEXT_SEEN)
+			 ((FuncExpr *) node)->location != SKX_CONTEXT_VISITED_LOCATION)
 		args = ((FuncExpr *) node)->args;
-	return args != NIL && skx_plan_is_open(lsecond(args)) ? args : NIL;
+	return args != NIL && skx_plan_is_unbound(lsecond(args)) ? args : NIL;
 }
 
 static bool
-skx_plan_unseen_walker(Node *node, void *context)
+skx_plan_unvisited_walker(Node *node, void *context)
 {
 	if (node == NULL || IsA(node, Query))
 		return false;
 	return skx_plan_operands(node, *(Oid *) context) != NIL ||
-		expression_tree_walker(node, skx_plan_unseen_walker, context);
+		expression_tree_walker(node, skx_plan_unvisited_walker, context);
 }
 
 /*
@@ -71,28 +71,28 @@ skx_plan_unseen_walker(Node *node, void *context)
  * are inlined.
  */
 static bool
-skx_plan_has_unseen(const RangeTblEntry *rte, Oid function)
+skx_plan_has_unvisited(const RangeTblEntry *rte, Oid function)
 {
 	return rte->rtekind == RTE_FUNCTION &&
-		skx_plan_unseen_walker(skx_plan_simplified((Node *) rte->functions),
-							   &function);
+		skx_plan_unvisited_walker(skx_plan_simplify((Node *) rte->functions),
+								  &function);
 }
 
 bool
-skx_plan_is_early(PlannerInfo *root, Oid function)
+skx_plan_lacks_outer_query(PlannerInfo *root, Oid function)
 {
 	ListCell   *lc;
 
 	foreach(lc, root->parse->rtable)
 	{
-		if (skx_plan_has_unseen(lfirst(lc), function))
+		if (skx_plan_has_unvisited(lfirst(lc), function))
 			return true;
 	}
 	return false;
 }
 
 Node *
-skx_plan_defer(PlannerInfo *root, FuncExpr *call)
+skx_plan_defer_binding(PlannerInfo *root, FuncExpr *call)
 {
 	FuncExpr   *seen = copyObject(call);
 	ListCell   *lc;
@@ -101,10 +101,10 @@ skx_plan_defer(PlannerInfo *root, FuncExpr *call)
 	{
 		RangeTblEntry *rte = lfirst(lc);
 
-		if (skx_plan_has_unseen(rte, call->funcid))
+		if (skx_plan_has_unvisited(rte, call->funcid))
 			rte->lateral = true;
 	}
-	seen->location = SKX_CONTEXT_SEEN;
+	seen->location = SKX_CONTEXT_VISITED_LOCATION;
 	return (Node *) seen;
 }
 
@@ -140,8 +140,8 @@ skx_plan_same_walker(Node *node, void *context)
 		if (here != exprLocation(linitial(operands)))
 			return false;
 		return here >= 0 ||
-			!skx_plan_find_below(call->root, call->query,
-								 call->document, &other) ||
+			!skx_plan_find_in_subquery(call->root, call->query,
+									   call->document, &other) ||
 			other.index != call->binding->index ||
 			!equal(other.others, call->binding->others);
 	}
@@ -162,15 +162,15 @@ skx_plan_exists_walker(Node *node, void *context)
 
 		call->query = castNode(Query, ((SubLink *) node)->subselect);
 		quals = call->query->jointree->quals;
-		if (skx_plan_same_walker(skx_plan_simplified(quals), context))
+		if (skx_plan_same_walker(skx_plan_simplify(quals), context))
 			return true;
 	}
 	return expression_tree_walker(node, skx_plan_exists_walker, context);
 }
 
 bool
-skx_plan_is_of_exists(PlannerInfo *root, const FuncExpr *call,
-					  const SkxBinding *binding)
+skx_plan_may_be_in_exists(PlannerInfo *root, const FuncExpr *call,
+						  const SkxBinding *binding)
 {
 	SkxExistsCall exists = {root, call->funcid, linitial(call->args), binding};
 

@@ -30,13 +30,13 @@
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 
-static Plan *skx_plan_plan_count(PlannerInfo *root, RelOptInfo *rel,
-								 CustomPath *path, List *tlist,
-								 List *clauses, List *custom_plans);
+static Plan *skx_plan_make_count_plan(PlannerInfo *root, RelOptInfo *rel,
+									  CustomPath *path, List *tlist,
+									  List *clauses, List *custom_plans);
 
 static const CustomPathMethods skx_plan_count_path_methods = {
 	.CustomName = "Skipidx Count",
-	.PlanCustomPath = skx_plan_plan_count
+	.PlanCustomPath = skx_plan_make_count_plan
 };
 
 static create_upper_paths_hook_type skx_plan_next_upper_hook;
@@ -55,8 +55,8 @@ skx_plan_aggregates(const RelOptInfo *output)
  * is not NULL, or all rows if it becomes NULL.
  */
 static bool
-skx_plan_same_counts(PlannerInfo *root, const RelOptInfo *input,
-					 List *aggregates, const Var **column)
+skx_plan_count_same_rows(PlannerInfo *root, const RelOptInfo *input,
+						 List *aggregates, const Var **column)
 {
 	ListCell   *lc;
 
@@ -80,11 +80,11 @@ skx_plan_same_counts(PlannerInfo *root, const RelOptInfo *input,
 
 /*
  * Returns true if the query returns one row with counts of one table.  Sets
- * *column as skx_plan_same_counts() does.
+ * *column as skx_plan_count_same_rows() does.
  */
 static bool
-skx_plan_is_count(PlannerInfo *root, const RelOptInfo *input,
-				  const RelOptInfo *output, const Var **column)
+skx_plan_is_count_query(PlannerInfo *root, const RelOptInfo *input,
+						const RelOptInfo *output, const Var **column)
 {
 	const Query *query = root->parse;
 
@@ -96,8 +96,8 @@ skx_plan_is_count(PlannerInfo *root, const RelOptInfo *input,
 		return false;
 	if (planner_rt_fetch(input->relid, root)->tablesample != NULL)
 		return false;
-	return skx_plan_same_counts(root, input, skx_plan_aggregates(output),
-								column);
+	return skx_plan_count_same_rows(root, input, skx_plan_aggregates(output),
+									column);
 }
 
 /*
@@ -138,11 +138,11 @@ skx_plan_count_path(PlannerInfo *root, RelOptInfo *rel,
 	List	   *clauses;
 
 	if (column == NULL)
-		return skx_plan_by_all(root, rel, index);
+		return skx_plan_scan_by_all_clauses(root, rel, index);
 	not_null = skx_plan_not_null(root, index, column);
 	if (not_null == NULL || !skx_plan_all_clauses(root, index, &clauses))
 		return NULL;
-	clauses = skx_plan_by_column(index, lappend(clauses, not_null));
+	clauses = skx_plan_sort_by_column(index, lappend(clauses, not_null));
 	return create_index_path(root, index, clauses, NIL, NIL, NIL,
 							 ForwardScanDirection, false, NULL, 1.0, false);
 }
@@ -153,7 +153,7 @@ skx_plan_count_path(PlannerInfo *root, RelOptInfo *rel,
  * recorded.
  */
 static bool
-skx_plan_is_total(const IndexPath *path)
+skx_plan_count_is_df(const IndexPath *path)
 {
 	const IndexClause *clause;
 	TSQuery		query;
@@ -165,20 +165,21 @@ skx_plan_is_total(const IndexPath *path)
 	clause = linitial_node(IndexClause, path->indexclauses);
 	if (list_length(path->indexclauses) != 1 || clause->indexcol != 0)
 		return false;
-	query = skx_plan_known_query(linitial(clause->indexquals));
+	query = skx_plan_const_query(linitial(clause->indexquals));
 	return query != NULL && query->size == 1 && !GETQUERY(query)->qoperand.prefix &&
 		GETQUERY(query)->qoperand.weight == 0;
 }
 
 static bool
-skx_plan_scan_count(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index,
-					const Var *column, const void *arg, SkxTableScan *scan)
+skx_plan_fill_count_scan(PlannerInfo *root, RelOptInfo *rel,
+						 IndexOptInfo *index, const Var *column,
+						 const void *arg, SkxTableScan *scan)
 {
 	scan->path = skx_plan_count_path(root, rel, index, column);
 	if (scan->path == NULL)
 		return false;
 	scan->cost = skx_plan_cost_count(root, rel, scan->path);
-	scan->pages = skx_plan_is_total(scan->path) ? 0 : index->pages;
+	scan->pages = skx_plan_count_is_df(scan->path) ? 0 : index->pages;
 	return true;
 }
 
@@ -196,10 +197,10 @@ skx_plan_add_shared_count(PlannerInfo *root, RelOptInfo *input,
 
 	if (!input->consider_parallel || !output->consider_parallel ||
 		!is_parallel_safe(root, (Node *) output->reltarget->exprs) ||
-		!skx_plan_is_worth(all->cost, SKX_PLANNER_WORTH_COUNT) ||
+		!skx_plan_exceeds_setup_cost(all->cost, SKX_PARALLEL_COUNT_COST_MIN) ||
 		all->pages == 0 ||
-		(partial = skx_plan_shared(input, count, all->cost,
-								   all->pages)) == NULL)
+		(partial = skx_plan_copy_parallel(input, count, all->cost,
+										  all->pages)) == NULL)
 		return;
 	add_path(output, (Path *) create_gather_path(root, output,
 												 (Path *) partial,
@@ -211,7 +212,7 @@ static void
 skx_plan_add_count(PlannerInfo *root, RelOptInfo *input,
 				   RelOptInfo *output, const Var *column)
 {
-	const SkxPlanWant want = {skx_plan_scan_count};
+	const SkxTableScanChooser want = {skx_plan_fill_count_scan};
 	SkxTableScans all = {NIL};
 	CustomPath *custom;
 	Path		row = {0};
@@ -245,7 +246,7 @@ skx_plan_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 	if (skx_plan_next_upper_hook != NULL)
 		skx_plan_next_upper_hook(root, stage, input, output, extra);
 	if (stage == UPPERREL_FINAL)
-		skx_plan_add_rivals(root, output);
+		skx_plan_add_siblings_scan(root, output);
 	if (stage == UPPERREL_FINAL && root->parent_root == NULL)
 		skx_cost_planned_close(root);
 	/* `input` is NULL for a set operation, so the stage is tested first */
@@ -259,15 +260,15 @@ skx_plan_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 		skx_plan_add_distinct(root, input, output);
 		return;
 	}
-	if (skx_plan_is_count(root, input, output, &column))
+	if (skx_plan_is_count_query(root, input, output, &column))
 		skx_plan_add_count(root, input, output, column);
 	skx_plan_add_facets(root, input, output);
 }
 
 /* The scan tuple has one column for each aggregate. */
 static Plan *
-skx_plan_plan_count(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
-					List *tlist, List *clauses, List *custom_plans)
+skx_plan_make_count_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+						 List *tlist, List *clauses, List *custom_plans)
 {
 	CustomScan *scan;
 	List	   *counts = NIL;
@@ -275,9 +276,11 @@ skx_plan_plan_count(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 
 	foreach(lc, skx_plan_aggregates(rel))
 		counts = list_append_unique(counts, lfirst(lc));
-	scan = skx_plan_custom_scan(path, 0, tlist, skx_plan_counting(custom_plans),
+	scan = skx_plan_custom_scan(path, 0, tlist,
+								skx_plan_make_count_children(custom_plans),
 								counts, &skx_plan_counted.scan);
-	scan->custom_private = list_make1(skx_plan_estimate_of(root, path));
+	scan->custom_private = list_make1(skx_plan_estimate_path_pages(root,
+																   path));
 	return (Plan *) scan;
 }
 

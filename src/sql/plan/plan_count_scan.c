@@ -26,7 +26,7 @@
 typedef struct SkxCountScanShare
 {
 	pg_atomic_uint32 counted;	/* tables whose count is complete */
-	SkxCountShare tables[FLEXIBLE_ARRAY_MEMBER];
+	SkxCountShared tables[FLEXIBLE_ARRAY_MEMBER];
 } SkxCountScanShare;
 
 typedef struct SkxCountScan
@@ -55,8 +55,8 @@ skx_plan_recheck_count(TupleTableSlot *row, void *arg)
  * count.  The rows are counted for the Index Scan, where EXPLAIN shows them.
  */
 static bool
-skx_plan_count(SkxCountScan *state, IndexScanState *child,
-			   SkxCountShare *share, uint64 *rows)
+skx_plan_count_child(SkxCountScan *state, IndexScanState *child,
+					 SkxCountShared *share, uint64 *rows)
 {
 	Instrumentation *instrument = child->ss.ps.instrument;
 	SkxScanDesc *desc;
@@ -65,7 +65,7 @@ skx_plan_count(SkxCountScan *state, IndexScanState *child,
 	*rows = 0;
 	skx_plan_open_child(child);
 	desc = skx_am_scan_desc(child->iss_ScanDesc);
-	desc->share = share == NULL ? NULL : &share->parts;
+	desc->share = share == NULL ? NULL : &share->exec_share;
 	if (instrument != NULL)
 		InstrStartNode(instrument);
 	if (skx_am_scan_enter(child->iss_ScanDesc))
@@ -76,7 +76,7 @@ skx_plan_count(SkxCountScan *state, IndexScanState *child,
 							   rows);
 	}
 	else if (share != NULL)
-		known = skx_count_share_none(share);
+		known = skx_count_share_claim_empty(share);
 	skx_am_scan_leave(child->iss_ScanDesc);
 	if (instrument != NULL)
 		InstrStopNode(instrument, (double) *rows);
@@ -90,7 +90,7 @@ skx_plan_count(SkxCountScan *state, IndexScanState *child,
 static bool
 skx_plan_count_all(SkxCountScan *state, uint64 *rows)
 {
-	SkxCountScanShare *share = state->node.share;
+	SkxCountScanShare *share = state->node.shared_part;
 	int			n = list_length(state->node.css.custom_ps);
 	bool		last = share == NULL;
 	uint64		some;
@@ -101,8 +101,8 @@ skx_plan_count_all(SkxCountScan *state, uint64 *rows)
 	{
 		IndexScanState *child = skx_plan_node_child(&state->node, i);
 
-		if (skx_plan_count(state, child, share == NULL ? NULL :
-						   &share->tables[i], &some) && share != NULL)
+		if (skx_plan_count_child(state, child, share == NULL ? NULL :
+								 &share->tables[i], &some) && share != NULL)
 			last = pg_atomic_add_fetch_u32(&share->counted, 1) == n;
 		*rows += some;
 	}
@@ -119,11 +119,11 @@ skx_plan_count_all(SkxCountScan *state, uint64 *rows)
 static void
 skx_plan_fetch_count(SkxPlanNode *node, TupleTableSlot *slot)
 {
-	bool		done = node->ready;
+	bool		done = node->is_ready;
 	uint64		rows = 0;
 	int			i;
 
-	node->ready = true;
+	node->is_ready = true;
 	if (done || !skx_plan_count_all((SkxCountScan *) node, &rows))
 		return;
 	for (i = 0; i < slot->tts_tupleDescriptor->natts; i++)
@@ -140,14 +140,14 @@ static Size
 skx_plan_count_share_size(SkxPlanNode *node, int nprocesses)
 {
 	return add_size(offsetof(SkxCountScanShare, tables),
-					mul_size(sizeof(SkxCountShare),
+					mul_size(sizeof(SkxCountShared),
 							 list_length(node->css.custom_ps)));
 }
 
 static void
 skx_plan_count_share_init(SkxPlanNode *node, int nprocesses)
 {
-	SkxCountScanShare *share = node->share;
+	SkxCountScanShare *share = node->shared_part;
 	int			i;
 
 	pg_atomic_init_u32(&share->counted, 0);
@@ -158,7 +158,7 @@ skx_plan_count_share_init(SkxPlanNode *node, int nprocesses)
 static void
 skx_plan_count_share_restart(SkxPlanNode *node)
 {
-	SkxCountScanShare *share = node->share;
+	SkxCountScanShare *share = node->shared_part;
 	int			i;
 
 	pg_atomic_write_u32(&share->counted, 0);
@@ -169,10 +169,10 @@ skx_plan_count_share_restart(SkxPlanNode *node)
 /* ---- explain ---- */
 
 static const SkxPlanCount skx_plan_count_counts[] = {
-	{"Heap Fetches", offsetof(SkxCountScan, work.fetched)},
-	{"Rows by Page Map", offsetof(SkxCountScan, work.mapped)},
-	{"Rows by Whole Map", offsetof(SkxCountScan, work.whole)},
-	{"Rows by Frequency", offsetof(SkxCountScan, work.totals)},
+	{"Heap Fetches", offsetof(SkxCountScan, work.fetched_rows)},
+	{"Rows by Page Map", offsetof(SkxCountScan, work.vm_page_rows)},
+	{"Rows by Whole Map", offsetof(SkxCountScan, work.vm_table_rows)},
+	{"Rows by Frequency", offsetof(SkxCountScan, work.df_rows)},
 	{NULL}
 };
 

@@ -19,14 +19,14 @@
 bool
 skx_plan_is_usable(const IndexOptInfo *index)
 {
-	return skx_plan_is_ours(index) && !index->hypothetical &&
+	return skx_plan_is_skipidx(index) && !index->hypothetical &&
 		(index->indpred == NIL || index->predOK);
 }
 
 /* Adds the cheapest scan of one table.  Returns false if there is none. */
 static bool
 skx_plan_scan_table(PlannerInfo *root, RelOptInfo *rel, const Var *column,
-					const SkxPlanWant *want, SkxTableScans *all)
+					const SkxTableScanChooser *want, SkxTableScans *all)
 {
 	SkxTableScan best = {NULL};
 	ListCell   *lc;
@@ -52,7 +52,7 @@ skx_plan_scan_table(PlannerInfo *root, RelOptInfo *rel, const Var *column,
 
 bool
 skx_plan_scan_tables(PlannerInfo *root, RelOptInfo *rel, const Var *column,
-					 const SkxPlanWant *want, SkxTableScans *all)
+					 const SkxTableScanChooser *want, SkxTableScans *all)
 {
 	ListCell   *lc;
 
@@ -104,7 +104,7 @@ skx_plan_custom_path(const Path *rows, List *scans, List *private,
  * that evaluates them.  The custom scan gets the same conditions.
  */
 IndexScan *
-skx_plan_child(Plan *plan)
+skx_plan_index_scan_child(Plan *plan)
 {
 	if (IsA(plan, Result) && outerPlan(plan) != NULL)
 		plan = outerPlan(plan);
@@ -112,14 +112,14 @@ skx_plan_child(Plan *plan)
 }
 
 List *
-skx_plan_counting(List *plans)
+skx_plan_make_count_children(List *plans)
 {
 	List	   *children = NIL;
 	ListCell   *lc;
 
 	foreach(lc, plans)
 	{
-		IndexScan  *child = skx_plan_child(lfirst(lc));
+		IndexScan  *child = skx_plan_index_scan_child(lfirst(lc));
 
 		if (child->scan.plan.qual != NIL)
 			elog(ERROR, "conditions are left that the index does not answer");
@@ -130,7 +130,7 @@ skx_plan_counting(List *plans)
 }
 
 Node *
-skx_plan_estimate_of(PlannerInfo *root, const CustomPath *path)
+skx_plan_estimate_path_pages(PlannerInfo *root, const CustomPath *path)
 {
 	double		pages = 0;
 	ListCell   *lc;
@@ -139,7 +139,7 @@ skx_plan_estimate_of(PlannerInfo *root, const CustomPath *path)
 	{
 		pages += skx_cost_planned_pages(root, lfirst(lc), false);
 	}
-	return skx_plan_estimate(pages);
+	return skx_plan_expected_pages(pages);
 }
 
 CustomScan *

@@ -20,7 +20,7 @@ typedef struct SkxTableScan
 } SkxTableScan;
 
 /* What a kind wants of an index. */
-typedef struct SkxPlanWant
+typedef struct SkxTableScanChooser
 {
 	/*
 	 * Fills in the scan of a table by an index.  `column` is a column of the
@@ -31,7 +31,7 @@ typedef struct SkxPlanWant
 						 IndexOptInfo *index, const Var *column,
 						 const void *arg, SkxTableScan *scan);
 	const void *arg;
-} SkxPlanWant;
+} SkxTableScanChooser;
 
 /* The scans of all tables of a query, one each. */
 typedef struct SkxTableScans
@@ -55,7 +55,8 @@ extern bool skx_plan_is_usable(const IndexOptInfo *index);
  * of the tables has no scan.
  */
 extern bool skx_plan_scan_tables(PlannerInfo *root, RelOptInfo *rel,
-								 const Var *column, const SkxPlanWant *want,
+								 const Var *column,
+								 const SkxTableScanChooser *want,
 								 SkxTableScans *all);
 
 /*
@@ -69,16 +70,20 @@ extern CustomPath *skx_plan_custom_path(const Path *rows, List *scans,
 /*
  * Returns the Index Scan in the plan of an index path, also below a Result.
  */
-extern IndexScan *skx_plan_child(Plan *plan);
+extern IndexScan *skx_plan_index_scan_child(Plan *plan);
 
 /*
  * Returns the Index Scans of these plans, which return no columns and must
  * have no conditions left.
  */
-extern List *skx_plan_counting(List *plans);
+extern List *skx_plan_make_count_children(List *plans);
 
-/* Returns skx_plan_estimate() of the pages that all scans of a path read. */
-extern Node *skx_plan_estimate_of(PlannerInfo *root, const CustomPath *path);
+/*
+ * Returns skx_plan_expected_pages() of the pages that all scans of a path
+ * read.
+ */
+extern Node *skx_plan_estimate_path_pages(PlannerInfo *root,
+										  const CustomPath *path);
 
 /*
  * Returns the plan of a custom path, for a table or, with a relid of 0, for

@@ -29,14 +29,14 @@
 #include "utils/lsyscache.h"
 
 /* Maximum number of elements of an array that become conditions. */
-#define SKX_NONE_OF_MOST		1024
+#define SKX_NONE_OF_ELEMENTS_MAX		1024
 
 /*
  * Maximum number of arms of a disjunction that spells out a comparison of
  * rows, and of conditions in an arm.  Each column of the sort adds one of
  * both.
  */
-#define SKX_ARMS_MOST			16
+#define SKX_ARMS_MAX			16
 
 /*
  * A comparison `column operator value`, whose operator is in the column's
@@ -59,8 +59,8 @@ typedef struct SkxComparison
  * column on the left.
  */
 static bool
-skx_plan_compares(const SkxIndexColumn *key, Node *left, Node *right,
-				  Oid operator, Oid collation, SkxComparison *result)
+skx_plan_match_comparison(const SkxIndexColumn *key, Node *left, Node *right,
+						  Oid operator, Oid collation, SkxComparison *result)
 {
 	if (!skx_plan_is_column(key, left))
 	{
@@ -92,8 +92,8 @@ skx_plan_is_comparison(const SkxIndexColumn *key, Node *clause,
 	OpExpr	   *op = (OpExpr *) clause;
 
 	return IsA(clause, OpExpr) && list_length(op->args) == 2 &&
-		skx_plan_compares(key, linitial(op->args), lsecond(op->args),
-						  op->opno, op->inputcollid, result);
+		skx_plan_match_comparison(key, linitial(op->args), lsecond(op->args),
+								  op->opno, op->inputcollid, result);
 }
 
 /*
@@ -102,8 +102,8 @@ skx_plan_is_comparison(const SkxIndexColumn *key, Node *clause,
  * come first, its operator must be leakproof.
  */
 static RestrictInfo *
-skx_plan_bound(const SkxIndexColumn *key, const RestrictInfo *rinfo,
-			   const SkxComparison *comparison, bool above)
+skx_plan_bound_condition(const SkxIndexColumn *key, const RestrictInfo *rinfo,
+						 const SkxComparison *comparison, bool above)
 {
 	Oid			operator =
 		get_opfamily_member(key->index->opfamily[key->column],
@@ -137,10 +137,10 @@ skx_plan_row_bound(const SkxIndexColumn *key, const RestrictInfo *rinfo)
 	int			strategy;
 	bool		above;
 
-	if (!skx_plan_compares(key, linitial(rows->largs),
-						   linitial(rows->rargs),
-						   linitial_oid(rows->opnos),
-						   linitial_oid(rows->inputcollids), &first))
+	if (!skx_plan_match_comparison(key, linitial(rows->largs),
+								   linitial(rows->rargs),
+								   linitial_oid(rows->opnos),
+								   linitial_oid(rows->inputcollids), &first))
 		return NULL;
 	/* rows are compared by the operators of a btree operator family */
 	strategy = get_op_opfamily_strategy(first.operator, family);
@@ -152,7 +152,7 @@ skx_plan_row_bound(const SkxIndexColumn *key, const RestrictInfo *rinfo)
 		above = true;
 	else
 		return NULL;
-	bound = skx_plan_bound(key, rinfo, &first, above);
+	bound = skx_plan_bound_condition(key, rinfo, &first, above);
 	if (bound == NULL ||
 		get_op_opfamily_strategy(((OpExpr *) bound->clause)->opno, family) !=
 		(above ? BTGreaterEqualStrategyNumber : BTLessEqualStrategyNumber))
@@ -162,13 +162,13 @@ skx_plan_row_bound(const SkxIndexColumn *key, const RestrictInfo *rinfo)
 
 /* Returns the conditions that must all be true in an arm of a disjunction. */
 static List *
-skx_plan_parts(Node *arm)
+skx_plan_arm_conditions(Node *arm)
 {
 	return is_andclause(arm) ? ((BoolExpr *) arm)->args : list_make1(arm);
 }
 
 static bool
-skx_plan_is_within(int strategy, bool above)
+skx_plan_implies_bound(int strategy, bool above)
 {
 	return strategy == SKX_STRATEGY_EQUAL ||
 		(above ? strategy == SKX_STRATEGY_GREATER ||
@@ -182,20 +182,20 @@ skx_plan_is_within(int strategy, bool above)
  * the given side of it.
  */
 static bool
-skx_plan_arm_within(const SkxIndexColumn *key, Node *arm,
-					const SkxComparison *like, bool above)
+skx_plan_arm_implies_bound(const SkxIndexColumn *key, Node *arm,
+						   const SkxComparison *like, bool above)
 {
 	ListCell   *lc;
 
 	CHECK_FOR_INTERRUPTS();
-	if (list_length(skx_plan_parts(arm)) > SKX_ARMS_MOST)
+	if (list_length(skx_plan_arm_conditions(arm)) > SKX_ARMS_MAX)
 		return false;
-	foreach(lc, skx_plan_parts(arm))
+	foreach(lc, skx_plan_arm_conditions(arm))
 	{
 		SkxComparison one;
 
 		if (skx_plan_is_comparison(key, lfirst(lc), &one) &&
-			skx_plan_is_within(one.strategy, above) &&
+			skx_plan_implies_bound(one.strategy, above) &&
 			one.left == like->left && one.right == like->right &&
 			one.collation == like->collation && equal(one.value, like->value))
 			return true;
@@ -204,14 +204,14 @@ skx_plan_arm_within(const SkxIndexColumn *key, Node *arm,
 }
 
 static bool
-skx_plan_all_within(const SkxIndexColumn *key, List *arms,
-					const SkxComparison *like, bool above)
+skx_plan_arms_imply_bound(const SkxIndexColumn *key, List *arms,
+						  const SkxComparison *like, bool above)
 {
 	ListCell   *lc;
 
 	foreach(lc, arms)
 	{
-		if (!skx_plan_arm_within(key, lfirst(lc), like, above))
+		if (!skx_plan_arm_implies_bound(key, lfirst(lc), like, above))
 			return false;
 	}
 	return true;
@@ -222,14 +222,15 @@ skx_plan_all_within(const SkxIndexColumn *key, List *arms,
  * column with one value; else NULL.
  */
 static RestrictInfo *
-skx_plan_or_bound(const SkxIndexColumn *key, const RestrictInfo *rinfo)
+skx_plan_disjunction_bound(const SkxIndexColumn *key,
+						   const RestrictInfo *rinfo)
 {
 	List	   *arms = ((BoolExpr *) rinfo->clause)->args;
-	List	   *parts = skx_plan_parts(linitial(arms));
+	List	   *parts = skx_plan_arm_conditions(linitial(arms));
 	ListCell   *lc;
 
-	if (list_length(arms) > SKX_ARMS_MOST ||
-		list_length(parts) > SKX_ARMS_MOST)
+	if (list_length(arms) > SKX_ARMS_MAX ||
+		list_length(parts) > SKX_ARMS_MAX)
 		return NULL;
 	foreach(lc, parts)
 	{
@@ -237,10 +238,10 @@ skx_plan_or_bound(const SkxIndexColumn *key, const RestrictInfo *rinfo)
 
 		if (!skx_plan_is_comparison(key, lfirst(lc), &one))
 			continue;
-		if (skx_plan_all_within(key, arms, &one, false))
-			return skx_plan_bound(key, rinfo, &one, false);
-		if (skx_plan_all_within(key, arms, &one, true))
-			return skx_plan_bound(key, rinfo, &one, true);
+		if (skx_plan_arms_imply_bound(key, arms, &one, false))
+			return skx_plan_bound_condition(key, rinfo, &one, false);
+		if (skx_plan_arms_imply_bound(key, arms, &one, true))
+			return skx_plan_bound_condition(key, rinfo, &one, true);
 	}
 	return NULL;
 }
@@ -265,8 +266,8 @@ skx_plan_is_equality(const SkxIndexColumn *key, const SkxComparison *one)
  * else.  *first becomes the comparison of the first arm.
  */
 static List *
-skx_plan_alternatives(const SkxIndexColumn *key, List *arms,
-					  SkxComparison *first)
+skx_plan_equal_alternatives(const SkxIndexColumn *key, List *arms,
+							SkxComparison *first)
 {
 	List	   *values = NIL;
 	ListCell   *lc;
@@ -301,8 +302,8 @@ skx_plan_any_of(const SkxIndexColumn *key, const RestrictInfo *rinfo)
 {
 	SkxComparison first;
 	List	   *values =
-		skx_plan_alternatives(key, ((BoolExpr *) rinfo->clause)->args,
-							  &first);
+		skx_plan_equal_alternatives(key, ((BoolExpr *) rinfo->clause)->args,
+									&first);
 	ScalarArrayOpExpr *any;
 	Oid			type;
 
@@ -326,7 +327,7 @@ skx_plan_any_of(const SkxIndexColumn *key, const RestrictInfo *rinfo)
  * or if one is NULL.
  */
 static List *
-skx_plan_constants(const Const *array)
+skx_plan_constant_elements(const Const *array)
 {
 	ArrayType  *value;
 	List	   *constants = NIL;
@@ -345,7 +346,7 @@ skx_plan_constants(const Const *array)
 	type = ARR_ELEMTYPE(value);
 	get_typlenbyvalalign(type, &len, &byval, &align);
 	deconstruct_array(value, type, len, byval, align, &elements, &nulls, &n);
-	for (i = 0; i < n && n <= SKX_NONE_OF_MOST; i++)
+	for (i = 0; i < n && n <= SKX_NONE_OF_ELEMENTS_MAX; i++)
 	{
 		if (nulls[i])
 			return NIL;
@@ -358,15 +359,15 @@ skx_plan_constants(const Const *array)
 
 /* Returns the elements of an array; NIL if they are not known, or too many. */
 static List *
-skx_plan_elements(const SkxIndexColumn *key, Node *array)
+skx_plan_array_elements(const SkxIndexColumn *key, Node *array)
 {
 	ArrayExpr  *expr = (ArrayExpr *) array;
 	ListCell   *lc;
 
 	if (IsA(array, Const))
-		return skx_plan_constants((Const *) array);
+		return skx_plan_constant_elements((Const *) array);
 	if (!IsA(array, ArrayExpr) || expr->multidims ||
-		list_length(expr->elements) > SKX_NONE_OF_MOST)
+		list_length(expr->elements) > SKX_NONE_OF_ELEMENTS_MAX)
 		return NIL;
 	foreach(lc, expr->elements)
 	{
@@ -395,7 +396,7 @@ skx_plan_none_of(const SkxIndexColumn *key, const RestrictInfo *rinfo)
 								 key->index->opfamily[key->column]) !=
 		SKX_STRATEGY_DIFFERS)
 		return NIL;
-	foreach(lc, skx_plan_elements(key, lsecond(op->args)))
+	foreach(lc, skx_plan_array_elements(key, lsecond(op->args)))
 	{
 		Expr	   *differs = make_opclause(op->opno, BOOLOID, false,
 											linitial(op->args), lfirst(lc),
@@ -423,7 +424,7 @@ skx_plan_derive(const SkxIndexColumn *key, const RestrictInfo *rinfo,
 	if (IsA(rinfo->clause, RowCompareExpr))
 		return skx_plan_row_bound(key, rinfo);
 	if (is_orclause(rinfo->clause))
-		return skx_plan_or_bound(key, rinfo);
+		return skx_plan_disjunction_bound(key, rinfo);
 	return NULL;
 }
 
@@ -431,5 +432,5 @@ bool
 skx_plan_is_derived(const RestrictInfo *rinfo)
 {
 	return IsA(rinfo->clause, RowCompareExpr) ||
-		skx_plan_may_reword((Node *) rinfo->clause);
+		skx_plan_may_rewrite((Node *) rinfo->clause);
 }

@@ -38,25 +38,25 @@
  * What the arms ask of an index, as collected so far.  A gate is a condition
  * of an arm that has one value for all rows.
  */
-typedef struct SkxArms
+typedef struct SkxDisjunctionState
 {
-	SkxIndexColumn key;
-	int			arm;			/* number of the current arm */
+	SkxIndexColumn key_column;
+	int			arm_number;		/* number of the current arm */
 	int			n;				/* number of conditions */
 	StringInfoData packed;
-	List	   *open;			/* values that are no constants */
+	List	   *params;			/* values that are no constants */
 	List	   *gates;			/* gates of the current arm */
-	List	   *met;			/* earlier arms that have only gates */
-	bool		exact;			/* no row must be tested */
-	Cost		gather;			/* cost of gathering bits */
-} SkxArms;
+	List	   *gate_only_arms; /* earlier arms that have only gates */
+	bool		is_exact;		/* no row must be tested */
+	Cost		gather_cost;	/* cost of gathering bits */
+} SkxDisjunctionState;
 
 /*
  * Returns the right operand of a condition on a column; NULL if it has none.
  * Fills in operator and flags.
  */
 static Node *
-skx_plan_right(const Expr *qual, SkxPackedCondition *packed)
+skx_plan_right_operand(const Expr *qual, SkxPackedCondition *packed)
 {
 	if (IsA(qual, NullTest))
 	{
@@ -81,33 +81,34 @@ skx_plan_right(const Expr *qual, SkxPackedCondition *packed)
  * write.
  */
 static bool
-skx_plan_add_qual(SkxArms *arms, const Expr *qual)
+skx_plan_add_qual(SkxDisjunctionState *arms, const Expr *qual)
 {
-	SkxPackedCondition packed = {arms->arm, arms->key.column + 1};
-	Node	   *right = skx_plan_right(qual, &packed);
+	SkxPackedCondition packed = {arms->arm_number,
+	arms->key_column.column + 1};
+	Node	   *right = skx_plan_right_operand(qual, &packed);
 	Datum		value = (Datum) 0;
 
-	if (arms->n++ == SKX_DISJUNCTION_MOST ||
-		(arms->key.column == 0 && right != NULL &&
-		 !skx_plan_is_matching(packed.operator,
-							   arms->key.index->opfamily[0])))
+	if (arms->n++ == SKX_DISJUNCTION_CONDITIONS_MAX ||
+		(arms->key_column.column == 0 && right != NULL &&
+		 !skx_plan_is_match_operator(packed.operator,
+									 arms->key_column.index->opfamily[0])))
 		return false;
-	arms->exact &= !skx_plan_may_recheck(arms->key.index, arms->key.column,
-										 qual);
+	arms->is_exact &= !skx_plan_may_recheck(arms->key_column.index,
+											arms->key_column.column, qual);
 	if (right != NULL)
 		packed.type = exprType(right);
 	if (right != NULL && !IsA(right, Const))
 	{
-		packed.flags |= SKX_PACKED_OPEN;
-		arms->open = lappend(arms->open,
-							 skx_plan_guarded(right, arms->met,
-											  arms->gates));
+		packed.flags |= SKX_PACKED_PARAM;
+		arms->params = lappend(arms->params,
+							   skx_plan_guard_expr(right, arms->gate_only_arms,
+												   arms->gates));
 	}
 	else if (right != NULL && ((Const *) right)->constisnull)
 		packed.flags |= SK_ISNULL;
 	else if (right != NULL)
 		value = ((Const *) right)->constvalue;
-	skx_condition_pack(&arms->packed, packed, value);
+	skx_condition_pack_append(&arms->packed, packed, value);
 	return right == NULL || !contain_subplans(right);
 }
 
@@ -116,9 +117,9 @@ skx_plan_add_qual(SkxArms *arms, const Expr *qual)
  * by this condition alone.  Returns 0 if none are gathered.
  */
 static Cost
-skx_plan_gather_cost(SkxArms *arms, RestrictInfo *qual)
+skx_plan_gather_cost(SkxDisjunctionState *arms, RestrictInfo *qual)
 {
-	TSQuery		query = skx_plan_known_query(qual);
+	TSQuery		query = skx_plan_const_query(qual);
 	IndexClause *clause;
 	IndexPath  *path;
 
@@ -127,7 +128,7 @@ skx_plan_gather_cost(SkxArms *arms, RestrictInfo *qual)
 	clause = makeNode(IndexClause);
 	clause->rinfo = qual;
 	clause->indexquals = list_make1(qual);
-	path = create_index_path(arms->key.root, arms->key.index,
+	path = create_index_path(arms->key_column.root, arms->key_column.index,
 							 list_make1(clause), NIL, NIL, NIL,
 							 ForwardScanDirection, false, NULL, 1.0, false);
 	return path->indextotalcost;
@@ -138,16 +139,16 @@ skx_plan_gather_cost(SkxArms *arms, RestrictInfo *qual)
  * for it.
  */
 static bool
-skx_plan_add_part(SkxArms *arms, Node *part)
+skx_plan_add_arm_condition(SkxDisjunctionState *arms, Node *part)
 {
-	RestrictInfo *rinfo = make_simple_restrictinfo(arms->key.root,
+	RestrictInfo *rinfo = make_simple_restrictinfo(arms->key_column.root,
 												   (Expr *) part);
 	List	   *quals;
 	ListCell   *lc;
 	bool		lossy = false;
 
 	CHECK_FOR_INTERRUPTS();
-	quals = skx_plan_first_quals(&arms->key, rinfo, &lossy);
+	quals = skx_plan_first_quals(&arms->key_column, rinfo, &lossy);
 	if (quals == NIL || lossy)
 		return false;
 	foreach(lc, quals)
@@ -156,30 +157,32 @@ skx_plan_add_part(SkxArms *arms, Node *part)
 
 		if (!skx_plan_add_qual(arms, qual->clause))
 			return false;
-		arms->gather += skx_plan_gather_cost(arms, qual);
+		arms->gather_cost += skx_plan_gather_cost(arms, qual);
 	}
 	return true;
 }
 
 static bool
-skx_plan_is_gate(SkxArms *arms, Node *part)
+skx_plan_is_gate(SkxDisjunctionState *arms, Node *part)
 {
-	return skx_plan_is_comparand(&arms->key, part) &&
+	return skx_plan_is_comparand(&arms->key_column, part) &&
 		!contain_subplans(part);
 }
 
 /* Adds a gate: no document meets the arm unless its value is true. */
 static bool
-skx_plan_add_gate(SkxArms *arms, Node *gate)
+skx_plan_add_gate(SkxDisjunctionState *arms, Node *gate)
 {
-	SkxPackedCondition packed = {arms->arm, 1, InvalidOid, SKX_PACKED_OPEN,
+	SkxPackedCondition packed = {arms->arm_number, 1, InvalidOid,
+		SKX_PACKED_PARAM,
 	BOOLOID};
 
-	arms->open = lappend(arms->open,
-						 skx_plan_guarded(gate, arms->met, arms->gates));
+	arms->params = lappend(arms->params,
+						   skx_plan_guard_expr(gate, arms->gate_only_arms,
+											   arms->gates));
 	arms->gates = lappend(arms->gates, gate);
-	skx_condition_pack(&arms->packed, packed, (Datum) 0);
-	return arms->n++ < SKX_DISJUNCTION_MOST;
+	skx_condition_pack_append(&arms->packed, packed, (Datum) 0);
+	return arms->n++ < SKX_DISJUNCTION_CONDITIONS_MAX;
 }
 
 /*
@@ -187,7 +190,7 @@ skx_plan_add_gate(SkxArms *arms, Node *gate)
  * Gates come first, since they guard the values of the others.
  */
 static bool
-skx_plan_add_parts(SkxArms *arms, List *parts, Node *more)
+skx_plan_add_arm_conditions(SkxDisjunctionState *arms, List *parts, Node *more)
 {
 	List	   *others = NIL;
 	ListCell   *lc;
@@ -202,12 +205,12 @@ skx_plan_add_parts(SkxArms *arms, List *parts, Node *more)
 	}
 	foreach(lc, others)
 	{
-		if (!skx_plan_add_part(arms, lfirst(lc)))
+		if (!skx_plan_add_arm_condition(arms, lfirst(lc)))
 			return false;
 	}
-	if (more != NULL && !skx_plan_add_part(arms, more))
+	if (more != NULL && !skx_plan_add_arm_condition(arms, more))
 		return false;
-	arms->arm++;
+	arms->arm_number++;
 	return true;
 }
 
@@ -216,7 +219,7 @@ skx_plan_add_parts(SkxArms *arms, List *parts, Node *more)
  * arms: one for a text that is NULL, and one for a text that is not.
  */
 static bool
-skx_plan_add_arm(SkxArms *arms, Node *arm)
+skx_plan_add_arm(SkxDisjunctionState *arms, Node *arm)
 {
 	List	   *parts = is_andclause(arm) ?
 		((BoolExpr *) arm)->args : list_make1(arm);
@@ -225,15 +228,17 @@ skx_plan_add_arm(SkxArms *arms, Node *arm)
 	foreach(lc, parts)
 	{
 		if (!skx_plan_is_gate(arms, lfirst(lc)))
-			return skx_plan_add_parts(arms, parts, NULL);
+			return skx_plan_add_arm_conditions(arms, parts, NULL);
 	}
-	arms->key.column = 0;
-	if (!skx_plan_add_parts(arms, parts, (Node *)
-							skx_plan_null_test(&arms->key, IS_NULL)->clause) ||
-		!skx_plan_add_parts(arms, parts, (Node *)
-							skx_plan_null_test(&arms->key, IS_NOT_NULL)->clause))
+	arms->key_column.column = 0;
+	if (!skx_plan_add_arm_conditions(arms, parts, (Node *)
+									 skx_plan_null_test(&arms->key_column,
+														IS_NULL)->clause) ||
+		!skx_plan_add_arm_conditions(arms, parts, (Node *)
+									 skx_plan_null_test(&arms->key_column,
+														IS_NOT_NULL)->clause))
 		return false;
-	arms->met = lappend(arms->met, arm);
+	arms->gate_only_arms = lappend(arms->gate_only_arms, arm);
 	return true;
 }
 
@@ -291,31 +296,31 @@ skx_plan_bind_function(Oid type)
  * values.  Returns NULL if there is no function for that.
  */
 static Expr *
-skx_plan_disjunction_value(SkxArms *arms, Oid type)
+skx_plan_disjunction_value(SkxDisjunctionState *arms, Oid type)
 {
 	SkxDisjunction *disjunction = skx_condition_pack_end(&arms->packed,
-														 arms->exact,
-														 arms->gather);
+														 arms->is_exact,
+														 arms->gather_cost);
 	Const	   *constant = makeConst(type, -1, InvalidOid, -1,
 									 PointerGetDatum(disjunction), false,
 									 false);
 	Oid			bind;
 
-	if (arms->open == NIL)
+	if (arms->params == NIL)
 		return (Expr *) constant;
 	bind = skx_plan_bind_function(type);
 	if (!OidIsValid(bind))
 		return NULL;
-	return (Expr *) makeFuncExpr(bind, type, lcons(constant, arms->open),
+	return (Expr *) makeFuncExpr(bind, type, lcons(constant, arms->params),
 								 InvalidOid, InvalidOid,
 								 COERCE_EXPLICIT_CALL);
 }
 
 /* Returns the condition `text @@| disjunction`; NULL if it cannot be made. */
 static RestrictInfo *
-skx_plan_meets(SkxArms *arms)
+skx_plan_disjunction_clause(SkxDisjunctionState *arms)
 {
-	const IndexOptInfo *index = arms->key.index;
+	const IndexOptInfo *index = arms->key_column.index;
 	Node	   *text = skx_plan_column_expr(index, 0);
 	Oid			type = InvalidOid;
 	Oid			operator = skx_plan_meets_operator(index, &type);
@@ -324,7 +329,7 @@ skx_plan_meets(SkxArms *arms)
 
 	if (value == NULL)
 		return NULL;
-	return make_simple_restrictinfo(arms->key.root,
+	return make_simple_restrictinfo(arms->key_column.root,
 									make_opclause(operator, BOOLOID, false,
 												  (Expr *) text, value,
 												  InvalidOid, InvalidOid));
@@ -334,7 +339,7 @@ RestrictInfo *
 skx_plan_disjunction(PlannerInfo *root, IndexOptInfo *index,
 					 RestrictInfo *rinfo)
 {
-	SkxArms		arms = {{root, index, 0},.exact = true};
+	SkxDisjunctionState arms = {{root, index, 0},.is_exact = true};
 	RestrictInfo *qual;
 	ListCell   *lc;
 
@@ -346,7 +351,7 @@ skx_plan_disjunction(PlannerInfo *root, IndexOptInfo *index,
 		if (!skx_plan_add_arm(&arms, lfirst(lc)))
 			return NULL;
 	}
-	qual = skx_plan_meets(&arms);
+	qual = skx_plan_disjunction_clause(&arms);
 	/* the operator's own estimate does not know the arms */
 	if (qual != NULL && bms_membership(rinfo->clause_relids) == BMS_SINGLETON)
 		qual->norm_selec = clause_selectivity(root, (Node *) rinfo, 0,
@@ -355,11 +360,11 @@ skx_plan_disjunction(PlannerInfo *root, IndexOptInfo *index,
 }
 
 bool
-skx_plan_is_answered(const IndexOptInfo *index, const IndexClause *clause)
+skx_plan_needs_no_recheck(const IndexOptInfo *index, const IndexClause *clause)
 {
 	const SkxDisjunction *asked = skx_cost_disjunction(index, clause);
 
-	return asked == NULL ? !clause->lossy : asked->exact != 0;
+	return asked == NULL ? !clause->lossy : asked->is_exact != 0;
 }
 
 /*
@@ -368,7 +373,7 @@ skx_plan_is_answered(const IndexOptInfo *index, const IndexClause *clause)
  * text.
  */
 static List *
-skx_plan_others(const IndexOptInfo *index, List *clauses, bool gathered)
+skx_plan_other_arms(const IndexOptInfo *index, List *clauses, bool gathered)
 {
 	List	   *others = NIL;
 	ListCell   *lc;
@@ -378,20 +383,20 @@ skx_plan_others(const IndexOptInfo *index, List *clauses, bool gathered)
 		const SkxDisjunction *asked = skx_cost_disjunction(index, lfirst(lc));
 
 		if (asked == NULL ||
-			!(gathered ? asked->gather > 0 : asked->on_text != 0))
+			!(gathered ? asked->gather_cost > 0 : asked->has_query != 0))
 			others = lappend(others, lfirst(lc));
 	}
 	return others;
 }
 
 List *
-skx_plan_untested(const IndexOptInfo *index, List *clauses)
+skx_plan_without_text_disjunctions(const IndexOptInfo *index, List *clauses)
 {
-	return skx_plan_others(index, clauses, false);
+	return skx_plan_other_arms(index, clauses, false);
 }
 
 List *
-skx_plan_ungathered(const IndexOptInfo *index, List *clauses)
+skx_plan_without_gathering(const IndexOptInfo *index, List *clauses)
 {
-	return skx_plan_others(index, clauses, true);
+	return skx_plan_other_arms(index, clauses, true);
 }

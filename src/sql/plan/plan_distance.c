@@ -19,21 +19,21 @@
 #include "tsearch/ts_type.h"
 
 /*
- * Costs in units of cpu_operator_cost (of 6.5 ns).  SKX_DISTANCE_BEGIN is paid
- * once, for statistics that the session has already.  The others are paid for
- * each row: a fixed amount, and amounts for a word of the query, a byte in the
- * row, and a compressed byte in TOAST.
+ * Costs in units of cpu_operator_cost (of 6.5 ns).  SKX_DISTANCE_BEGIN_COST is
+ * paid once, for statistics that the session has already.  The others are paid
+ * for each row: a fixed amount, and amounts for a word of the query, a byte in
+ * the row, and a compressed byte in TOAST.
  *
  * Times are of 15,000 rows in memory.  With tsvectors of 71 bytes a row took
  * .2 us with one word and .4 us with three.  With 664 bytes it took 1.2 and
  * 1.5 us, and 3.6 us with 27 words.  With 2,125 and 5,570 bytes in TOAST it
  * took 6 to 8 us and 13 us.
  */
-#define SKX_DISTANCE_BEGIN		1000.0
-#define SKX_DISTANCE_ROW		20.0
-#define SKX_DISTANCE_WORD		12.0
-#define SKX_DISTANCE_BYTE		0.18
-#define SKX_DISTANCE_BYTE_AWAY	0.45
+#define SKX_DISTANCE_BEGIN_COST		1000.0
+#define SKX_DISTANCE_ROW_COST		20.0
+#define SKX_DISTANCE_WORD_COST		12.0
+#define SKX_DISTANCE_BYTE_COST		0.18
+#define SKX_DISTANCE_TOAST_BYTE_COST	0.45
 
 /*
  * Returns the skipidx index whose first column is the operand; NULL if there
@@ -56,7 +56,7 @@ skx_plan_index_of(PlannerInfo *root, Node *operand)
 	{
 		IndexOptInfo *index = lfirst(lc);
 
-		if (skx_plan_is_ours(index) &&
+		if (skx_plan_is_skipidx(index) &&
 			match_index_to_operand(operand, 0, index))
 			return index;
 	}
@@ -102,12 +102,12 @@ skx_plan_distance_cost(SupportRequestCost *request)
 	index = skx_plan_index_of(request->root, linitial(args));
 	if (index == NULL)
 		return false;
-	request->startup = SKX_DISTANCE_BEGIN * cpu_operator_cost;
+	request->startup = SKX_DISTANCE_BEGIN_COST * cpu_operator_cost;
 	request->per_tuple = cpu_operator_cost *
-		(SKX_DISTANCE_ROW +
-		 SKX_DISTANCE_WORD *
+		(SKX_DISTANCE_ROW_COST +
+		 SKX_DISTANCE_WORD_COST *
 		 skx_plan_distance_words(index, (OpExpr *) request->node)) +
-		skx_plan_value_cost(request->root, index, SKX_DISTANCE_BYTE,
-							SKX_DISTANCE_BYTE_AWAY);
+		skx_plan_value_cost(request->root, index, SKX_DISTANCE_BYTE_COST,
+							SKX_DISTANCE_TOAST_BYTE_COST);
 	return true;
 }

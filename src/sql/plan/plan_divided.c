@@ -22,14 +22,14 @@
  * millisecond of one process did work that costs 850, where the table's pages
  * must be read, to 3,600.
  */
-#define SKX_PLANNER_WORTH_ROWS	100
+#define SKX_PARALLEL_ROWS_COST_MIN	100
 
 /*
  * Work of all processes together, as a multiple of the work of one.  Each
  * process maps the shared buffers that it reads, and unmaps them at its end,
  * where these are not huge pages.  Two processes took .79 of the time of one.
  */
-#define SKX_PLANNER_DIVIDED		1.25
+#define SKX_PARALLEL_WORK_FACTOR		1.25
 
 /*
  * The same where rows are in order: the merge waits for each process in turn.
@@ -37,22 +37,22 @@
  * 20 of 558,020 that a condition leaves.  For all of these rows they took 1.2
  * times as long as a sort.
  */
-#define SKX_PLANNER_MERGED		1.45
+#define SKX_PARALLEL_MERGE_FACTOR		1.45
 
 /*
  * Returns true if fetching `share` (0 to 1) of a path's rows is worth several
  * processes.
  */
 static bool
-skx_plan_is_divisible(const Path *path, double share,
-					  const IndexPath *index)
+skx_plan_is_worth_partial(const Path *path, double share,
+						  const IndexPath *index)
 {
 	return index->path.param_info == NULL &&
-		skx_plan_is_ours(index->indexinfo) &&
-		skx_plan_is_worth((path->total_cost - path->startup_cost) * share,
-						  SKX_PLANNER_WORTH_ROWS) &&
-		!skx_plan_may_gather(index->indexinfo, index->indexclauses,
-							 NULL);
+		skx_plan_is_skipidx(index->indexinfo) &&
+		skx_plan_exceeds_setup_cost((path->total_cost - path->startup_cost) *
+									share, SKX_PARALLEL_ROWS_COST_MIN) &&
+		!skx_plan_clauses_may_gather(index->indexinfo, index->indexclauses,
+									 NULL);
 }
 
 /*
@@ -61,8 +61,8 @@ skx_plan_is_divisible(const Path *path, double share,
  * NULL if there are no workers for it.
  */
 static Path *
-skx_plan_divide(RelOptInfo *rel, const Path *whole, Size size,
-				double times)
+skx_plan_copy_partial(RelOptInfo *rel, const Path *whole, Size size,
+					  double times)
 {
 	Path	   *path;
 	double		processes;
@@ -72,7 +72,7 @@ skx_plan_divide(RelOptInfo *rel, const Path *whole, Size size,
 
 	if (workers <= 0)
 		return NULL;
-	processes = Max(skx_plan_processes(workers), 1);
+	processes = Max(skx_plan_process_count(workers), 1);
 	path = palloc(size);
 	memcpy(path, whole, size);
 	path->parallel_aware = true;
@@ -101,7 +101,7 @@ skx_plan_has_exec_param(Node *node, void *context)
  * rows a LIMIT above them wants.
  */
 bool
-skx_plan_shares_limit(PlannerInfo *root)
+skx_plan_workers_know_limit(PlannerInfo *root)
 {
 	List	   *limits = list_make2(root->parse->limitCount,
 									root->parse->limitOffset);
@@ -111,31 +111,31 @@ skx_plan_shares_limit(PlannerInfo *root)
 }
 
 static bool
-skx_plan_may_divide(PlannerInfo *root, const RelOptInfo *rel)
+skx_plan_may_be_partial(PlannerInfo *root, const RelOptInfo *rel)
 {
 	return rel->consider_parallel && bms_is_empty(rel->lateral_relids) &&
-		skx_plan_shares_limit(root);
+		skx_plan_workers_know_limit(root);
 }
 
 Path *
-skx_plan_divided(PlannerInfo *root, RelOptInfo *rel, const Path *whole,
-				 Size size, const IndexPath *index)
+skx_plan_partial_path(PlannerInfo *root, RelOptInfo *rel, const Path *whole,
+					  Size size, const IndexPath *index)
 {
 	double		share = root->limit_tuples > 0 ?
 		Min(root->limit_tuples / Max(whole->rows, 1), 1) : 1;
 
-	if (!skx_plan_may_divide(root, rel) ||
-		!skx_plan_is_divisible(whole, share, index))
+	if (!skx_plan_may_be_partial(root, rel) ||
+		!skx_plan_is_worth_partial(whole, share, index))
 		return NULL;
-	return skx_plan_divide(rel, whole, size, SKX_PLANNER_MERGED);
+	return skx_plan_copy_partial(rel, whole, size, SKX_PARALLEL_MERGE_FACTOR);
 }
 
 void
-skx_plan_add_divided(PlannerInfo *root, RelOptInfo *rel)
+skx_plan_add_partial_paths(PlannerInfo *root, RelOptInfo *rel)
 {
 	ListCell   *lc;
 
-	if (!skx_plan_may_divide(root, rel))
+	if (!skx_plan_may_be_partial(root, rel))
 		return;
 	foreach(lc, rel->pathlist)
 	{
@@ -143,10 +143,10 @@ skx_plan_add_divided(PlannerInfo *root, RelOptInfo *rel)
 		Path	   *path;
 
 		if (!IsA(index, IndexPath) || index->indexorderbys != NIL ||
-			!skx_plan_is_divisible(&index->path, 1, index))
+			!skx_plan_is_worth_partial(&index->path, 1, index))
 			continue;
-		path = skx_plan_divide(rel, &index->path, sizeof(IndexPath),
-							   SKX_PLANNER_DIVIDED);
+		path = skx_plan_copy_partial(rel, &index->path, sizeof(IndexPath),
+									 SKX_PARALLEL_WORK_FACTOR);
 		if (path != NULL)
 			add_partial_path(rel, path);
 	}
@@ -154,7 +154,7 @@ skx_plan_add_divided(PlannerInfo *root, RelOptInfo *rel)
 
 /* Returns true if a ranked scan costs less than starting workers. */
 static bool
-skx_plan_is_quick(const RelOptInfo *rel)
+skx_plan_is_below_setup_cost(const RelOptInfo *rel)
 {
 	ListCell   *lc;
 
@@ -177,11 +177,11 @@ skx_plan_is_quick(const RelOptInfo *rel)
  * partition, and tries that for every sort key.
  */
 void
-skx_plan_drop_divided(PlannerInfo *root, RelOptInfo *rel)
+skx_plan_drop_partial_paths(PlannerInfo *root, RelOptInfo *rel)
 {
 	ListCell   *lc;
 
-	if (root->query_pathkeys == NIL || !skx_plan_is_alone(root, rel))
+	if (root->query_pathkeys == NIL || !skx_plan_is_only_table(root, rel))
 		return;
 	foreach(lc, root->append_rel_list)
 	{
@@ -189,7 +189,7 @@ skx_plan_drop_divided(PlannerInfo *root, RelOptInfo *rel)
 		RelOptInfo *child = root->simple_rel_array[part->child_relid];
 
 		if (part->parent_relid == rel->relid && child != NULL &&
-			skx_plan_is_quick(child))
+			skx_plan_is_below_setup_cost(child))
 			child->partial_pathlist = NIL;
 	}
 }

@@ -25,7 +25,7 @@
  * clause that has them is returned as it is; fewer rows meet it.
  */
 static Node *
-skx_plan_any_word(Node *clause, Node *query)
+skx_plan_any_word_clause(Node *clause, Node *query)
 {
 	OpExpr	   *any;
 	Const	   *words;
@@ -60,7 +60,7 @@ skx_plan_any_word(Node *clause, Node *query)
  * others; else 1.
  */
 static double
-skx_plan_scored_share(PlannerInfo *root, RelOptInfo *rel, IndexPath *path)
+skx_plan_scored_fraction(PlannerInfo *root, RelOptInfo *rel, IndexPath *path)
 {
 	Oid			family = path->indexinfo->opfamily[0];
 	OpExpr	   *distance = linitial(path->indexorderbys);
@@ -72,15 +72,15 @@ skx_plan_scored_share(PlannerInfo *root, RelOptInfo *rel, IndexPath *path)
 	foreach(lc, rel->baserestrictinfo)
 	{
 		Node	   *clause = (Node *) ((RestrictInfo *) lfirst(lc))->clause;
-		Node	   *query = skx_plan_matched(clause,
-											 linitial(distance->args),
-											 family);
+		Node	   *query = skx_plan_matched_query(clause,
+												   linitial(distance->args),
+												   family);
 		Node	   *any;
 
 		if (query == NULL ||
-			!skx_plan_is_ranking(query, distance, family))
+			!skx_plan_ref_ranks_by(query, distance, family))
 			continue;
-		any = skx_plan_any_word(clause, query);
+		any = skx_plan_any_word_clause(clause, query);
 		/* the RestrictInfo of the clause itself has its selectivity cached */
 		return clause_selectivity(root, any == clause ? lfirst(lc) : any,
 								  rel->relid, JOIN_INNER, NULL);
@@ -89,9 +89,10 @@ skx_plan_scored_share(PlannerInfo *root, RelOptInfo *rel, IndexPath *path)
 }
 
 double
-skx_plan_early_share(PlannerInfo *root, RelOptInfo *rel, IndexPath *path)
+skx_plan_early_end_fraction(PlannerInfo *root, RelOptInfo *rel,
+							IndexPath *path)
 {
-	double		share = skx_plan_scored_share(root, rel, path);
+	double		share = skx_plan_scored_fraction(root, rel, path);
 	List	   *bounds = NIL;
 	ListCell   *lc;
 

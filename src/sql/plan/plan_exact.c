@@ -95,7 +95,7 @@ skx_plan_cost_count(PlannerInfo *root, RelOptInfo *rel, IndexPath *index)
 
 	fetch = Max(fetch, 0);
 	find = Max(find - index->path.rows *
-			   (cpu_index_tuple_cost + skx_cost_time(SKX_COST_ROW)), 0);
+			   (cpu_index_tuple_cost + skx_cost_of_ns(SKX_COST_ROW_NS)), 0);
 	if (index->indexclauses == NIL)
 		find = find * (1 - rel->allvisfrac) + rel->pages * cpu_operator_cost;
 	if (skx_plan_is_exact(index))
@@ -117,7 +117,7 @@ skx_plan_time(double ns)
  * and by nothing else.
  */
 static bool
-skx_plan_is_by_all(Path *path, const IndexOptInfo *index)
+skx_plan_uses_all_clauses(Path *path, const IndexOptInfo *index)
 {
 	IndexPath  *scan = (IndexPath *) path;
 	ListCell   *lc;
@@ -149,7 +149,7 @@ skx_plan_all_clauses(PlannerInfo *root, IndexOptInfo *index,
 	{
 		IndexClause *clause = lfirst_node(IndexClause, lc);
 
-		if (!skx_plan_is_answered(index, clause))
+		if (!skx_plan_needs_no_recheck(index, clause))
 			return false;
 		clause->lossy = false;
 	}
@@ -161,8 +161,8 @@ skx_plan_all_clauses(PlannerInfo *root, IndexOptInfo *index,
  * preferred.
  */
 IndexPath *
-skx_plan_by_all(PlannerInfo *root, const RelOptInfo *rel,
-				IndexOptInfo *index)
+skx_plan_scan_by_all_clauses(PlannerInfo *root, const RelOptInfo *rel,
+							 IndexOptInfo *index)
 {
 	List	   *clauses;
 	ListCell   *lc;
@@ -173,7 +173,7 @@ skx_plan_by_all(PlannerInfo *root, const RelOptInfo *rel,
 
 		if (IsA(path, BitmapHeapPath))
 			path = ((BitmapHeapPath *) path)->bitmapqual;
-		if (skx_plan_is_by_all(path, index))
+		if (skx_plan_uses_all_clauses(path, index))
 			return (IndexPath *) path;
 	}
 	if (!skx_plan_all_clauses(root, index, &clauses))

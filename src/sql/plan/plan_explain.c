@@ -40,7 +40,7 @@ skx_plan_explain_counts(const SkxScanReads *reads, ExplainState *es)
 	ExplainPropertyUInteger("Index Cache Hits", NULL, reads->hits, es);
 	ExplainPropertyUInteger("Rounds of Reads", NULL, reads->rounds, es);
 	ExplainPropertyUInteger("Nodes", NULL, reads->nodes, es);
-	ExplainPropertyUInteger("Nodes Skipped", NULL, reads->passed, es);
+	ExplainPropertyUInteger("Nodes Skipped", NULL, reads->skipped_nodes, es);
 	ExplainPropertyUInteger("Sub-blocks Decoded", NULL, reads->subblocks, es);
 	ExplainPropertyUInteger("Position Blocks Decoded", NULL, reads->positions,
 							es);
@@ -49,7 +49,7 @@ skx_plan_explain_counts(const SkxScanReads *reads, ExplainState *es)
 /* ---- custom scans ---- */
 
 Node *
-skx_plan_estimate(double pages)
+skx_plan_expected_pages(double pages)
 {
 	return (Node *) makeInteger((int) Min(ceil(pages), INT_MAX));
 }
@@ -62,14 +62,14 @@ skx_plan_explain_blocks(Node *estimate, ExplainState *es)
 }
 
 void
-skx_plan_explain_asked(uint64 rows, ExplainState *es)
+skx_plan_explain_limit(uint64 rows, ExplainState *es)
 {
 	if (es->verbose && rows > 0)
 		ExplainPropertyUInteger("Rows Asked", NULL, rows, es);
 }
 
 bool
-skx_plan_is_told_limit(const List *exprs, int limit, const ExplainState *es)
+skx_plan_limit_is_known(const List *exprs, int limit, const ExplainState *es)
 {
 	const Node *count = list_nth(exprs, limit);
 	const Node *offset = list_nth(exprs, limit + 1);

@@ -16,10 +16,10 @@
  * Returns true if the node above is a custom scan that shows the reads itself.
  */
 static bool
-skx_plan_is_told(const Node *parent)
+skx_plan_explains_reads(const Node *parent)
 {
 	return parent != NULL && IsA(parent, CustomScan) &&
-		skx_plan_node_reads(((const CustomScan *) parent)->methods);
+		skx_plan_node_reads_index(((const CustomScan *) parent)->methods);
 }
 
 /* Shows the reads of one of the server's own scans of a skipidx index. */
@@ -29,13 +29,13 @@ skx_plan_explain_node(PlanState *node, const Node *parent,
 {
 	IndexScanDesc scan = NULL;
 
-	if (!es->analyze || !es->verbose || skx_plan_is_told(parent))
+	if (!es->analyze || !es->verbose || skx_plan_explains_reads(parent))
 		return;
 	if (IsA(node, IndexScanState))
 		scan = ((IndexScanState *) node)->iss_ScanDesc;
 	else if (IsA(node, BitmapIndexScanState))
 		scan = ((BitmapIndexScanState *) node)->biss_ScanDesc;
-	if (scan != NULL && skx_am_is_ours(scan->indexRelation))
+	if (scan != NULL && skx_am_is_skipidx(scan->indexRelation))
 		skx_plan_explain_counts(&skx_am_scan_desc(scan)->work.reads, es);
 }
 

@@ -37,22 +37,22 @@
 #include "utils/selfuncs.h"
 
 /* Postings or keys on a page, approximately. */
-#define SKX_FACETS_PER_PAGE		5000.0
+#define SKX_FACETS_PAGE_COST		5000.0
 
-static Plan *skx_plan_plan_facets(PlannerInfo *root, RelOptInfo *rel,
-								  CustomPath *path, List *tlist,
-								  List *clauses, List *custom_plans);
+static Plan *skx_plan_make_facets_plan(PlannerInfo *root, RelOptInfo *rel,
+									   CustomPath *path, List *tlist,
+									   List *clauses, List *custom_plans);
 
 static const CustomPathMethods skx_plan_facets_path_methods = {
 	.CustomName = "Skipidx Facets",
-	.PlanCustomPath = skx_plan_plan_facets
+	.PlanCustomPath = skx_plan_make_facets_plan
 };
 
 /* ---- what is asked for ---- */
 
 /* Returns the aggregates and the columns in the output and in HAVING. */
 static List *
-skx_plan_outputs(PlannerInfo *root, const RelOptInfo *output)
+skx_plan_collect_outputs(PlannerInfo *root, const RelOptInfo *output)
 {
 	int			flags = PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS |
 		PVC_RECURSE_PLACEHOLDERS;
@@ -121,7 +121,7 @@ skx_plan_group_column(PlannerInfo *root, const RelOptInfo *input,
 		skx_plan_only_column(root, input, query->groupClause, group);
 	if (column == NULL)
 		return NULL;
-	foreach(lc, skx_plan_outputs(root, output))
+	foreach(lc, skx_plan_collect_outputs(root, output))
 	{
 		if (skx_plan_facet_output(root, input, column, lfirst(lc)) < 0)
 			return NULL;
@@ -179,30 +179,30 @@ skx_plan_facet_column(const IndexOptInfo *index, const Var *column,
  * Returns the cost of counting the rows of a path by the values of a column
  * (from 0) of the index.  It assumes the cheapest source of values: the lists
  * of the column, the keys of the rows, or the rows themselves.  It includes
- * the charge by skx_plan_unsaved(), as against fetching the rows.
+ * the charge by skx_plan_unsaved_charge(), as against fetching the rows.
  */
 static Cost
 skx_plan_cost_facets(PlannerInfo *root, RelOptInfo *rel, IndexPath *path,
 					 int column, double values)
 {
 	double		rows = path->path.rows;
-	double		npages = rel->tuples / SKX_FACETS_PER_PAGE;
+	double		npages = rel->tuples / SKX_FACETS_PAGE_COST;
 	Cost		lists = npages * seq_page_cost +
 		skx_plan_time(skx_estimate_values_listed(values, rel->tuples));
 	Cost		keys = Min(rows, npages) * seq_page_cost +
 		skx_plan_time(skx_estimate_values_keyed(rows, values,
 												work_mem * 1024.0));
 	Cost		values_cost = Max(path->path.total_cost - path->indextotalcost, 0);
-	SkxReading	counted = {0, 0};
-	SkxReading	fetched = {path->path.total_cost, 0};
+	SkxReadingCost counted = {0, 0};
+	SkxReadingCost fetched = {path->path.total_cost, 0};
 
-	fetched.reading = skx_plan_reading(rel, values_cost,
-									   path->indexselectivity);
+	fetched.reading = skx_plan_reading_part(rel, values_cost,
+											path->indexselectivity);
 	values_cost = Min(values_cost, lists);
 	if (skx_plan_has_keys(path->indexinfo, column))
 		values_cost = Min(values_cost, keys);
 	counted.cost = skx_plan_cost_count(root, rel, path) + values_cost;
-	return counted.cost + skx_plan_unsaved(rel, &counted, &fetched);
+	return counted.cost + skx_plan_unsaved_charge(rel, &counted, &fetched);
 }
 
 /* Fills in a scan that counts by a column; arg is the query's grouping. */
@@ -214,7 +214,8 @@ skx_plan_scan_facets(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index,
 
 	scan->column = skx_plan_facet_column(index, column, arg);
 	if (scan->column == 0 ||
-		(scan->path = skx_plan_by_all(root, rel, index)) == NULL ||
+		(scan->path = skx_plan_scan_by_all_clauses(root, rel, index)) ==
+		NULL ||
 		!skx_plan_is_exact(scan->path))
 		return false;
 	scan->cost =
@@ -234,7 +235,7 @@ static bool
 skx_plan_facet_tables(PlannerInfo *root, RelOptInfo *rel, const Var *column,
 					  const SortGroupClause *group, SkxTableScans *all)
 {
-	const SkxPlanWant want = {skx_plan_scan_facets, group};
+	const SkxTableScanChooser want = {skx_plan_scan_facets, group};
 
 	return skx_plan_scan_tables(root, rel, column, &want, all) &&
 		all->paths != NIL;
@@ -263,7 +264,8 @@ skx_plan_partial_target(PlannerInfo *root, const RelOptInfo *output)
 										  root->parse->groupClause) != NULL)
 			add_column_to_pathtarget(target, lfirst(lc), group);
 	}
-	add_new_columns_to_pathtarget(target, skx_plan_outputs(root, output));
+	add_new_columns_to_pathtarget(target,
+								  skx_plan_collect_outputs(root, output));
 	foreach(lc, target->exprs)
 	{
 		if (IsA(lfirst(lc), Aggref))
@@ -295,11 +297,12 @@ skx_plan_add_final(PlannerInfo *root, RelOptInfo *output, Path *partial,
  * Returns true if several processes may do the count, and if it is worth them.
  */
 static bool
-skx_plan_shares_facets(PlannerInfo *root, const RelOptInfo *input,
-					   const RelOptInfo *output, const SkxTableScans *all)
+skx_plan_facets_are_parallel(PlannerInfo *root, const RelOptInfo *input,
+							 const RelOptInfo *output,
+							 const SkxTableScans *all)
 {
 	return input->consider_parallel && output->consider_parallel &&
-		skx_plan_is_worth(all->cost, SKX_PLANNER_WORTH_COUNT) &&
+		skx_plan_exceeds_setup_cost(all->cost, SKX_PARALLEL_COUNT_COST_MIN) &&
 		is_parallel_safe(root, (Node *) output->reltarget->exprs) &&
 		is_parallel_safe(root, root->parse->havingQual);
 }
@@ -313,7 +316,7 @@ skx_plan_add_shared_facet(PlannerInfo *root, RelOptInfo *input,
 	CustomPath *partial;
 	double		rows;
 
-	partial = skx_plan_shared(input, facets, all->cost, all->pages);
+	partial = skx_plan_copy_parallel(input, facets, all->cost, all->pages);
 	if (partial == NULL)
 		return;
 	rows = partial->path.rows * (partial->path.parallel_workers + 1);
@@ -390,7 +393,7 @@ skx_plan_add_facets(PlannerInfo *root, RelOptInfo *input,
 		!skx_plan_facet_tables(root, input, var, group, &all))
 		return;
 	several = list_length(all.paths) > 1;
-	shares = skx_plan_shares_facets(root, input, output, &all);
+	shares = skx_plan_facets_are_parallel(root, input, output, &all);
 	if (!several)
 		skx_plan_add_facet(root, output, &all, var);
 	if ((!several && !shares) ||
@@ -439,8 +442,8 @@ skx_plan_add_distinct(PlannerInfo *root, RelOptInfo *input,
 
 /* The scan tuple has one column for each output. */
 static Plan *
-skx_plan_plan_facets(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
-					 List *tlist, List *clauses, List *custom_plans)
+skx_plan_make_facets_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+						  List *tlist, List *clauses, List *custom_plans)
 {
 	bool		partial = intVal(linitial(path->custom_private)) != 0;
 	const Var  *var = lthird(path->custom_private);
@@ -451,7 +454,7 @@ skx_plan_plan_facets(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	ListCell   *lc;
 
 	foreach(lc, partial ? path->path.pathtarget->exprs :
-			skx_plan_outputs(root, rel))
+			skx_plan_collect_outputs(root, rel))
 		outputs = list_append_unique(outputs, lfirst(lc));
 	foreach(lc, outputs)
 	{
@@ -459,9 +462,10 @@ skx_plan_plan_facets(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 						makeInteger(skx_plan_facet_output(root, input, var,
 														  lfirst(lc))));
 	}
-	scan = skx_plan_custom_scan(path, 0, tlist, skx_plan_counting(custom_plans),
+	scan = skx_plan_custom_scan(path, 0, tlist,
+								skx_plan_make_count_children(custom_plans),
 								outputs, &skx_plan_faceted.scan);
-	scan->custom_private = list_make3(skx_plan_estimate_of(root, path),
+	scan->custom_private = list_make3(skx_plan_estimate_path_pages(root, path),
 									  lsecond(path->custom_private), whats);
 	if (!partial)
 		scan->scan.plan.qual = (List *) copyObject(root->parse->havingQual);

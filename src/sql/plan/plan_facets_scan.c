@@ -22,13 +22,13 @@
 
 typedef struct SkxFacetsScan
 {
-	SkxPlanNode node;			/* first; its share: SkxCountShare of each
+	SkxPlanNode node;			/* first; its share: SkxCountShared of each
 								 * table */
 	int			ntables;
 	int		   *columns;		/* column of each table's index, from 0 */
 	List	   *outputs;		/* integers: SkxFacetOutput of each column of
 								 * the result */
-	int			at;				/* table that was begun last; -1: none */
+	int			current_table;	/* table that was begun last; -1: none */
 	MemoryContext context;		/* for reading values; the child's scan is not
 								 * in it, and outlives it */
 	SkxFacetsRequest request;
@@ -51,7 +51,7 @@ skx_plan_begin_facets(SkxPlanNode *node)
 	state->columns = palloc(sizeof(int) * list_length(columns));
 	foreach(lc, columns)
 		state->columns[state->ntables++] = intVal(lfirst(lc));
-	state->at = -1;
+	state->current_table = -1;
 	state->request.ncolumns = 1;
 	state->context = AllocSetContextCreate(CurrentMemoryContext,
 										   "skipidx facets",
@@ -59,10 +59,10 @@ skx_plan_begin_facets(SkxPlanNode *node)
 }
 
 /* Returns what processes share of table i; NULL if there are no others. */
-static SkxCountShare *
+static SkxCountShared *
 skx_plan_facets_share(const SkxFacetsScan *state, int i)
 {
-	SkxCountShare *tables = state->node.share;
+	SkxCountShared *tables = state->node.shared_part;
 
 	return tables == NULL ? NULL : &tables[i];
 }
@@ -71,11 +71,11 @@ skx_plan_facets_share(const SkxFacetsScan *state, int i)
 static void
 skx_plan_begin_table(SkxFacetsScan *state, IndexScanDesc scan)
 {
-	SkxCountShare *share = skx_plan_facets_share(state, state->at);
+	SkxCountShared *share = skx_plan_facets_share(state, state->current_table);
 	SkxScanDesc *desc = skx_am_scan_desc(scan);
 
 	state->request.share = share;
-	desc->share = share == NULL ? NULL : &share->parts;
+	desc->share = share == NULL ? NULL : &share->exec_share;
 	if (skx_am_scan_enter(scan))
 	{
 		if (desc->lossy)
@@ -93,10 +93,11 @@ skx_plan_begin_table(SkxFacetsScan *state, IndexScanDesc scan)
 static void
 skx_plan_open_facets(SkxFacetsScan *state)
 {
-	IndexScanState *child = skx_plan_node_child(&state->node, state->at);
+	IndexScanState *child = skx_plan_node_child(&state->node,
+												state->current_table);
 	Instrumentation *instrument = child->ss.ps.instrument;
 
-	state->request.columns = &state->columns[state->at];
+	state->request.columns = &state->columns[state->current_table];
 	skx_plan_open_child(child);
 	if (instrument != NULL)
 		InstrStartNode(instrument);
@@ -138,13 +139,13 @@ skx_plan_read_table(SkxFacetsScan *state, SkxFacet *facet, Datum *value)
 
 	if (state->facets == NULL)
 		return false;
-	child = skx_plan_node_child(&state->node, state->at);
+	child = skx_plan_node_child(&state->node, state->current_table);
 	(void) skx_am_scan_enter(child->iss_ScanDesc);
 	MemoryContextSwitchTo(state->context);
 	found = skx_facets_next(state->facets, facet);
 	if (found && facet->lexeme.bytes[2] != SKX_VALUE_NULL)
 	{
-		skx_facets_tid(state->facets, facet->place, &tid);
+		skx_facets_tid(state->facets, facet->row, &tid);
 		*value = skx_facets_values_get(state->values, &facet->lexeme, &tid);
 	}
 	skx_am_scan_leave(child->iss_ScanDesc);
@@ -159,10 +160,10 @@ skx_plan_read_facet(SkxFacetsScan *state, SkxFacet *facet, Datum *value)
 	bool		found;
 
 	while (!(found = skx_plan_read_table(state, facet, value)) &&
-		   state->at < state->ntables - 1)
+		   state->current_table < state->ntables - 1)
 	{
 		skx_plan_close_facets(state);
-		state->at++;
+		state->current_table++;
 		skx_plan_open_facets(state);
 	}
 	skx_facets_add_work(&state->work, &before);
@@ -208,7 +209,7 @@ skx_plan_fetch_facet(SkxPlanNode *node, TupleTableSlot *slot)
 static Size
 skx_plan_facets_share_size(SkxPlanNode *node, int nprocesses)
 {
-	return mul_size(sizeof(SkxCountShare), ((SkxFacetsScan *) node)->ntables);
+	return mul_size(sizeof(SkxCountShared), ((SkxFacetsScan *) node)->ntables);
 }
 
 static void
@@ -237,7 +238,7 @@ static void
 skx_plan_rescan_facets(SkxPlanNode *node)
 {
 	skx_plan_close_facets((SkxFacetsScan *) node);
-	((SkxFacetsScan *) node)->at = -1;
+	((SkxFacetsScan *) node)->current_table = -1;
 }
 
 static void
@@ -251,19 +252,19 @@ skx_plan_facets_work(SkxPlanNode *node)
 {
 	SkxFacetsScan *state = (SkxFacetsScan *) node;
 
-	state->fetches = state->rows.fetched + state->work.fetched;
+	state->fetches = state->rows.fetched_rows + state->work.fetched_rows;
 	return state;
 }
 
 static const SkxPlanCount skx_plan_facets_counts[] = {
 	{"Heap Fetches", offsetof(SkxFacetsScan, fetches)},
-	{"Rows by Page Map", offsetof(SkxFacetsScan, rows.mapped)},
-	{"Rows by Whole Map", offsetof(SkxFacetsScan, rows.whole)},
-	{"Values by Frequency", offsetof(SkxFacetsScan, work.totals)},
-	{"Values by List", offsetof(SkxFacetsScan, work.lists)},
-	{"Values by Key", offsetof(SkxFacetsScan, work.keyed)},
-	{"Values by Row", offsetof(SkxFacetsScan, work.fetched)},
-	{"Passes", offsetof(SkxFacetsScan, work.passes)},
+	{"Rows by Page Map", offsetof(SkxFacetsScan, rows.vm_page_rows)},
+	{"Rows by Whole Map", offsetof(SkxFacetsScan, rows.vm_table_rows)},
+	{"Values by Frequency", offsetof(SkxFacetsScan, work.df_values)},
+	{"Values by List", offsetof(SkxFacetsScan, work.list_values)},
+	{"Values by Key", offsetof(SkxFacetsScan, work.key_rows)},
+	{"Values by Row", offsetof(SkxFacetsScan, work.fetched_rows)},
+	{"Passes", offsetof(SkxFacetsScan, work.sort_spills)},
 	{NULL}
 };
 

@@ -38,20 +38,20 @@
  * took 320 to 550 ns, and values of 44 bytes 20 to 100 ns.  In TOAST, values
  * of 2,800 bytes took 5.0 us, and values of 7,100 bytes 9.5 us.
  */
-#define SKX_FILTER_BYTE			0.07
-#define SKX_FILTER_BYTE_AWAY	0.22
+#define SKX_FILTER_BYTE_COST			0.07
+#define SKX_FILTER_TOAST_BYTE_COST	0.22
 
 /*
  * The same for a word that is looked for after the first.  With 20,000 values
  * of 60 words, each of 30 or 300 words of a disjunction took 40 to 80 ns.
  */
-#define SKX_FILTER_WORD			6.0
+#define SKX_FILTER_WORD_COST			6.0
 
 /* Bytes of a tsvector for each of its words, repeated ones included. */
 #define SKX_FILTER_WORD_BYTES	10
 
 /* A value in TOAST leaves less than this share of its bytes in the row. */
-#define SKX_FILTER_LEFT			(1.0 / 3)
+#define SKX_FILTER_INLINE_FRACTION			(1.0 / 3)
 
 /* A condition with `@@`, and the charge for testing it on one row. */
 typedef struct SkxFilterClause
@@ -89,8 +89,9 @@ skx_plan_value_cost(PlannerInfo *root, const IndexOptInfo *index,
 {
 	double		width = skx_plan_key_width(root, index);
 	double		whole = SKX_FILTER_WORD_BYTES *
-		skx_am_cost_length(root, index);
-	double		away = width < whole * SKX_FILTER_LEFT ? whole - width : 0;
+		skx_am_cost_average_length(root, index);
+	double		away = width < whole * SKX_FILTER_INLINE_FRACTION ? whole -
+		width : 0;
 
 	return (width * byte + away * byte_away) * cpu_operator_cost;
 }
@@ -100,7 +101,7 @@ skx_plan_value_cost(PlannerInfo *root, const IndexOptInfo *index,
  * disjunction, else 1.
  */
 static double
-skx_plan_words(TSQuery query)
+skx_plan_count_words(TSQuery query)
 {
 	const QueryItem *items = GETQUERY(query);
 	double		n = 0;
@@ -115,7 +116,7 @@ skx_plan_words(TSQuery query)
 }
 
 static double
-skx_plan_words_of_all(Datum queries)
+skx_plan_count_words_of_all(Datum queries)
 {
 	double		n = 0;
 	Datum	   *values;
@@ -128,7 +129,7 @@ skx_plan_words_of_all(Datum queries)
 	for (i = 0; i < nvalues; i++)
 	{
 		if (!nulls[i])
-			n += skx_plan_words(DatumGetTSQuery(values[i]));
+			n += skx_plan_count_words(DatumGetTSQuery(values[i]));
 	}
 	return n;
 }
@@ -151,11 +152,11 @@ skx_plan_words_cost(List *args)
 		if (!IsA(value, Const) || value->constisnull)
 			continue;
 		if (value->consttype == TSQUERYOID)
-			n += skx_plan_words(DatumGetTSQuery(value->constvalue));
+			n += skx_plan_count_words(DatumGetTSQuery(value->constvalue));
 		else if (value->consttype == TSQUERYARRAYOID)
-			n += skx_plan_words_of_all(value->constvalue);
+			n += skx_plan_count_words_of_all(value->constvalue);
 	}
-	return Max(n - 1, 0) * SKX_FILTER_WORD * cpu_operator_cost;
+	return Max(n - 1, 0) * SKX_FILTER_WORD_COST * cpu_operator_cost;
 }
 
 static bool
@@ -164,12 +165,13 @@ skx_plan_is_match(IndexOptInfo *index, Oid operator, List *args)
 	Oid			family = index->opfamily[0];
 	Node	   *operand = linitial(args);
 
-	if (!skx_plan_is_matching(operator, family))
+	if (!skx_plan_is_match_operator(operator, family))
 	{
 		operator = get_commutator(operator);
 		operand = llast(args);
 	}
-	return OidIsValid(operator) && skx_plan_is_matching(operator, family) &&
+	return OidIsValid(operator) &&
+		skx_plan_is_match_operator(operator, family) &&
 		match_index_to_operand(operand, 0, index);
 }
 
@@ -182,11 +184,11 @@ skx_plan_match_cost(const SkxFilters *filters, Oid operator, List *args)
 	{
 		IndexOptInfo *index = lfirst(lc);
 
-		if (skx_plan_is_ours(index) && list_length(args) == 2 &&
+		if (skx_plan_is_skipidx(index) && list_length(args) == 2 &&
 			skx_plan_is_match(index, operator, args))
 			return skx_plan_value_cost(filters->root, index,
-									   SKX_FILTER_BYTE,
-									   SKX_FILTER_BYTE_AWAY) +
+									   SKX_FILTER_BYTE_COST,
+									   SKX_FILTER_TOAST_BYTE_COST) +
 				skx_plan_words_cost(args);
 	}
 	return 0;
@@ -215,7 +217,7 @@ skx_plan_filter_walker(Node *node, void *context)
  * others, as under row security, are left out: no index answers these.
  */
 static List *
-skx_plan_filters(PlannerInfo *root, RelOptInfo *rel, List *clauses)
+skx_plan_match_filters(PlannerInfo *root, RelOptInfo *rel, List *clauses)
 {
 	List	   *list = NIL;
 	ListCell   *lc;
@@ -374,7 +376,7 @@ skx_plan_bitmap_answers(Path *bitmap, RestrictInfo *clause)
 
 /* Returns true if the scan finds only rows that meet the condition. */
 static bool
-skx_plan_answers(Path *path, RestrictInfo *clause)
+skx_plan_scan_answers(Path *path, RestrictInfo *clause)
 {
 	if (IsA(path, IndexPath))
 		return is_redundant_with_indexclauses(clause,
@@ -391,7 +393,7 @@ skx_plan_answers(Path *path, RestrictInfo *clause)
  * its entries.
  */
 static double
-skx_plan_lossy(PlannerInfo *root, RelOptInfo *rel, Path *bitmap)
+skx_plan_lossy_rows(PlannerInfo *root, RelOptInfo *rel, Path *bitmap)
 {
 	double		most = tbm_calculate_entries((Size) work_mem * 1024);
 	Cost		cost;
@@ -409,8 +411,8 @@ skx_plan_lossy(PlannerInfo *root, RelOptInfo *rel, Path *bitmap)
  * those that come only because of their page.
  */
 static double
-skx_plan_found(PlannerInfo *root, RelOptInfo *rel, Path *path,
-			   double *lossy)
+skx_plan_found_rows(PlannerInfo *root, RelOptInfo *rel, Path *path,
+					double *lossy)
 {
 	Path	   *bitmap;
 	Selectivity share;
@@ -425,44 +427,44 @@ skx_plan_found(PlannerInfo *root, RelOptInfo *rel, Path *path,
 		return 0;
 	bitmap = ((BitmapHeapPath *) path)->bitmapqual;
 	cost_bitmap_tree_node(bitmap, &cost, &share);
-	*lossy = skx_plan_lossy(root, rel, bitmap);
+	*lossy = skx_plan_lossy_rows(root, rel, bitmap);
 	return share * (rel->tuples - *lossy) + *lossy;
 }
 
 /* A condition that is tested on rows. */
-typedef struct SkxTested
+typedef struct SkxTestedCondition
 {
 	RestrictInfo *clause;
 	const SkxFilterClause *filter;	/* NULL: it has no `@@` */
 	Cost		cost;
-	int			at;				/* number in the list */
-} SkxTested;
+	int			position;		/* number in the list */
+} SkxTestedCondition;
 
 /*
  * Compares in the server's order: cheaper conditions come first, equally
  * expensive ones as listed.
  */
 static int
-skx_plan_compare_tested(const void *a, const void *b)
+skx_plan_compare_test_order(const void *a, const void *b)
 {
-	const SkxTested *x = a;
-	const SkxTested *y = b;
+	const SkxTestedCondition *x = a;
+	const SkxTestedCondition *y = b;
 
 	if (x->cost != y->cost)
 		return x->cost < y->cost ? -1 : 1;
-	return x->at - y->at;
+	return x->position - y->position;
 }
 
 /*
  * Returns the conditions in the order in which they are tested.  `filters` has
  * some of them, in the same order.
  */
-static SkxTested *
-skx_plan_tested(PlannerInfo *root, const List *clauses,
-				const List *filters)
+static SkxTestedCondition *
+skx_plan_test_order(PlannerInfo *root, const List *clauses,
+					const List *filters)
 {
-	SkxTested  *tested = palloc(sizeof(SkxTested) *
-								((Size) list_length(clauses) + 1));
+	SkxTestedCondition *tested = palloc(sizeof(SkxTestedCondition) *
+										((Size) list_length(clauses) + 1));
 	int			at = 0;
 	int			next = 0;
 	ListCell   *lc;
@@ -480,10 +482,10 @@ skx_plan_tested(PlannerInfo *root, const List *clauses,
 			filter : NULL;
 		next += tested[at].filter != NULL;
 		tested[at].cost = cost.per_tuple;
-		tested[at].at = at;
+		tested[at].position = at;
 		at++;
 	}
-	qsort(tested, at, sizeof(SkxTested), skx_plan_compare_tested);
+	qsort(tested, at, sizeof(SkxTestedCondition), skx_plan_compare_test_order);
 	return tested;
 }
 
@@ -496,11 +498,11 @@ skx_plan_charge(PlannerInfo *root, RelOptInfo *rel, List *filters,
 				Path *path)
 {
 	double		lossy;
-	double		found = skx_plan_found(root, rel, path, &lossy);
+	double		found = skx_plan_found_rows(root, rel, path, &lossy);
 	List	   *joined = path->param_info == NULL ? NIL :
 		path->param_info->ppi_clauses;
 	List	   *clauses = rel->baserestrictinfo;
-	SkxTested  *tested;
+	SkxTestedCondition *tested;
 	double		left = 1;
 	Cost		charge = 0;
 	int			i;
@@ -511,15 +513,15 @@ skx_plan_charge(PlannerInfo *root, RelOptInfo *rel, List *filters,
 	{
 		clauses = list_concat_copy(clauses, joined);
 		filters = list_concat_copy(filters,
-								   skx_plan_filters(root, rel, joined));
+								   skx_plan_match_filters(root, rel, joined));
 	}
 	if (filters == NIL)
 		return 0;
-	tested = skx_plan_tested(root, clauses, filters);
+	tested = skx_plan_test_order(root, clauses, filters);
 	for (i = 0; i < list_length(clauses); i++)
 	{
 		RestrictInfo *clause = tested[i].clause;
-		bool		answered = skx_plan_answers(path, clause);
+		bool		answered = skx_plan_scan_answers(path, clause);
 
 		CHECK_FOR_INTERRUPTS();
 		if (tested[i].filter != NULL)
@@ -530,36 +532,37 @@ skx_plan_charge(PlannerInfo *root, RelOptInfo *rel, List *filters,
 	}
 	pfree(tested);
 	return path->parallel_workers == 0 ? charge :
-		charge / skx_plan_processes(path->parallel_workers);
+		charge / skx_plan_process_count(path->parallel_workers);
 }
 
 Cost
 skx_plan_filter_cost(PlannerInfo *root, RelOptInfo *rel, Path *path)
 {
 	return skx_plan_charge(root, rel,
-						   skx_plan_filters(root, rel,
-											rel->baserestrictinfo), path);
+						   skx_plan_match_filters(root, rel,
+												  rel->baserestrictinfo),
+						   path);
 }
 
 /* ---- all paths ---- */
 
 /* The least costs, before charges, of paths that are charged and of others. */
-typedef struct SkxCharged
+typedef struct SkxChargedCosts
 {
-	Cost		charged;
-	Cost		others;
-} SkxCharged;
+	Cost		charged_min;
+	Cost		uncharged_min;
+} SkxChargedCosts;
 
 /*
  * Returns the scan that needs no outer row in a bitmap on the inner side of a
  * join; NULL if there is none.
  */
 static IndexPath *
-skx_plan_once(const RelOptInfo *rel, const Path *path)
+skx_plan_scan_without_outer(const RelOptInfo *rel, const Path *path)
 {
 	return path->param_info == NULL ||
 		bms_equal(PATH_REQ_OUTER(path), rel->lateral_relids) ? NULL :
-		skx_plan_fewest(path, rel->lateral_relids);
+		skx_plan_fewest_rows_part(path, rel->lateral_relids);
 }
 
 /*
@@ -568,8 +571,8 @@ skx_plan_once(const RelOptInfo *rel, const Path *path)
  * to `apart`.
  */
 static void
-skx_plan_charge_all(PlannerInfo *root, RelOptInfo *rel, List *filters,
-					List *paths, SkxCharged *least, List **apart)
+skx_plan_charge_all_paths(PlannerInfo *root, RelOptInfo *rel, List *filters,
+						  List *paths, SkxChargedCosts *least, List **apart)
 {
 	ListCell   *lc;
 
@@ -577,13 +580,14 @@ skx_plan_charge_all(PlannerInfo *root, RelOptInfo *rel, List *filters,
 	{
 		Path	   *path = lfirst(lc);
 		Cost		charge = skx_plan_charge(root, rel, filters, path);
-		IndexPath  *fewest = skx_plan_fewest(path, PATH_REQ_OUTER(path));
-		IndexPath  *once = skx_plan_once(rel, path);
+		IndexPath  *fewest = skx_plan_fewest_rows_part(path,
+													   PATH_REQ_OUTER(path));
+		IndexPath  *once = skx_plan_scan_without_outer(rel, path);
 
 		if (charge > 0 || fewest != NULL)
-			least->charged = Min(least->charged, path->total_cost);
+			least->charged_min = Min(least->charged_min, path->total_cost);
 		else if (path->param_info == NULL)
-			least->others = Min(least->others, path->total_cost);
+			least->uncharged_min = Min(least->uncharged_min, path->total_cost);
 		path->total_cost += charge + skx_plan_bitmap_cost(root, rel, path);
 		if (apart == NULL)
 			continue;
@@ -609,11 +613,11 @@ skx_plan_charge_all(PlannerInfo *root, RelOptInfo *rel, List *filters,
  * cheap as the bitmap instead.
  */
 static void
-skx_plan_prefer_scan(PlannerInfo *root, RelOptInfo *rel, List *filters,
-					 Path *path)
+skx_plan_charge_bitmap_and(PlannerInfo *root, RelOptInfo *rel, List *filters,
+						   Path *path)
 {
-	IndexPath  *fewest = skx_plan_fewest(path, PATH_REQ_OUTER(path));
-	IndexPath  *once = skx_plan_once(rel, path);
+	IndexPath  *fewest = skx_plan_fewest_rows_part(path, PATH_REQ_OUTER(path));
+	IndexPath  *once = skx_plan_scan_without_outer(rel, path);
 	Cost		charged;
 	Cost		unsaved = 0;
 
@@ -622,19 +626,14 @@ skx_plan_prefer_scan(PlannerInfo *root, RelOptInfo *rel, List *filters,
 	charged = skx_plan_charge(root, rel, filters, path) +
 		skx_plan_bitmap_cost(root, rel, path);
 	if (fewest != NULL)
-		unsaved = skx_plan_bitmap_unsaved(rel, path, charged, fewest,
-										  skx_plan_charge(root, rel,
-														  filters,
-														  &fewest->path),
-										  1);
+		unsaved =
+			skx_plan_bitmap_unsaved_charge(rel, path, charged, fewest,
+										   skx_plan_charge(root, rel, filters,
+														   &fewest->path), 1);
 	if (once != NULL)
 		unsaved = Max(unsaved,
-					  skx_plan_bitmap_unsaved(rel, path, charged, once,
-											  skx_plan_charge(root, rel,
-															  filters,
-															  &once->path),
-											  skx_plan_loops(root,
-															 PATH_REQ_OUTER(path))));
+					  skx_plan_bitmap_unsaved_charge(rel, path, charged, once,
+													 skx_plan_charge(root, rel, filters, &once->path), skx_plan_nloops(root, PATH_REQ_OUTER(path))));
 	if (path->param_info != NULL || path->parallel_workers > 0)
 		path->total_cost += unsaved;
 	else if (unsaved > 0 && fewest->path.total_cost > path->total_cost)
@@ -647,38 +646,38 @@ skx_plan_prefer_scan(PlannerInfo *root, RelOptInfo *rel, List *filters,
  * bitmaps.
  */
 static void
-skx_plan_prefer_scans(PlannerInfo *root, RelOptInfo *rel, List *filters,
-					  List *paths)
+skx_plan_charge_bitmap_ands(PlannerInfo *root, RelOptInfo *rel, List *filters,
+							List *paths)
 {
 	ListCell   *lc;
 
 	foreach(lc, paths)
-		skx_plan_prefer_scan(root, rel, filters, lfirst(lc));
+		skx_plan_charge_bitmap_and(root, rel, filters, lfirst(lc));
 }
 
 List *
-skx_plan_own_filters(PlannerInfo *root, RelOptInfo *rel)
+skx_plan_table_filters(PlannerInfo *root, RelOptInfo *rel)
 {
-	return skx_plan_filters(root, rel, rel->baserestrictinfo);
+	return skx_plan_match_filters(root, rel, rel->baserestrictinfo);
 }
 
 bool
 skx_plan_charge_filters(PlannerInfo *root, RelOptInfo *rel, List *filters)
 {
-	SkxCharged	least = {INFINITY, INFINITY};
+	SkxChargedCosts least = {INFINITY, INFINITY};
 	List	   *apart = NIL;
 	List	   *paths;
 	List	   *partial;
 
 	if (filters == NIL)
 		return false;
-	skx_plan_take_paths(rel, &paths, &partial);
-	skx_plan_charge_all(root, rel, filters, paths, &least, &apart);
-	skx_plan_charge_all(root, rel, filters, apart, &least, NULL);
-	skx_plan_charge_all(root, rel, filters, partial, &least, NULL);
+	skx_plan_detach_paths(rel, &paths, &partial);
+	skx_plan_charge_all_paths(root, rel, filters, paths, &least, &apart);
+	skx_plan_charge_all_paths(root, rel, filters, apart, &least, NULL);
+	skx_plan_charge_all_paths(root, rel, filters, partial, &least, NULL);
 	/* before scans become cheaper for the sake of other bitmaps */
-	skx_plan_prefer_scans(root, rel, filters, partial);
-	skx_plan_prefer_scans(root, rel, filters, paths);
+	skx_plan_charge_bitmap_ands(root, rel, filters, partial);
+	skx_plan_charge_bitmap_ands(root, rel, filters, paths);
 	skx_plan_offer_paths(rel, list_concat(paths, apart), partial);
-	return least.charged < least.others;
+	return least.charged_min < least.uncharged_min;
 }

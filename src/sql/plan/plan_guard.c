@@ -16,7 +16,7 @@
 #include "utils/lsyscache.h"
 
 static bool
-skx_plan_is_leaky(Oid function, void *context)
+skx_plan_function_is_leaky(Oid function, void *context)
 {
 	return !get_func_leakproof(function);
 }
@@ -26,48 +26,48 @@ skx_plan_is_leaky(Oid function, void *context)
  * whatever its arguments do.
  */
 static bool
-skx_plan_fails(Node *node)
+skx_plan_node_may_fail(Node *node)
 {
 	if (IsA(node, Param))
 		return ((Param *) node)->paramkind != PARAM_EXTERN;
 	return IsA(node, SubPlan) || IsA(node, MinMaxExpr) ||
 		IsA(node, CoerceToDomain) ||
-		check_functions_in_node(node, skx_plan_is_leaky, NULL);
+		check_functions_in_node(node, skx_plan_function_is_leaky, NULL);
 }
 
 static bool
-skx_plan_fails_walker(Node *node, void *context)
+skx_plan_node_may_fail_walker(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
-	return skx_plan_fails(node) ||
-		expression_tree_walker(node, skx_plan_fails_walker, context);
+	return skx_plan_node_may_fail(node) ||
+		expression_tree_walker(node, skx_plan_node_may_fail_walker, context);
 }
 
 bool
 skx_plan_may_fail(Node *expr)
 {
-	return skx_plan_fails_walker(expr, NULL);
+	return skx_plan_node_may_fail_walker(expr, NULL);
 }
 
 static bool
-skx_plan_failing_walker(Node *node, void *key)
+skx_plan_may_fail_walker(Node *node, void *key)
 {
 	if (node == NULL)
 		return false;
-	if (skx_plan_fails(node) && skx_plan_is_comparand(key, node))
+	if (skx_plan_node_may_fail(node) && skx_plan_is_comparand(key, node))
 		return true;
-	return expression_tree_walker(node, skx_plan_failing_walker, key);
+	return expression_tree_walker(node, skx_plan_may_fail_walker, key);
 }
 
 bool
-skx_plan_has_failing(const SkxIndexColumn *key, Node *expr)
+skx_plan_has_part_that_may_fail(const SkxIndexColumn *key, Node *expr)
 {
-	return skx_plan_failing_walker(expr, (void *) key);
+	return skx_plan_may_fail_walker(expr, (void *) key);
 }
 
 Node *
-skx_plan_guarded(Node *value, List *met, List *gates)
+skx_plan_guard_expr(Node *value, List *met, List *gates)
 {
 	List	   *when = NIL;
 	CaseExpr   *expr;

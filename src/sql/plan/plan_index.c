@@ -35,12 +35,12 @@
 #include "utils/relcache.h"
 
 Node *
-skx_plan_simplified(Node *expr)
+skx_plan_simplify(Node *expr)
 {
-	int			level = skx_cost_quiet_begin();
+	int			level = skx_cost_silence_begin();
 	Node	   *simplified = eval_const_expressions(NULL, expr);
 
-	skx_cost_quiet_end(level);
+	skx_cost_silence_end(level);
 	return simplified;
 }
 
@@ -75,7 +75,7 @@ skx_plan_add_condition(List *clauses, Node *condition)
 
 	if (condition == NULL)
 		return clauses;
-	condition = skx_plan_simplified(condition);
+	condition = skx_plan_simplify(condition);
 	if (IsA(condition, List))
 		list = (List *) condition;
 	else
@@ -89,7 +89,7 @@ skx_plan_add_condition(List *clauses, Node *condition)
  * WHERE and of inner joins.
  */
 static List *
-skx_plan_where(List *clauses, Node *from)
+skx_plan_add_where(List *clauses, Node *from)
 {
 	ListCell   *lc;
 
@@ -100,15 +100,15 @@ skx_plan_where(List *clauses, Node *from)
 	{
 		foreach(lc, ((FromExpr *) from)->fromlist)
 		{
-			clauses = skx_plan_where(clauses, lfirst(lc));
+			clauses = skx_plan_add_where(clauses, lfirst(lc));
 		}
 		clauses = skx_plan_add_condition(clauses,
 										 ((FromExpr *) from)->quals);
 	}
 	else if (IsA(from, JoinExpr) && ((JoinExpr *) from)->jointype == JOIN_INNER)
 	{
-		clauses = skx_plan_where(clauses, ((JoinExpr *) from)->larg);
-		clauses = skx_plan_where(clauses, ((JoinExpr *) from)->rarg);
+		clauses = skx_plan_add_where(clauses, ((JoinExpr *) from)->larg);
+		clauses = skx_plan_add_where(clauses, ((JoinExpr *) from)->rarg);
 		clauses = skx_plan_add_condition(clauses,
 										 ((JoinExpr *) from)->quals);
 	}
@@ -120,7 +120,7 @@ skx_plan_where(List *clauses, Node *from)
  * the index.
  */
 static bool
-skx_plan_implied(Relation index, Query *query, int varno)
+skx_plan_index_covers_rows(Relation index, Query *query, int varno)
 {
 	List	   *predicate = RelationGetIndexPredicate(index);
 	RangeTblEntry *rte = rt_fetch(varno, query->rtable);
@@ -131,7 +131,7 @@ skx_plan_implied(Relation index, Query *query, int varno)
 	{
 		clauses = skx_plan_add_condition(clauses, lfirst(lc));
 	}
-	clauses = skx_plan_where(clauses, (Node *) query->jointree);
+	clauses = skx_plan_add_where(clauses, (Node *) query->jointree);
 	clauses = (List *) skx_plan_plain_mutator((Node *) clauses, NULL);
 	if (varno != 1)
 		ChangeVarNodes((Node *) predicate, 1, varno, 0);
@@ -143,7 +143,7 @@ skx_plan_implied(Relation index, Query *query, int varno)
  * key of the index.
  */
 static bool
-skx_plan_is_key(Relation index, Node *expr, int varno)
+skx_plan_is_first_key(Relation index, Node *expr, int varno)
 {
 	AttrNumber	column = index->rd_index->indkey.values[0];
 	Node	   *key;
@@ -164,7 +164,7 @@ skx_plan_is_key(Relation index, Node *expr, int varno)
  * none is needed on the schemas of its tables.
  */
 static bool
-skx_plan_is_named(Relation index, List *name)
+skx_plan_index_has_name(Relation index, List *name)
 {
 	char	   *schema;
 	char	   *relation;
@@ -184,7 +184,7 @@ skx_plan_is_named(Relation index, List *name)
 static bool
 skx_plan_can_rank(Relation index, SkxBinding *binding)
 {
-	if (!skx_am_is_ours(index) || !index->rd_index->indisvalid ||
+	if (!skx_am_is_skipidx(index) || !index->rd_index->indisvalid ||
 		index->rd_opcintype[0] != TSVECTOROID)
 		return false;
 	binding->operator = get_opfamily_member(index->rd_opfamily[0],
@@ -194,7 +194,7 @@ skx_plan_can_rank(Relation index, SkxBinding *binding)
 }
 
 bool
-skx_plan_choose(Query *query, int varno, Node *expr, SkxBinding *binding)
+skx_plan_choose_index(Query *query, int varno, Node *expr, SkxBinding *binding)
 {
 	Oid			relid = rt_fetch(varno, query->rtable)->relid;
 	Relation	table = table_open(relid, NoLock);
@@ -211,10 +211,10 @@ skx_plan_choose(Query *query, int varno, Node *expr, SkxBinding *binding)
 		found.index = RelationGetRelid(index);
 		partial = RelationGetIndexPredicate(index) != NIL;
 		if (skx_plan_can_rank(index, &found) &&
-			skx_plan_is_named(index, binding->name) &&
-			skx_plan_is_key(index, expr, varno) &&
+			skx_plan_index_has_name(index, binding->name) &&
+			skx_plan_is_first_key(index, expr, varno) &&
 			(!partial || (!OidIsValid(binding->index) &&
-						  skx_plan_implied(index, query, varno))))
+						  skx_plan_index_covers_rows(index, query, varno))))
 			*binding = found;
 		else
 			partial = true;
@@ -236,7 +236,7 @@ skx_plan_options(Oid oid, SkxRankOptions *options)
 }
 
 List *
-skx_plan_alike(Oid index, const List *arms)
+skx_plan_same_ranking_indexes(Oid index, const List *arms)
 {
 	SkxRankOptions first;
 	List	   *others = NIL;

@@ -20,18 +20,18 @@
 /* plan_plain.c : scans by conditions, in no order, also by a bitmap */
 
 /*
- * Adds scans by all conditions of the index, if skx_plan_takes_more(), and
- * those for inner sides of nested loops.
+ * Adds scans by all conditions of the index, if skx_plan_has_own_clauses(),
+ * and those for inner sides of nested loops.
  */
-extern void skx_plan_add_plain(PlannerInfo *root, RelOptInfo *rel,
-							   IndexOptInfo *index);
+extern void skx_plan_add_plain_scans(PlannerInfo *root, RelOptInfo *rel,
+									 IndexOptInfo *index);
 
 /*
  * Adds scans without some conditions: without disjunctions on the text, and
  * without those that need bits of whole segments before the first row.
  */
-extern void skx_plan_add_light(PlannerInfo *root, RelOptInfo *rel,
-							   IndexOptInfo *index);
+extern void skx_plan_add_weakened_scans(PlannerInfo *root, RelOptInfo *rel,
+										IndexOptInfo *index);
 
 /* plan_policy.c : paths by conditions `@@` under a policy */
 
@@ -52,14 +52,14 @@ extern void skx_plan_add_promoted(PlannerInfo *root, RelOptInfo *rel);
  * of the first 8 sets of tables that a condition joins with, and one for all
  * of them.
  */
-extern void skx_plan_add_joined(PlannerInfo *root, RelOptInfo *rel,
-								IndexOptInfo *index);
+extern void skx_plan_add_join_scans(PlannerInfo *root, RelOptInfo *rel,
+									IndexOptInfo *index);
 
 /*
  * Returns how often a scan is run that needs values of these tables: once for
  * each row of the smallest of them, as the server counts.
  */
-extern double skx_plan_loops(PlannerInfo *root, Relids tables);
+extern double skx_plan_nloops(PlannerInfo *root, Relids tables);
 
 /*
  * plan_filter.c : what testing `@@` on rows costs beyond what the server
@@ -87,7 +87,7 @@ extern Cost skx_plan_value_cost(PlannerInfo *root,
  * Returns the table's own conditions with `@@`, with the cost of each for a
  * row, as skx_plan_charge_filters() takes them.
  */
-extern List *skx_plan_own_filters(PlannerInfo *root, RelOptInfo *rel);
+extern List *skx_plan_table_filters(PlannerInfo *root, RelOptInfo *rel);
 
 /*
  * Adds the cost of testing the filters, and of large bitmaps, to all paths
@@ -122,8 +122,8 @@ extern void skx_plan_charge_unknown(PlannerInfo *root, RelOptInfo *rel);
  * Returns true if the table is the only one of the query, or a partition of
  * the only one.
  */
-extern bool skx_plan_is_alone(const PlannerInfo *root,
-							  const RelOptInfo *rel);
+extern bool skx_plan_is_only_table(const PlannerInfo *root,
+								   const RelOptInfo *rel);
 
 /*
  * plan_order.c : expressions that are ordered like a distance, and conditions
@@ -134,9 +134,9 @@ extern bool skx_plan_is_alone(const PlannerInfo *root,
  * Returns the distance whose ascending order is the order of the sort key;
  * NULL if there is none, or if the index cannot order by it.
  */
-extern OpExpr *skx_plan_ordering(PlannerInfo *root,
-								 const IndexOptInfo *index,
-								 const PathKey *key);
+extern OpExpr *skx_plan_key_distance(PlannerInfo *root,
+									 const IndexOptInfo *index,
+									 const PathKey *key);
 
 /*
  * Returns true if the condition bounds the distance: once it is not true for
@@ -148,7 +148,8 @@ extern bool skx_plan_is_bound(Node *clause, const OpExpr *distance);
  * Returns the distance, by that index, that the condition bounds as
  * skx_plan_is_bound() says; NULL if there is none.
  */
-extern OpExpr *skx_plan_bounded(const IndexOptInfo *index, Node *clause);
+extern OpExpr *skx_plan_bounded_distance(const IndexOptInfo *index,
+										 Node *clause);
 
 /*
  * Returns the lowest score of a row with a score that meets the condition,
@@ -170,12 +171,12 @@ extern bool skx_plan_needs_score(PlannerInfo *root, Node *clause,
  * Makes ctid the second sort key of a query that sorts one table by its
  * distance alone, if all paths of the table can return ctid.
  */
-extern void skx_plan_sort_ties(PlannerInfo *root, RelOptInfo *rel,
-							   RangeTblEntry *rte);
+extern void skx_plan_add_ctid_key(PlannerInfo *root, RelOptInfo *rel,
+								  RangeTblEntry *rte);
 
 /*
  * Returns the order of a ranked scan that is known to be in the order of
- * `pathkeys`: these and ctid, if skx_plan_sort_ties() has added that.
+ * `pathkeys`: these and ctid, if skx_plan_add_ctid_key() has added that.
  */
 extern List *skx_plan_ranked_order(PlannerInfo *root,
 								   const RelOptInfo *rel, List *pathkeys);
@@ -192,20 +193,20 @@ extern bool skx_plan_is_simple(Node *expr);
  * Returns true if the operator is `document @@ query` of the operator
  * family.
  */
-extern bool skx_plan_is_matching(Oid operator, Oid family);
+extern bool skx_plan_is_match_operator(Oid operator, Oid family);
 
 /*
  * Returns the query of a condition `document @@ query`, in either order of
  * the operands.  Returns NULL if it is none, or if the query is not simple.
  */
-extern Node *skx_plan_matched(Node *clause, Node *document, Oid family);
+extern Node *skx_plan_matched_query(Node *clause, Node *document, Oid family);
 
 /*
  * Returns true if the distance ranks by `query`, as far as is known at
  * planning.  A ranking as a value does not tell.
  */
-extern bool skx_plan_is_ranking(Node *query, const OpExpr *distance,
-								Oid family);
+extern bool skx_plan_ref_ranks_by(Node *query, const OpExpr *distance,
+								  Oid family);
 
 /* plan_early.c : ranked scans that end before all rows were returned */
 
@@ -213,19 +214,19 @@ extern bool skx_plan_is_ranking(Node *query, const OpExpr *distance,
  * Returns the share (0 to 1) of its rows that a ranked scan returns before it
  * ends: with the last row that has a score, or at a bound of the distance.
  */
-extern double skx_plan_early_share(PlannerInfo *root, RelOptInfo *rel,
-								   IndexPath *path);
+extern double skx_plan_early_end_fraction(PlannerInfo *root, RelOptInfo *rel,
+										  IndexPath *path);
 
 /* What the plan of a custom scan needs beyond its child. */
-typedef struct SkxPlanned
+typedef struct SkxRankedPlanParts
 {
 	Node	   *count;			/* LIMIT; NULL: none that applies */
 	Node	   *offset;			/* OFFSET; NULL: none that applies */
 	int			extra;			/* rows fetched beyond them */
 	Node	   *query;			/* all rows have to match it */
 	List	   *bounds;			/* conditions that end the scan */
-	List	   *rest;			/* other conditions that discard rows */
-} SkxPlanned;
+	List	   *other_conditions;	/* other conditions that discard rows */
+} SkxRankedPlanParts;
 
 /* plan_plan.c : from a path to a plan */
 
@@ -233,22 +234,23 @@ typedef struct SkxPlanned
  * Reduces the output of the Index Scan to plain columns: those in its target
  * list and those of its table in `exprs`.
  */
-extern void skx_plan_reduce(IndexScan *child, List *exprs);
+extern void skx_plan_reduce_target(IndexScan *child, List *exprs);
 
 /*
  * Fills in count, offset and extra, if LIMIT counts the rows of this scan, or
  * of it and its sibling partitions; else leaves them as they are.
  */
-extern void skx_plan_limit(PlannerInfo *root, RelOptInfo *rel,
-						   CustomPath *path, SkxPlanned *planned);
+extern void skx_plan_fill_limit(PlannerInfo *root, RelOptInfo *rel,
+								CustomPath *path, SkxRankedPlanParts *planned);
 
 /*
  * Returns how many rows are to be fetched, in percent of the limit, so that
- * enough of them meet planned->rest; 100 if there are no such conditions.
+ * enough of them meet planned->other_conditions; 100 if there are no such
+ * conditions.
  */
 extern int	skx_plan_percent(PlannerInfo *root, RelOptInfo *rel,
 							 const IndexPath *path,
-							 const SkxPlanned *planned);
+							 const SkxRankedPlanParts *planned);
 
 /*
  * plan_rivals.c : ranked scans of partitions that together give the rows of a
@@ -256,48 +258,49 @@ extern int	skx_plan_percent(PlannerInfo *root, RelOptInfo *rel,
  */
 
 /* The least distances that these scans have returned so far. */
-typedef struct SkxRivals
+typedef struct SkxSiblingScans
 {
-	int64		wanted;			/* number of wanted rows; 0: not known, or too
+	int64		wanted_rows;	/* number of wanted rows; 0: not known, or too
 								 * many */
 	int			n;				/* number of distances that are kept */
 	float4	   *distances;		/* the least ones returned so far, ascending */
-	int			scans;
-	int			begun;			/* number of scans that have begun */
-	uint64		barred;			/* scans whose search was left out, of all
+	int			nscans;
+	int			nbegun;			/* number of scans that have begun */
+	uint64		nskipped;		/* scans whose search was left out, of all
 								 * rescans */
-} SkxRivals;
+} SkxSiblingScans;
 
 /*
  * Sets *distance to the largest distance that a further row may have to be
  * wanted.  Returns false if rows of any distance are still wanted.
  */
-extern bool skx_plan_rivals_floor(const SkxRivals *rivals,
-								  float4 *distance);
+extern bool skx_plan_siblings_max_distance(const SkxSiblingScans *rivals,
+										   float4 *distance);
 
 /* Records the distance of a row that a scan has returned. */
-extern void skx_plan_rivals_add(SkxRivals *rivals, float4 distance);
+extern void skx_plan_siblings_add(SkxSiblingScans *rivals, float4 distance);
 
 /*
  * Records that a scan begins.  Returns the maximum number of rows that it may
  * read ahead for the sake of later scans; 0 if it need not.
  */
-extern int64 skx_plan_rivals_begin(SkxRivals *rivals);
+extern int64 skx_plan_siblings_begin(SkxSiblingScans *rivals);
 
 /* Counts a scan that did not have to search, for EXPLAIN. */
-extern void skx_plan_rivals_bar(SkxRivals *rivals);
+extern void skx_plan_siblings_count_skipped(SkxSiblingScans *rivals);
 
 /*
  * plan_scan.c : connects a ranked scan with the others.  Returns 1, or 0 if
  * the node is no ranked scan.
  */
-extern int	skx_plan_set_rivals(CustomScanState *node, SkxRivals *rivals);
+extern int	skx_plan_set_siblings(CustomScanState *node,
+								  SkxSiblingScans *rivals);
 
 /*
  * plan_rivals_scan.c : puts a custom scan above such scans, which returns the
  * merged rows unchanged, into all paths with a LIMIT.
  */
-extern void skx_plan_add_rivals(PlannerInfo *root, RelOptInfo *output);
+extern void skx_plan_add_siblings_scan(PlannerInfo *root, RelOptInfo *output);
 
 /*
  * plan_count.c : installs the hook that offers counts of a table's rows, as
@@ -329,9 +332,9 @@ extern bool skx_plan_counts_all(PlannerInfo *root, const RelOptInfo *rel,
  * Returns a scan of the index by all conditions of the table; NULL if the
  * index does not answer all of them.
  */
-extern IndexPath *skx_plan_by_all(PlannerInfo *root,
-								  const RelOptInfo *rel,
-								  IndexOptInfo *index);
+extern IndexPath *skx_plan_scan_by_all_clauses(PlannerInfo *root,
+											   const RelOptInfo *rel,
+											   IndexOptInfo *index);
 
 /*
  * Fills in the IndexClauses of the table's conditions.  Returns false if the
@@ -397,15 +400,15 @@ extern void skx_plan_add_distinct(PlannerInfo *root, RelOptInfo *input,
  * Of a count, which goes by bits, it does what mostly costs 200 to 3,000.
  * Work of less than 30 ms is not worth several processes.
  */
-#define SKX_PLANNER_WORTH_SEARCH	10
-#define SKX_PLANNER_WORTH_COUNT		25
+#define SKX_PARALLEL_SEARCH_COST_MIN	10
+#define SKX_PARALLEL_COUNT_COST_MIN		25
 
 /*
  * Moves all paths of the table, and its partial ones, into lists, so that
  * others can be made without being compared with them.
  */
-extern void skx_plan_take_paths(RelOptInfo *rel, List **paths,
-								List **partial);
+extern void skx_plan_detach_paths(RelOptInfo *rel, List **paths,
+								  List **partial);
 
 /* Offers the paths to the table again, compared by their present costs. */
 extern void skx_plan_offer_paths(RelOptInfo *rel, List *paths,
@@ -415,10 +418,10 @@ extern void skx_plan_offer_paths(RelOptInfo *rel, List *paths,
  * Returns how many processes the workers and the leader are worth, as the
  * server counts the leader.
  */
-extern double skx_plan_processes(int workers);
+extern double skx_plan_process_count(int workers);
 
 /* Returns true if the cost is at least `times` parallel_setup_cost. */
-extern bool skx_plan_is_worth(Cost cost, double times);
+extern bool skx_plan_exceeds_setup_cost(Cost cost, double times);
 
 /*
  * Returns a partial copy of a custom path, for each of several processes.
@@ -426,8 +429,9 @@ extern bool skx_plan_is_worth(Cost cost, double times);
  * the index determine the number of workers.  Returns NULL if there are
  * none, or if each process would gather bits for itself.
  */
-extern CustomPath *skx_plan_shared(RelOptInfo *rel, const CustomPath *whole,
-								   Cost divided, double pages);
+extern CustomPath *skx_plan_copy_parallel(RelOptInfo *rel,
+										  const CustomPath *whole,
+										  Cost divided, double pages);
 
 /* plan_divided.c : scans by several processes, each of which returns rows */
 
@@ -435,12 +439,12 @@ extern CustomPath *skx_plan_shared(RelOptInfo *rel, const CustomPath *whole,
  * Returns true if workers can evaluate LIMIT and OFFSET, and these are the
  * same for each scan.
  */
-extern bool skx_plan_shares_limit(PlannerInfo *root);
+extern bool skx_plan_workers_know_limit(PlannerInfo *root);
 
 /*
  * Adds partial paths for scans in no order that are worth several processes.
  */
-extern void skx_plan_add_divided(PlannerInfo *root, RelOptInfo *rel);
+extern void skx_plan_add_partial_paths(PlannerInfo *root, RelOptInfo *rel);
 
 /*
  * Drops the partial paths of partitions that have a ranked scan which costs
@@ -448,7 +452,7 @@ extern void skx_plan_add_divided(PlannerInfo *root, RelOptInfo *rel);
  * once it has its paths.  Does nothing if the query has no order or another
  * table.
  */
-extern void skx_plan_drop_divided(PlannerInfo *root, RelOptInfo *rel);
+extern void skx_plan_drop_partial_paths(PlannerInfo *root, RelOptInfo *rel);
 
 /*
  * Returns a partial copy of a path that has an order and scans by `index`.
@@ -456,9 +460,9 @@ extern void skx_plan_drop_divided(PlannerInfo *root, RelOptInfo *rel);
  * cannot be divided, or if the rows that are fetched of it are not worth
  * several processes.
  */
-extern Path *skx_plan_divided(PlannerInfo *root, RelOptInfo *rel,
-							  const Path *whole, Size size,
-							  const IndexPath *index);
+extern Path *skx_plan_partial_path(PlannerInfo *root, RelOptInfo *rel,
+								   const Path *whole, Size size,
+								   const IndexPath *index);
 
 /* plan_explain.c : what EXPLAIN (VERBOSE) shows of scans of an index */
 
@@ -470,24 +474,24 @@ extern void skx_plan_explain_counts(const SkxScanReads *reads,
  * Returns the number of index pages that a scan is expected to read as an
  * Integer, a member of custom_private.
  */
-extern Node *skx_plan_estimate(double pages);
+extern Node *skx_plan_expected_pages(double pages);
 
-/* Shows a result of skx_plan_estimate(), if EXPLAIN is VERBOSE. */
+/* Shows a result of skx_plan_expected_pages(), if EXPLAIN is VERBOSE. */
 extern void skx_plan_explain_blocks(Node *estimate, ExplainState *es);
 
 /*
  * Shows how many rows a scan is asked for, if EXPLAIN is VERBOSE; nothing if
  * rows is 0, which means that it is not known.
  */
-extern void skx_plan_explain_asked(uint64 rows, ExplainState *es);
+extern void skx_plan_explain_limit(uint64 rows, ExplainState *es);
 
 /*
  * Returns true if LIMIT and OFFSET are known although the scan was not run:
  * EXPLAIN is without ANALYZE, and both are constants, or OFFSET is missing.
  * They are the members `limit` and `limit` + 1 of custom_exprs.
  */
-extern bool skx_plan_is_told_limit(const List *exprs, int limit,
-								   const ExplainState *es);
+extern bool skx_plan_limit_is_known(const List *exprs, int limit,
+									const ExplainState *es);
 
 /*
  * plan_explain_server.c : installs a hook that shows the reads of the server's
@@ -504,8 +508,8 @@ extern void skx_plan_explain_init(void);
  * Fills in how the keys of a column (from 0) are made.  Returns false if it
  * has no keys.
  */
-extern bool skx_plan_keys(const IndexOptInfo *index, int column,
-						  struct SkxKeyColumn *keys);
+extern bool skx_plan_fill_key_column(const IndexOptInfo *index, int column,
+									 struct SkxKeyColumn *keys);
 
 /*
  * Returns true if the column (from 0) has keys, each of which tells its

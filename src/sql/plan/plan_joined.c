@@ -19,7 +19,7 @@
 #include "support/compat/compat.h"
 
 /* Maximum number of sets of tables that get a scan of their own. */
-#define SKX_PLANNER_JOINED	8
+#define SKX_JOIN_TABLE_SETS_MAX	8
 
 /* The column that members of equivalence classes are compared with. */
 typedef struct SkxJoinColumn
@@ -41,7 +41,7 @@ skx_plan_is_member(PlannerInfo *root, RelOptInfo *rel,
 
 /* Returns the conditions that join and match the index, as IndexClauses. */
 static List *
-skx_plan_joining(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
+skx_plan_join_clauses(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
 {
 	List	   *conditions = NIL;
 	SkxJoinColumn key = {index, 0};
@@ -64,7 +64,7 @@ skx_plan_joining(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
 
 /* Returns the other tables of a condition. */
 static Relids
-skx_plan_partners(const RelOptInfo *rel, const IndexClause *clause)
+skx_plan_join_tables(const RelOptInfo *rel, const IndexClause *clause)
 {
 	return bms_difference(clause->rinfo->clause_relids, rel->relids);
 }
@@ -75,8 +75,8 @@ skx_plan_partners(const RelOptInfo *rel, const IndexClause *clause)
  * others follow.
  */
 static List *
-skx_plan_joined_with(const RelOptInfo *rel, List *own, List *joining,
-					 Relids tables)
+skx_plan_clauses_with_tables(const RelOptInfo *rel, List *own, List *joining,
+							 Relids tables)
 {
 	List	   *clauses = list_copy(own);
 	List	   *classes = NIL;
@@ -87,7 +87,7 @@ skx_plan_joined_with(const RelOptInfo *rel, List *own, List *joining,
 		IndexClause *clause = lfirst_node(IndexClause, lc);
 		EquivalenceClass *class = clause->rinfo->parent_ec;
 
-		if (!bms_is_subset(skx_plan_partners(rel, clause), tables) ||
+		if (!bms_is_subset(skx_plan_join_tables(rel, clause), tables) ||
 			list_member_ptr(classes, class))
 			continue;
 		if (class != NULL)
@@ -98,7 +98,7 @@ skx_plan_joined_with(const RelOptInfo *rel, List *own, List *joining,
 }
 
 double
-skx_plan_loops(PlannerInfo *root, Relids tables)
+skx_plan_nloops(PlannerInfo *root, Relids tables)
 {
 	double		loops = 0;
 	int			relid = -1;
@@ -115,16 +115,17 @@ skx_plan_loops(PlannerInfo *root, Relids tables)
 }
 
 static void
-skx_plan_add_joined_with(PlannerInfo *root, RelOptInfo *rel,
-						 IndexOptInfo *index, List *clauses, Relids tables)
+skx_plan_add_scan_with_tables(PlannerInfo *root, RelOptInfo *rel,
+							  IndexOptInfo *index, List *clauses,
+							  Relids tables)
 {
 	Relids		outer = bms_union(tables, rel->lateral_relids);
-	double		loops = skx_plan_loops(root, tables);
+	double		loops = skx_plan_nloops(root, tables);
 	IndexPath  *path;
 
-	if (!skx_plan_takes_more(index, clauses))
+	if (!skx_plan_has_own_clauses(index, clauses))
 		return;
-	clauses = skx_plan_by_column(index, clauses);
+	clauses = skx_plan_sort_by_column(index, clauses);
 	path = create_index_path(root, index, clauses, NIL, NIL, NIL,
 							 ForwardScanDirection, false, outer, loops, false);
 	add_path(rel, (Path *) path);
@@ -134,7 +135,7 @@ skx_plan_add_joined_with(PlannerInfo *root, RelOptInfo *rel,
 }
 
 static bool
-skx_plan_is_known(List *sets, Relids tables)
+skx_plan_has_table_set(List *sets, Relids tables)
 {
 	ListCell   *lc;
 
@@ -147,10 +148,10 @@ skx_plan_is_known(List *sets, Relids tables)
 }
 
 void
-skx_plan_add_joined(PlannerInfo *root, RelOptInfo *rel,
-					IndexOptInfo *index)
+skx_plan_add_join_scans(PlannerInfo *root, RelOptInfo *rel,
+						IndexOptInfo *index)
 {
-	List	   *joining = skx_plan_joining(root, rel, index);
+	List	   *joining = skx_plan_join_clauses(root, rel, index);
 	List	   *own;
 	List	   *sets = NIL;
 	Relids		all = NULL;
@@ -161,22 +162,23 @@ skx_plan_add_joined(PlannerInfo *root, RelOptInfo *rel,
 	own = skx_plan_index_clauses(root, index);
 	foreach(lc, joining)
 	{
-		Relids		tables = skx_plan_partners(rel, lfirst(lc));
+		Relids		tables = skx_plan_join_tables(rel, lfirst(lc));
 
 		all = bms_add_members(all, tables);
-		if (list_length(sets) < SKX_PLANNER_JOINED &&
-			!skx_plan_is_known(sets, tables))
+		if (list_length(sets) < SKX_JOIN_TABLE_SETS_MAX &&
+			!skx_plan_has_table_set(sets, tables))
 			sets = lappend(sets, tables);
 	}
-	if (!skx_plan_is_known(sets, all))
+	if (!skx_plan_has_table_set(sets, all))
 		sets = lappend(sets, all);
 	foreach(lc, sets)
 	{
 		Relids		tables = lfirst(lc);
 
-		skx_plan_add_joined_with(root, rel, index,
-								 skx_plan_joined_with(rel, own, joining,
-													  tables),
-								 tables);
+		skx_plan_add_scan_with_tables(root, rel, index,
+									  skx_plan_clauses_with_tables(rel, own,
+																   joining,
+																   tables),
+									  tables);
 	}
 }

@@ -19,7 +19,7 @@
 #include "sql/plan/plan_internal.h"
 
 TSQuery
-skx_plan_known_query(const RestrictInfo *qual)
+skx_plan_const_query(const RestrictInfo *qual)
 {
 	const OpExpr *op = (const OpExpr *) qual->clause;
 	const Const *value;
@@ -39,61 +39,62 @@ skx_plan_known_query(const RestrictInfo *qual)
  * its documents have one of them.
  */
 static bool
-skx_plan_gathers(const IndexOptInfo *index, const IndexClause *clause,
-				 const OpExpr *ranked)
+skx_plan_clause_gathers(const IndexOptInfo *index, const IndexClause *clause,
+						const OpExpr *ranked)
 {
 	const SkxDisjunction *any = skx_cost_disjunction(index, clause);
 	ListCell   *lc;
 
 	if (any != NULL)
-		return any->gather > 0;
+		return any->gather_cost > 0;
 
 	foreach(lc, clause->indexquals)
 	{
 		const RestrictInfo *qual = lfirst_node(RestrictInfo, lc);
-		TSQuery		query = skx_plan_known_query(qual);
+		TSQuery		query = skx_plan_const_query(qual);
 
 		if (query == NULL || !skx_query_may_gather(query))
 			continue;
-		if (ranked == NULL || !skx_query_is_any(query) ||
-			!skx_plan_is_ranking(lsecond(((OpExpr *) qual->clause)->args),
-								 ranked, index->opfamily[0]))
+		if (ranked == NULL || !skx_query_is_word_disjunction(query) ||
+			!skx_plan_ref_ranks_by(lsecond(((OpExpr *) qual->clause)->args),
+								   ranked, index->opfamily[0]))
 			return true;
 	}
 	return false;
 }
 
 bool
-skx_plan_may_gather(const IndexOptInfo *index, const List *clauses,
-					const OpExpr *ranked)
+skx_plan_clauses_may_gather(const IndexOptInfo *index, const List *clauses,
+							const OpExpr *ranked)
 {
 	ListCell   *lc;
 
 	foreach(lc, clauses)
 	{
-		if (skx_plan_gathers(index, lfirst_node(IndexClause, lc), ranked))
+		if (skx_plan_clause_gathers(index, lfirst_node(IndexClause, lc),
+									ranked))
 			return true;
 	}
 	return false;
 }
 
 /*
- * Returns the condition with what skx_query_light() leaves of its query; NULL
+ * Returns the condition with what skx_query_weaken() leaves of its query; NULL
  * if it leaves nothing.
  */
 static IndexClause *
-skx_plan_lighter(PlannerInfo *root, const IndexClause *whole)
+skx_plan_weaken_clause(PlannerInfo *root, const IndexClause *whole)
 {
 	RestrictInfo *qual = linitial_node(RestrictInfo, whole->indexquals);
 	OpExpr	   *op = (OpExpr *) qual->clause;
-	TSQuery		query = skx_plan_known_query(qual);
+	TSQuery		query = skx_plan_const_query(qual);
 	IndexClause *clause;
 	Const	   *value;
 	Expr	   *expr;
 
 	if (list_length(whole->indexquals) > 1 || query == NULL)
 		return NULL;
-	query = skx_query_light(query);
+	query = skx_query_weaken(query);
 	if (query == NULL)
 		return NULL;
 	value = makeConst(TSQUERYOID, -1, InvalidOid, -1,
@@ -108,8 +109,8 @@ skx_plan_lighter(PlannerInfo *root, const IndexClause *whole)
 }
 
 List *
-skx_plan_light_clauses(PlannerInfo *root, const IndexOptInfo *index,
-					   const List *clauses)
+skx_plan_weakened_clauses(PlannerInfo *root, const IndexOptInfo *index,
+						  const List *clauses)
 {
 	List	   *light = NIL;
 	ListCell   *lc;
@@ -118,8 +119,8 @@ skx_plan_light_clauses(PlannerInfo *root, const IndexOptInfo *index,
 	{
 		IndexClause *clause = lfirst_node(IndexClause, lc);
 
-		if (skx_plan_gathers(index, clause, NULL))
-			clause = skx_plan_lighter(root, clause);
+		if (skx_plan_clause_gathers(index, clause, NULL))
+			clause = skx_plan_weaken_clause(root, clause);
 		if (clause != NULL)
 			light = lappend(light, clause);
 	}

@@ -19,7 +19,7 @@ skx_plan_is_simple(Node *expr)
 }
 
 bool
-skx_plan_is_matching(Oid operator, Oid family)
+skx_plan_is_match_operator(Oid operator, Oid family)
 {
 	int			strategy = get_op_opfamily_strategy(operator, family);
 
@@ -28,7 +28,7 @@ skx_plan_is_matching(Oid operator, Oid family)
 }
 
 Node *
-skx_plan_matched(Node *clause, Node *document, Oid family)
+skx_plan_matched_query(Node *clause, Node *document, Oid family)
 {
 	OpExpr	   *op = (OpExpr *) clause;
 	Node	   *left;
@@ -38,18 +38,18 @@ skx_plan_matched(Node *clause, Node *document, Oid family)
 		return NULL;
 	left = linitial(op->args);
 	right = lsecond(op->args);
-	if (skx_plan_is_matching(op->opno, family))
+	if (skx_plan_is_match_operator(op->opno, family))
 		return equal(left, document) && skx_plan_is_simple(right) ?
 			right : NULL;
 	if (OidIsValid(get_commutator(op->opno)) &&
-		skx_plan_is_matching(get_commutator(op->opno), family))
+		skx_plan_is_match_operator(get_commutator(op->opno), family))
 		return equal(right, document) && skx_plan_is_simple(left) ?
 			left : NULL;
 	return NULL;
 }
 
 bool
-skx_plan_is_ranking(Node *query, const OpExpr *distance, Oid family)
+skx_plan_ref_ranks_by(Node *query, const OpExpr *distance, Oid family)
 {
 	Node	   *ref = lsecond(distance->args);
 

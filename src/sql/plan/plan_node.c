@@ -49,7 +49,7 @@ skx_plan_node_private(const SkxPlanNode *node, int number)
  * if it is NULL.
  */
 static bool
-skx_plan_number(ExprState *expr, ExprContext *econtext, int64 *number)
+skx_plan_eval_number(ExprState *expr, ExprContext *econtext, int64 *number)
 {
 	bool		isnull = true;
 
@@ -60,32 +60,32 @@ skx_plan_number(ExprState *expr, ExprContext *econtext, int64 *number)
 }
 
 bool
-skx_plan_node_asked(SkxPlanNode *node, uint64 *rows)
+skx_plan_node_limit(SkxPlanNode *node, uint64 *rows)
 {
 	const SkxPlanLimit *limit = &node->limit;
 	ExprContext *econtext = node->css.ss.ps.ps_ExprContext;
 	int64		count;
 	int64		offset;
-	bool		limited = skx_plan_number(limit->count, econtext, &count);
+	bool		limited = skx_plan_eval_number(limit->count, econtext, &count);
 
 	*rows = 0;
 	if (!limited || count < 0)
 		return limited;
-	if (!skx_plan_number(limit->offset, econtext, &offset) || offset < 0)
+	if (!skx_plan_eval_number(limit->offset, econtext, &offset) || offset < 0)
 		offset = 0;
 	*rows = (uint64) Min(((double) count + offset + limit->extra) *
-						 limit->times, (double) (PG_INT64_MAX / 2));
+						 limit->rows_per_pass, (double) (PG_INT64_MAX / 2));
 	return true;
 }
 
 void
-skx_plan_node_explain_asked(SkxPlanNode *node, uint64 rows, ExplainState *es)
+skx_plan_node_explain_limit(SkxPlanNode *node, uint64 rows, ExplainState *es)
 {
 	const List *exprs = skx_plan_node_plan(node)->custom_exprs;
 
-	if (skx_plan_is_told_limit(exprs, SKX_EXPR_COUNT, es))
-		(void) skx_plan_node_asked(node, &rows);
-	skx_plan_explain_asked(rows, es);
+	if (skx_plan_limit_is_known(exprs, SKX_EXPR_COUNT, es))
+		(void) skx_plan_node_limit(node, &rows);
+	skx_plan_explain_limit(rows, es);
 }
 
 void
@@ -119,9 +119,9 @@ skx_plan_is_rechecked(const IndexScanState *child)
 }
 
 void
-skx_plan_node_copy(const SkxPlanNode *node, TupleTableSlot *slot,
-				   TupleTableSlot *row, int natts,
-				   const ItemPointerData *place)
+skx_plan_node_copy_row(const SkxPlanNode *node, TupleTableSlot *slot,
+					   TupleTableSlot *row, int natts,
+					   const ItemPointerData *place)
 {
 	int			i;
 
@@ -153,7 +153,7 @@ skx_plan_node_begin(CustomScanState *css, EState *estate, int eflags)
 		css->custom_ps = lappend(css->custom_ps,
 								 ExecInitNode(lfirst(lc), estate, eflags));
 	}
-	node->limit.times = 1;
+	node->limit.rows_per_pass = 1;
 	if (scan->custom_exprs != NIL)
 	{
 		node->limit.count = skx_plan_node_expr(node, SKX_EXPR_COUNT);
@@ -164,7 +164,7 @@ skx_plan_node_begin(CustomScanState *css, EState *estate, int eflags)
 }
 
 TupleTableSlot *
-skx_plan_node_passing(SkxPlanNode *node)
+skx_plan_node_next_passing(SkxPlanNode *node)
 {
 	ExprContext *econtext = node->css.ss.ps.ps_ExprContext;
 	TupleTableSlot *slot = node->css.ss.ss_ScanTupleSlot;
@@ -189,7 +189,7 @@ skx_plan_node_next(CustomScanState *css)
 	SkxPlanNode *node = (SkxPlanNode *) css;
 	ProjectionInfo *projection = css->ss.ps.ps_ProjInfo;
 	TupleTableSlot *slot = node->kind->next != NULL ?
-		node->kind->next(node) : skx_plan_node_passing(node);
+		node->kind->next(node) : skx_plan_node_next_passing(node);
 
 	if (projection == NULL)
 		return slot;
@@ -220,7 +220,7 @@ skx_plan_node_rescan(CustomScanState *css)
 		if (child->chgParam == NULL)
 			ExecReScan(child);
 	}
-	node->ready = false;
+	node->is_ready = false;
 }
 
 static void
@@ -254,10 +254,10 @@ skx_plan_node_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 
 /* The kind's part of the shared memory follows the counts of work. */
 static void
-skx_plan_node_shares(SkxPlanNode *node, void *at)
+skx_plan_node_is_parallel(SkxPlanNode *node, void *at)
 {
 	node->shared = at;
-	node->share = (char *) at + MAXALIGN(skx_plan_work_size());
+	node->shared_part = (char *) at + MAXALIGN(skx_plan_work_size());
 }
 
 static Size
@@ -275,25 +275,25 @@ skx_plan_node_share_begin(CustomScanState *css, ParallelContext *context,
 {
 	SkxPlanNode *node = (SkxPlanNode *) css;
 
-	skx_plan_node_shares(node, at);
+	skx_plan_node_is_parallel(node, at);
 	skx_plan_work_init(node->shared);
 	node->kind->share_init(node, context->nworkers + 1);
 }
 
 static void
-skx_plan_node_share_again(CustomScanState *css, ParallelContext *context,
-						  void *at)
+skx_plan_node_share_restart(CustomScanState *css, ParallelContext *context,
+							void *at)
 {
 	SkxPlanNode *node = (SkxPlanNode *) css;
 
-	skx_plan_node_shares(node, at);
+	skx_plan_node_is_parallel(node, at);
 	node->kind->share_restart(node);
 }
 
 static void
-skx_plan_node_share_join(CustomScanState *css, shm_toc *toc, void *at)
+skx_plan_node_share_attach(CustomScanState *css, shm_toc *toc, void *at)
 {
-	skx_plan_node_shares((SkxPlanNode *) css, at);
+	skx_plan_node_is_parallel((SkxPlanNode *) css, at);
 }
 
 /* Called before the shared memory goes away. */
@@ -304,13 +304,13 @@ skx_plan_node_share_end(CustomScanState *css)
 
 	if (node->shared == NULL)
 		return;
-	if (node->kind->share_leave != NULL)
-		node->kind->share_leave(node);
+	if (node->kind->share_finish != NULL)
+		node->kind->share_finish(node);
 	skx_plan_work_leave(node, node->shared);
 	node->shared = NULL;
-	node->share = NULL;
-	if (node->kind->share_gone != NULL)
-		node->kind->share_gone(node);
+	node->shared_part = NULL;
+	if (node->kind->share_detach != NULL)
+		node->kind->share_detach(node);
 }
 
 /* ---- the state ---- */
@@ -323,8 +323,8 @@ static const CustomExecMethods skx_plan_node_methods = {
 	.ReScanCustomScan = skx_plan_node_rescan,
 	.EstimateDSMCustomScan = skx_plan_node_share_size,
 	.InitializeDSMCustomScan = skx_plan_node_share_begin,
-	.ReInitializeDSMCustomScan = skx_plan_node_share_again,
-	.InitializeWorkerCustomScan = skx_plan_node_share_join,
+	.ReInitializeDSMCustomScan = skx_plan_node_share_restart,
+	.InitializeWorkerCustomScan = skx_plan_node_share_attach,
 	.ShutdownCustomScan = skx_plan_node_share_end,
 	.ExplainCustomScan = skx_plan_node_explain
 };
@@ -342,14 +342,14 @@ skx_plan_node_create(CustomScan *scan)
 }
 
 bool
-skx_plan_node_reads(const CustomScanMethods *methods)
+skx_plan_node_reads_index(const CustomScanMethods *methods)
 {
 	return methods->CreateCustomScanState == skx_plan_node_create &&
 		skx_plan_kind_reads((const SkxPlanKind *) methods);
 }
 
 SkxPlanNode *
-skx_plan_node_of(CustomScanState *css, const SkxPlanKind *kind)
+skx_plan_node_of_kind(CustomScanState *css, const SkxPlanKind *kind)
 {
 	SkxPlanNode *node = (SkxPlanNode *) css;
 

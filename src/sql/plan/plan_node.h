@@ -56,7 +56,7 @@ typedef struct SkxPlanKind
 
 	/*
 	 * Returns the next row that meets the quals; an empty slot or NULL at the
-	 * end.  If it is NULL, skx_plan_node_passing() does that.
+	 * end.  If it is NULL, skx_plan_node_next_passing() does that.
 	 */
 	TupleTableSlot *(*next) (SkxPlanNode *node);
 
@@ -79,7 +79,7 @@ typedef struct SkxPlanKind
 	const void *(*work) (SkxPlanNode *node);
 
 	/*
-	 * Shared memory of a parallel scan, at node->share in each process.
+	 * Shared memory of a parallel scan, at node->shared_part in each process.
 	 * share_size returns its size in bytes for nprocesses, leader included;
 	 * NULL: the kind never runs in several processes.  The leader calls
 	 * share_init to fill it, and share_restart before a rescan.
@@ -92,13 +92,13 @@ typedef struct SkxPlanKind
 	 * Ends the part of this process, before its work is counted and the
 	 * shared memory goes away.
 	 */
-	void		(*share_leave) (SkxPlanNode *node);
+	void		(*share_finish) (SkxPlanNode *node);
 
 	/*
 	 * Drops references to the shared memory, which is gone; more rows may
 	 * still be fetched.
 	 */
-	void		(*share_gone) (SkxPlanNode *node);
+	void		(*share_detach) (SkxPlanNode *node);
 } SkxPlanKind;
 
 /*
@@ -120,7 +120,7 @@ typedef struct SkxPlanLimit
 	ExprState  *count;			/* LIMIT; NULL: there is none */
 	ExprState  *offset;			/* OFFSET; NULL: there is none */
 	int			extra;			/* rows fetched beyond LIMIT and OFFSET */
-	double		times;			/* rows fetched for each that passes the
+	double		rows_per_pass;	/* rows fetched for each that passes the
 								 * filter */
 } SkxPlanLimit;
 
@@ -141,7 +141,7 @@ enum
  */
 enum
 {
-	SKX_PRIVATE_BLOCKS,			/* result of skx_plan_estimate() */
+	SKX_PRIVATE_BLOCKS,			/* result of skx_plan_expected_pages() */
 	SKX_PRIVATE_FIRST			/* first member that belongs to the kind */
 };
 
@@ -160,12 +160,12 @@ struct SkxPlanNode
 								 * MergeAppend */
 	const SkxPlanKind *kind;
 	SkxPlanLimit limit;
-	bool		ready;			/* the kind has prepared its first row; false
+	bool		is_ready;		/* the kind has prepared its first row; false
 								 * after a rescan */
 	struct SkxPlanSharedWork *shared;	/* shared memory while a parallel scan
 										 * runs; else NULL */
-	void	   *share;			/* the kind's part of it */
-	SkxPlanWork others;			/* work of other processes */
+	void	   *shared_part;	/* the kind's part of it */
+	SkxPlanWork other_reads;	/* work of other processes */
 };
 
 /* plan_node.c */
@@ -180,11 +180,11 @@ extern Node *skx_plan_node_create(CustomScan *scan);
  * Returns true if the methods belong to a kind of custom scan that reads
  * indexes itself: to any kind but skx_plan_best.
  */
-extern bool skx_plan_node_reads(const CustomScanMethods *methods);
+extern bool skx_plan_node_reads_index(const CustomScanMethods *methods);
 
 /* Returns the state if the custom scan is of the given kind, else NULL. */
-extern SkxPlanNode *skx_plan_node_of(CustomScanState *css,
-									 const SkxPlanKind *kind);
+extern SkxPlanNode *skx_plan_node_of_kind(CustomScanState *css,
+										  const SkxPlanKind *kind);
 
 /* Returns child i (from 0), which must be an Index Scan. */
 extern IndexScanState *skx_plan_node_child(const SkxPlanNode *node, int i);
@@ -202,16 +202,17 @@ extern Node *skx_plan_node_private(const SkxPlanNode *node, int number);
  * Returns the next row of the kind's `fetch` that meets the quals; an empty
  * slot at the end.
  */
-extern TupleTableSlot *skx_plan_node_passing(SkxPlanNode *node);
+extern TupleTableSlot *skx_plan_node_next_passing(SkxPlanNode *node);
 
 /*
  * Copies the first natts columns of a row of the only child into the slot,
  * and sets its other columns to NULL.  `place` is the tid of the row, which
  * WHERE CURRENT OF needs.
  */
-extern void skx_plan_node_copy(const SkxPlanNode *node, TupleTableSlot *slot,
-							   TupleTableSlot *row, int natts,
-							   const ItemPointerData *place);
+extern void skx_plan_node_copy_row(const SkxPlanNode *node,
+								   TupleTableSlot *slot, TupleTableSlot *row,
+								   int natts,
+								   const ItemPointerData *place);
 
 /*
  * Evaluates LIMIT and OFFSET, and sets *rows to the number of rows that the
@@ -219,14 +220,14 @@ extern void skx_plan_node_copy(const SkxPlanNode *node, TupleTableSlot *slot,
  * missing or NULL.  A negative LIMIT gives true and 0: the server raises the
  * error.
  */
-extern bool skx_plan_node_asked(SkxPlanNode *node, uint64 *rows);
+extern bool skx_plan_node_limit(SkxPlanNode *node, uint64 *rows);
 
 /*
  * Shows in EXPLAIN (VERBOSE) how many rows the scan is asked for: `rows`, or
  * nothing if that is 0.  Without ANALYZE the number is computed, if LIMIT and
  * OFFSET are constants.
  */
-extern void skx_plan_node_explain_asked(SkxPlanNode *node, uint64 rows,
+extern void skx_plan_node_explain_limit(SkxPlanNode *node, uint64 rows,
 										struct ExplainState *es);
 
 /*
@@ -256,7 +257,7 @@ extern void skx_plan_work_init(SkxPlanSharedWork *shared);
 
 /*
  * Adds the work of this process to the shared memory if it is a worker.  Then
- * adds the sums over all workers to node->others.
+ * adds the sums over all workers to node->other_reads.
  */
 extern void skx_plan_work_leave(SkxPlanNode *node, SkxPlanSharedWork *shared);
 
@@ -290,7 +291,7 @@ enum
 	SKX_RANKED_DISTANCE = SKX_PRIVATE_FIRST,	/* list of one OID: function
 												 * of `<@>` */
 	SKX_RANKED_EXTRA,			/* `extra` of SkxPlanLimit */
-	SKX_RANKED_PERCENT,			/* `times` of SkxPlanLimit, in percent */
+	SKX_RANKED_PERCENT,			/* `rows_per_pass` of SkxPlanLimit, in percent */
 	SKX_RANKED_UNLIMITED		/* 1: all rows will be fetched, as far as is
 								 * known; else 0 */
 };
@@ -304,10 +305,10 @@ enum
 	SKX_ORDERED_COLUMN = SKX_PRIVATE_FIRST, /* column of the index, from 0 */
 	SKX_ORDERED_DESCENDING,		/* 1: descending, 0: ascending */
 	SKX_ORDERED_NULLS,			/* 1: NULLs come first, 0: last */
-	SKX_ORDERED_DIVIDED,		/* number of parts for several processes */
+	SKX_ORDERED_NPARTS,			/* number of parts for several processes */
 	SKX_ORDERED_EXTRA,			/* `extra` of SkxPlanLimit */
-	SKX_ORDERED_PERCENT,		/* `times` of SkxPlanLimit, in percent */
-	SKX_ORDERED_TIED			/* child's column (from 1) that sorts rows of
+	SKX_ORDERED_PERCENT,		/* `rows_per_pass` of SkxPlanLimit, in percent */
+	SKX_ORDERED_TIE_COLUMN		/* child's column (from 1) that sorts rows of
 								 * equal key; 0: no sort is needed */
 };
 

@@ -50,7 +50,7 @@ skx_plan_argument(Node *expr, Oid *function)
  * Values that differ still differ after all of these.
  */
 static Node *
-skx_plan_without_sign(Node *expr, bool *falls)
+skx_plan_strip_casts_and_sign(Node *expr, bool *falls)
 {
 	Oid			function;
 	Node	   *argument;
@@ -99,7 +99,7 @@ skx_plan_is_strict(const IndexOptInfo *index, Node *clause,
 		return ((NullTest *) clause)->nulltesttype == IS_NOT_NULL &&
 			equal(((NullTest *) clause)->arg, document);
 	return skx_plan_is_bound(clause, distance) ||
-		skx_plan_matched(clause, document, index->opfamily[0]) != NULL;
+		skx_plan_matched_query(clause, document, index->opfamily[0]) != NULL;
 }
 
 /*
@@ -129,8 +129,8 @@ skx_plan_is_never_null(PlannerInfo *root, const IndexOptInfo *index,
 }
 
 OpExpr *
-skx_plan_ordering(PlannerInfo *root, const IndexOptInfo *index,
-				  const PathKey *key)
+skx_plan_key_distance(PlannerInfo *root, const IndexOptInfo *index,
+					  const PathKey *key)
 {
 	ListCell   *lc;
 
@@ -142,7 +142,7 @@ skx_plan_ordering(PlannerInfo *root, const IndexOptInfo *index,
 		bool		falls;
 		Node	   *expr;
 
-		expr = skx_plan_without_sign((Node *) member->em_expr, &falls);
+		expr = skx_plan_strip_casts_and_sign((Node *) member->em_expr, &falls);
 		if (falls != skx_compat_pathkey_ascends(key) &&
 			skx_plan_is_distance(index, expr, key->pk_opfamily) &&
 			(!key->pk_nulls_first ||
@@ -173,13 +173,13 @@ skx_plan_is_bound(Node *clause, const OpExpr *distance)
 
 	if (!IsA(clause, OpExpr) || list_length(op->args) != 2)
 		return false;
-	left = equal(skx_plan_without_sign(linitial(op->args), &falls),
+	left = equal(skx_plan_strip_casts_and_sign(linitial(op->args), &falls),
 				 distance);
 	if (!left)
 	{
 		operator = get_commutator(operator);
 		if (!OidIsValid(operator) ||
-			!equal(skx_plan_without_sign(lsecond(op->args), &falls),
+			!equal(skx_plan_strip_casts_and_sign(lsecond(op->args), &falls),
 				   distance))
 			return false;
 	}
@@ -200,13 +200,13 @@ skx_plan_least_score(PlannerInfo *root, Node *clause,
 	Node	   *left = linitial(((OpExpr *) clause)->args);
 	Node	   *right = lsecond(((OpExpr *) clause)->args);
 	bool		falls;
-	bool		commuted = !equal(skx_plan_without_sign(left, &falls),
+	bool		commuted = !equal(skx_plan_strip_casts_and_sign(left, &falls),
 								  distance);
 	Const	   *value;
 	double		bound = 0;
 
 	if (commuted)
-		(void) skx_plan_without_sign(right, &falls);
+		(void) skx_plan_strip_casts_and_sign(right, &falls);
 	value = skx_cost_planned_value(root, commuted ? left : right);
 	if (value == NULL || value->constisnull)
 		return 0;
@@ -218,7 +218,7 @@ skx_plan_least_score(PlannerInfo *root, Node *clause,
 }
 
 OpExpr *
-skx_plan_bounded(const IndexOptInfo *index, Node *clause)
+skx_plan_bounded_distance(const IndexOptInfo *index, Node *clause)
 {
 	ListCell   *lc;
 
@@ -227,7 +227,7 @@ skx_plan_bounded(const IndexOptInfo *index, Node *clause)
 	foreach(lc, ((OpExpr *) clause)->args)
 	{
 		bool		falls;
-		Node	   *expr = skx_plan_without_sign(lfirst(lc), &falls);
+		Node	   *expr = skx_plan_strip_casts_and_sign(lfirst(lc), &falls);
 
 		if (skx_plan_is_distance(index, expr, skx_plan_float_family()) &&
 			skx_plan_is_bound(clause, (OpExpr *) expr))

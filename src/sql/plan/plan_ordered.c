@@ -35,13 +35,13 @@
 #include "support/compat/compat_planner.h"
 #include "utils/lsyscache.h"
 
-static Plan *skx_plan_plan_ordered(PlannerInfo *root, RelOptInfo *rel,
-								   CustomPath *path, List *tlist,
-								   List *clauses, List *custom_plans);
+static Plan *skx_plan_make_ordered_plan(PlannerInfo *root, RelOptInfo *rel,
+										CustomPath *path, List *tlist,
+										List *clauses, List *custom_plans);
 
 static const CustomPathMethods skx_plan_ordered_path_methods = {
 	.CustomName = "Skipidx Ordered Scan",
-	.PlanCustomPath = skx_plan_plan_ordered
+	.PlanCustomPath = skx_plan_make_ordered_plan
 };
 
 /*
@@ -57,17 +57,18 @@ static const CustomPathMethods skx_plan_ordered_path_methods = {
  * Number of documents that are read to find a few rows, if the column follows
  * the order of documents.
  */
-#define SKX_ORDERED_STRETCH		2048
+#define SKX_ORDERED_FIRST_DOCS		2048
 
 /*
  * Costs if the column does not follow that order: 50 ns for a document that is
  * found by its value, and 120 ns for testing a condition on it.
  */
-#define SKX_ORDERED_COST_FOUND		8
-#define SKX_ORDERED_COST_ASK			18
+#define SKX_ORDERED_COST_DOCUMENT		8
+#define SKX_ORDERED_COST_LOOKUP			18
 
 bool
-skx_plan_keys(const IndexOptInfo *index, int column, SkxKeyColumn *keys)
+skx_plan_fill_key_column(const IndexOptInfo *index, int column,
+						 SkxKeyColumn *keys)
 {
 	Node	   *expr = skx_plan_column_expr(index, column);
 	int32		typmod = exprTypmod(expr);
@@ -82,7 +83,7 @@ skx_plan_has_keys(const IndexOptInfo *index, int column)
 {
 	SkxKeyColumn keys;
 
-	return skx_plan_keys(index, column, &keys) &&
+	return skx_plan_fill_key_column(index, column, &keys) &&
 		!skx_column_key_is_coarse(&keys);
 }
 
@@ -91,7 +92,7 @@ skx_plan_is_coarse(const IndexOptInfo *index, int column)
 {
 	SkxKeyColumn keys;
 
-	return skx_plan_keys(index, column, &keys) &&
+	return skx_plan_fill_key_column(index, column, &keys) &&
 		skx_column_key_is_coarse(&keys);
 }
 
@@ -107,7 +108,7 @@ skx_plan_has_order(PlannerInfo *root, const IndexOptInfo *info, int column,
 	Relation	index;
 	bool		all;
 
-	if (!skx_plan_keys(info, column, keys))
+	if (!skx_plan_fill_key_column(info, column, keys))
 		return false;
 	if (keys->kind != SKX_KEY_DECIMAL && !skx_column_key_is_coarse(keys))
 		return true;
@@ -176,7 +177,7 @@ skx_plan_first_rows(PlannerInfo *root, const RelOptInfo *rel,
  * column.
  */
 static double
-skx_plan_part(PlannerInfo *root, const IndexPath *index, int column)
+skx_plan_range_fraction(PlannerInfo *root, const IndexPath *index, int column)
 {
 	List	   *quals = NIL;
 	ListCell   *lc;
@@ -203,7 +204,7 @@ skx_plan_cost_rows(PlannerInfo *root, const RelOptInfo *rel,
 				   const IndexPath *index, double matches, double part,
 				   double correlation, bool descending)
 {
-	SkxCostPrices prices;
+	SkxPageReadCosts prices;
 	double		follows = correlation * correlation;
 	double		anywhere = index_pages_fetched(matches, rel->pages,
 											   index->indexinfo->pages, root);
@@ -212,12 +213,12 @@ skx_plan_cost_rows(PlannerInfo *root, const RelOptInfo *rel,
 	double		once = pages *
 		(1 - pow(missed, Max(rel->tuples / Max(rel->pages, 1), 1)));
 
-	skx_cost_prices(rel->reltablespace, &prices);
+	skx_cost_page_read_costs(rel->reltablespace, &prices);
 	return (1 - follows) * anywhere * prices.random +
-		follows * skx_cost_reading(once, pages,
-								   (correlation < 0) == descending ?
-								   prices.forward : prices.backward,
-								   prices.random);
+		follows * skx_cost_read_pages(once, pages,
+									  (correlation < 0) == descending ?
+									  prices.forward : prices.backward,
+									  prices.random);
 }
 
 /*
@@ -233,13 +234,13 @@ skx_plan_cost_scattered(const RelOptInfo *rel, const IndexPath *index,
 {
 	double		docs = SKX_ORDERED_MARGIN * first * rel->tuples / matches;
 	double		read = Max(pages, 1);
-	SkxCostPrices prices;
+	SkxPageReadCosts prices;
 
-	skx_cost_prices(rel->reltablespace, &prices);
+	skx_cost_page_read_costs(rel->reltablespace, &prices);
 	read *= 1 - pow(1 - 1 / read, docs);
 	return Min(matches * each, read * prices.random + docs * cpu_operator_cost *
-			   (SKX_ORDERED_COST_FOUND +
-				SKX_ORDERED_COST_ASK * list_length(index->indexclauses)));
+			   (SKX_ORDERED_COST_DOCUMENT +
+				SKX_ORDERED_COST_LOOKUP * list_length(index->indexclauses)));
 }
 
 /*
@@ -250,15 +251,16 @@ skx_plan_cost_scattered(const RelOptInfo *rel, const IndexPath *index,
 static Cost
 skx_plan_cost_unsorted(PlannerInfo *root, const RelOptInfo *rel,
 					   const IndexPath *index, Cost charged,
-					   const SkxReading *ordered, double first,
+					   const SkxReadingCost *ordered, double first,
 					   double matches)
 {
-	SkxReading	sorted = skx_plan_scan_reading(rel, index, charged, 1);
+	SkxReadingCost sorted = skx_plan_scan_reading_cost(rel, index, charged,
+													   1);
 
-	if (root->limit_tuples <= 0 || !skx_plan_is_alone(root, rel))
+	if (root->limit_tuples <= 0 || !skx_plan_is_only_table(root, rel))
 		return 0;
 	sorted.cost += 2 * cpu_operator_cost * matches * log2(Max(first, 2));
-	return skx_plan_unsaved(rel, ordered, &sorted);
+	return skx_plan_unsaved_charge(rel, ordered, &sorted);
 }
 
 /*
@@ -281,13 +283,13 @@ skx_plan_cost_ordered(PlannerInfo *root, const RelOptInfo *rel,
 	double		follows = correlation * correlation;
 	double		most = work_mem * 1024.0 / (4 * sizeof(uint64));
 	double		share = Min(Max(matches / Max(rel->tuples, 1), 1e-9), 1);
-	double		near = Min(first + SKX_ORDERED_STRETCH * share, matches);
+	double		near = Min(first + SKX_ORDERED_FIRST_DOCS * share, matches);
 	double		far = Min(SKX_ORDERED_MARGIN * first, matches);
 	double		searches = 1 + log(Max(Min(matches, most) / Max(first, 1), 1)) /
 		log(SKX_ORDERED_GROWTH) + matches / most;
 	Cost		reading = skx_plan_cost_rows(root, rel, index, matches, part,
 											 correlation, descending);
-	SkxReading	ordered;
+	SkxReadingCost ordered;
 	Cost		unsorted;
 	Cost		each;
 
@@ -320,13 +322,13 @@ skx_plan_cost_ordered(PlannerInfo *root, const RelOptInfo *rel,
  * for several processes.  Otherwise each part of the keys is spread over all
  * documents.
  */
-#define SKX_ORDERED_FOLLOWS		.9
+#define SKX_ORDERED_FOLLOWS_FRACTION		.9
 
 /*
  * Returns the number of parts for several processes, by the number of matches.
  */
 static int
-skx_plan_parts(const RelOptInfo *rel, const IndexPath *index)
+skx_plan_nparts(const RelOptInfo *rel, const IndexPath *index)
 {
 	double		parts = index->indexselectivity * rel->tuples /
 		SKX_ORDERED_PART_ROWS;
@@ -339,16 +341,16 @@ skx_plan_parts(const RelOptInfo *rel, const IndexPath *index)
  * several.  The node that gathers these merges their rows.
  */
 static void
-skx_plan_add_sorted(PlannerInfo *root, RelOptInfo *rel,
-					IndexOptInfo *index, List *clauses, int column,
-					PathKey *key)
+skx_plan_add_ordered_path(PlannerInfo *root, RelOptInfo *rel,
+						  IndexOptInfo *index, List *clauses, int column,
+						  PathKey *key)
 {
 	CustomPath *custom;
 	IndexPath  *path;
 	Path		rows;
 	Path	   *partial = NULL;
 	bool		descends = !skx_compat_pathkey_ascends(key);
-	double		follows = skx_cost_follows(root, index, column);
+	double		follows = skx_cost_column_correlation(root, index, column);
 	double		pages;
 
 	path = create_index_path(root, index, clauses, NIL, NIL, NIL,
@@ -358,18 +360,16 @@ skx_plan_add_sorted(PlannerInfo *root, RelOptInfo *rel,
 	rows.pathkeys = list_make1(key);
 	pages = skx_cost_planned_pages(root, path, false);
 	pages *= skx_plan_cost_ordered(root, rel, path,
-								   skx_plan_part(root, path, column), pages,
-								   follows, descends, &rows);
+								   skx_plan_range_fraction(root, path, column),
+								   pages, follows, descends, &rows);
 	custom = skx_plan_custom_path(&rows, list_make1(path),
-								  list_make5(skx_plan_estimate(pages),
+								  list_make5(skx_plan_expected_pages(pages),
 											 makeInteger(column),
 											 makeInteger(descends),
-											 makeInteger(key->pk_nulls_first),
-											 makeInteger(skx_plan_parts(rel, path))),
-								  &skx_plan_ordered_path_methods);
-	if (follows * follows >= SKX_ORDERED_FOLLOWS)
-		partial = skx_plan_divided(root, rel, &custom->path,
-								   sizeof(CustomPath), path);
+											 makeInteger(key->pk_nulls_first), makeInteger(skx_plan_nparts(rel, path))), &skx_plan_ordered_path_methods);
+	if (follows * follows >= SKX_ORDERED_FOLLOWS_FRACTION)
+		partial = skx_plan_partial_path(root, rel, &custom->path,
+										sizeof(CustomPath), path);
 	add_path(rel, (Path *) custom);
 	if (partial != NULL)
 		add_partial_path(rel, partial);
@@ -380,17 +380,17 @@ skx_plan_add_sorted(PlannerInfo *root, RelOptInfo *rel,
  * gathered before the first row.
  */
 static void
-skx_plan_add_column(PlannerInfo *root, RelOptInfo *rel,
-					IndexOptInfo *index, int column, PathKey *key)
+skx_plan_add_column_paths(PlannerInfo *root, RelOptInfo *rel,
+						  IndexOptInfo *index, int column, PathKey *key)
 {
 	List	   *clauses = skx_plan_index_clauses(root, index);
 
-	skx_plan_add_sorted(root, rel, index, clauses, column, key);
-	if (skx_plan_may_gather(index, clauses, NULL))
-		skx_plan_add_sorted(root, rel, index,
-							skx_plan_light_clauses(root, index,
-												   clauses),
-							column, key);
+	skx_plan_add_ordered_path(root, rel, index, clauses, column, key);
+	if (skx_plan_clauses_may_gather(index, clauses, NULL))
+		skx_plan_add_ordered_path(root, rel, index,
+								  skx_plan_weakened_clauses(root, index,
+															clauses),
+								  column, key);
 }
 
 void
@@ -411,7 +411,7 @@ skx_plan_add_by_columns(PlannerInfo *root, RelOptInfo *rel)
 			continue;
 		column = skx_plan_key_column(root, index, key);
 		if (column > 0)
-			skx_plan_add_column(root, rel, index, column, key);
+			skx_plan_add_column_paths(root, rel, index, column, key);
 	}
 }
 
@@ -422,7 +422,7 @@ skx_plan_add_by_columns(PlannerInfo *root, RelOptInfo *rel)
  * none.
  */
 static IndexPath *
-skx_plan_unordered(const RelOptInfo *rel)
+skx_plan_cheapest_unordered(const RelOptInfo *rel)
 {
 	IndexPath  *least = NULL;
 	ListCell   *lc;
@@ -431,7 +431,7 @@ skx_plan_unordered(const RelOptInfo *rel)
 	{
 		IndexPath  *path = lfirst(lc);
 
-		if (IsA(path, IndexPath) && skx_plan_is_ours(path->indexinfo) &&
+		if (IsA(path, IndexPath) && skx_plan_is_skipidx(path->indexinfo) &&
 			path->indexorderbys == NIL && path->path.param_info == NULL &&
 			(least == NULL ||
 			 path->path.total_cost < least->path.total_cost))
@@ -443,32 +443,32 @@ skx_plan_unordered(const RelOptInfo *rel)
 void
 skx_plan_charge_order(PlannerInfo *root, RelOptInfo *rel)
 {
-	IndexPath  *found = skx_plan_unordered(rel);
+	IndexPath  *found = skx_plan_cheapest_unordered(rel);
 	Cost		charged;
 	List	   *paths;
 	List	   *partial;
 	ListCell   *lc;
 
 	if (root->limit_tuples <= 0 || root->query_pathkeys == NIL ||
-		found == NULL || !skx_plan_is_alone(root, rel))
+		found == NULL || !skx_plan_is_only_table(root, rel))
 		return;
 	charged = skx_plan_filter_cost(root, rel, &found->path);
-	skx_plan_take_paths(rel, &paths, &partial);
+	skx_plan_detach_paths(rel, &paths, &partial);
 	foreach(lc, paths)
 	{
 		IndexPath  *path = lfirst(lc);
 		double		matches = Max(path->path.rows, 1);
 		double		first = Min(root->limit_tuples, matches);
-		SkxReading	ordered;
+		SkxReadingCost ordered;
 
-		if (!IsA(path, IndexPath) || skx_plan_is_ours(path->indexinfo) ||
+		if (!IsA(path, IndexPath) || skx_plan_is_skipidx(path->indexinfo) ||
 			path->path.param_info != NULL ||
 			!pathkeys_contained_in(root->query_pathkeys, path->path.pathkeys))
 			continue;
-		ordered = skx_plan_scan_reading(rel, path,
-										skx_plan_filter_cost(root, rel,
-															 &path->path),
-										first / matches);
+		ordered = skx_plan_scan_reading_cost(rel, path,
+											 skx_plan_filter_cost(root, rel,
+																  &path->path),
+											 first / matches);
 		path->path.total_cost += matches / first *
 			skx_plan_cost_unsorted(root, rel, found, charged, &ordered,
 								   first, matches);
@@ -483,7 +483,7 @@ skx_plan_charge_order(PlannerInfo *root, RelOptInfo *rel)
  * expression.  Returns its number in the child's output, else 0.
  */
 static int
-skx_plan_add_tied(IndexScan *child, const CustomPath *path)
+skx_plan_add_tie_column(IndexScan *child, const CustomPath *path)
 {
 	const IndexOptInfo *index =
 		castNode(IndexPath, linitial(path->custom_paths))->indexinfo;
@@ -502,18 +502,19 @@ skx_plan_add_tied(IndexScan *child, const CustomPath *path)
 }
 
 static Plan *
-skx_plan_plan_ordered(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
-					  List *tlist, List *clauses, List *custom_plans)
+skx_plan_make_ordered_plan(PlannerInfo *root, RelOptInfo *rel,
+						   CustomPath *path, List *tlist, List *clauses,
+						   List *custom_plans)
 {
-	IndexScan  *child = skx_plan_child(linitial(custom_plans));
-	SkxPlanned	planned = {0};
+	IndexScan  *child = skx_plan_index_scan_child(linitial(custom_plans));
+	SkxRankedPlanParts planned = {0};
 	CustomScan *scan;
 	int			tied;
 
-	skx_plan_limit(root, rel, path, &planned);
-	planned.rest = child->scan.plan.qual;
-	skx_plan_reduce(child, NIL);
-	tied = skx_plan_add_tied(child, path);
+	skx_plan_fill_limit(root, rel, path, &planned);
+	planned.other_conditions = child->scan.plan.qual;
+	skx_plan_reduce_target(child, NIL);
+	tied = skx_plan_add_tie_column(child, path);
 	scan = skx_plan_custom_scan(path, rel->relid, tlist, list_make1(child),
 								get_tlist_exprs(child->scan.plan.targetlist,
 												true),

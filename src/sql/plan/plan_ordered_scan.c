@@ -22,7 +22,7 @@
 
 typedef struct SkxOrderedScan
 {
-	SkxPlanNode node;			/* first; its share: SkxOrderedShare */
+	SkxPlanNode node;			/* first; its share: SkxOrderedShared */
 	IndexScanState *child;
 	SkxScanOrder order;
 	uint64		asked;			/* rows asked for by the limit; 0: not known */
@@ -39,7 +39,7 @@ static void
 skx_plan_begin_ordered(SkxPlanNode *node)
 {
 	SkxOrderedScan *state = (SkxOrderedScan *) node;
-	int			tied = skx_plan_ordered_private(node, SKX_ORDERED_TIED);
+	int			tied = skx_plan_ordered_private(node, SKX_ORDERED_TIE_COLUMN);
 
 	state->child = skx_plan_node_child(node, 0);
 	state->order.column = skx_plan_ordered_private(node, SKX_ORDERED_COLUMN);
@@ -48,7 +48,7 @@ skx_plan_begin_ordered(SkxPlanNode *node)
 	state->order.nulls_first =
 		skx_plan_ordered_private(node, SKX_ORDERED_NULLS) != 0;
 	node->limit.extra = skx_plan_ordered_private(node, SKX_ORDERED_EXTRA);
-	node->limit.times =
+	node->limit.rows_per_pass =
 		skx_plan_ordered_private(node, SKX_ORDERED_PERCENT) / 100.0;
 	if (tied == 0)
 		return;
@@ -63,12 +63,12 @@ skx_plan_prepare_ordered(SkxOrderedScan *state)
 	SkxScanDesc *desc;
 
 	skx_plan_open_child(state->child);
-	(void) skx_plan_node_asked(&state->node, &state->asked);
-	state->order.share = state->node.share;
+	(void) skx_plan_node_limit(&state->node, &state->asked);
+	state->order.share = state->node.shared_part;
 	desc = skx_am_scan_desc(state->child->iss_ScanDesc);
 	desc->wanted = state->asked;
 	desc->order = &state->order;
-	state->node.ready = true;
+	state->node.is_ready = true;
 }
 
 /*
@@ -80,7 +80,7 @@ skx_plan_row_ordered(SkxOrderedScan *state, ItemPointer place)
 	bool		rechecked = skx_plan_is_rechecked(state->child);
 	TupleTableSlot *row;
 
-	if (!state->node.ready && !rechecked)
+	if (!state->node.is_ready && !rechecked)
 		skx_plan_prepare_ordered(state);
 	if (state->ties != NULL && !rechecked)
 		return skx_plan_ties_next(state->ties, place);
@@ -100,8 +100,8 @@ skx_plan_fetch_ordered(SkxPlanNode *node, TupleTableSlot *slot)
 											   &place);
 
 	if (row != NULL)
-		skx_plan_node_copy(node, slot, row, slot->tts_tupleDescriptor->natts,
-						   &place);
+		skx_plan_node_copy_row(node, slot, row,
+							   slot->tts_tupleDescriptor->natts, &place);
 }
 
 /* Called before the child is scanned again, or ends. */
@@ -119,7 +119,7 @@ skx_plan_reset_ordered(SkxPlanNode *node)
 static Size
 skx_plan_ordered_share_size(SkxPlanNode *node, int nprocesses)
 {
-	return sizeof(SkxOrderedShare);
+	return sizeof(SkxOrderedShared);
 }
 
 /* The leader's scan knows what is asked for, so it is divided here, once. */
@@ -130,28 +130,28 @@ skx_plan_ordered_share_init(SkxPlanNode *node, int nprocesses)
 	IndexScanDesc scan;
 	const SkxOrderedRequest *request;
 
-	skx_order_share_init(node->share);
+	skx_order_share_init(node->shared_part);
 	skx_plan_prepare_ordered(state);
 	scan = state->child->iss_ScanDesc;
 	(void) skx_am_scan_enter(scan);
 	request = skx_am_scan_desc(scan)->ordered;
 	if (request != NULL)
-		skx_order_share_divide(node->share, request,
-							   skx_plan_ordered_private(node,
-														SKX_ORDERED_DIVIDED));
+		skx_order_share_split(node->shared_part, request,
+							  skx_plan_ordered_private(node,
+													   SKX_ORDERED_NPARTS));
 	skx_am_scan_leave(scan);
 }
 
 static void
 skx_plan_ordered_share_restart(SkxPlanNode *node)
 {
-	SkxOrderedShare *share = node->share;
+	SkxOrderedShared *share = node->shared_part;
 
 	skx_exec_share_restart(&share->parts);
 }
 
 static void
-skx_plan_ordered_share_gone(SkxPlanNode *node)
+skx_plan_ordered_share_detach(SkxPlanNode *node)
 {
 	const IndexScanState *child = skx_plan_node_child(node, 0);
 
@@ -159,7 +159,7 @@ skx_plan_ordered_share_gone(SkxPlanNode *node)
 		index_rescan(child->iss_ScanDesc, child->iss_ScanKeys,
 					 child->iss_NumScanKeys, child->iss_OrderByKeys,
 					 child->iss_NumOrderByKeys);
-	node->ready = false;
+	node->is_ready = false;
 }
 
 /* ---- explain ---- */
@@ -177,7 +177,7 @@ skx_plan_explain_ordered(SkxPlanNode *node, ExplainState *es)
 										  order->descending ? " DESC" : "",
 										  order->nulls_first ? "FIRST" : "LAST"),
 						es);
-	skx_plan_node_explain_asked(node, ((SkxOrderedScan *) node)->asked, es);
+	skx_plan_node_explain_limit(node, ((SkxOrderedScan *) node)->asked, es);
 }
 
 static const void *
@@ -209,5 +209,5 @@ const SkxPlanKind skx_plan_ordered = {
 	.share_size = skx_plan_ordered_share_size,
 	.share_init = skx_plan_ordered_share_init,
 	.share_restart = skx_plan_ordered_share_restart,
-	.share_gone = skx_plan_ordered_share_gone
+	.share_detach = skx_plan_ordered_share_detach
 };

@@ -27,13 +27,13 @@ struct SkxOrderedTies
 	IndexScanState *child;
 	MemoryContext context;		/* lives as long as the statement */
 	TupleTableSlot *row;		/* row that is returned */
-	TupleTableSlot *next;		/* row behind it */
-	bool		ahead;			/* the row behind it has been fetched */
-	bool		done;			/* the child has no more rows */
-	bool		shared;			/* other values may share the key of the row
+	TupleTableSlot *next_row;	/* row behind it */
+	bool		has_next;		/* the row behind it has been fetched */
+	bool		at_end;			/* the child has no more rows */
+	bool		key_is_shared;	/* other values may share the key of the row
 								 * fetched last */
 	uint64		key;
-	TupleTableSlot *sorted;
+	TupleTableSlot *returns_sorted;
 	Tuplesortstate *sort;		/* sorts rows of one key; NULL: none */
 	AttrNumber	column;			/* column of the child that rows are sorted by */
 	Oid			operator;
@@ -69,8 +69,9 @@ skx_plan_ties_begin(IndexScanState *child, int column, bool descending)
 	ties->column = column;
 	ties->operator = descending ? type->gt_opr : type->lt_opr;
 	ties->row = ExecInitExtraTupleSlot(estate, desc, &TTSOpsVirtual);
-	ties->next = ExecInitExtraTupleSlot(estate, desc, &TTSOpsVirtual);
-	ties->sorted = ExecInitExtraTupleSlot(estate, desc, &TTSOpsMinimalTuple);
+	ties->next_row = ExecInitExtraTupleSlot(estate, desc, &TTSOpsVirtual);
+	ties->returns_sorted = ExecInitExtraTupleSlot(estate, desc,
+												  &TTSOpsMinimalTuple);
 	return ties;
 }
 
@@ -78,18 +79,18 @@ skx_plan_ties_begin(IndexScanState *child, int column, bool descending)
 static bool
 skx_plan_ties_fetch(SkxOrderedTies *ties)
 {
-	TupleTableSlot *next = ExecClearTuple(ties->next);
+	TupleTableSlot *next = ExecClearTuple(ties->next_row);
 	int			natts = next->tts_tupleDescriptor->natts - 1;
 	const uint64 *key;
 	TupleTableSlot *from;
 
-	from = ties->done ? NULL : ExecProcNode(&ties->child->ss.ps);
-	ties->ahead = false;
-	ties->done = TupIsNull(from);
-	if (ties->done)
+	from = ties->at_end ? NULL : ExecProcNode(&ties->child->ss.ps);
+	ties->has_next = false;
+	ties->at_end = TupIsNull(from);
+	if (ties->at_end)
 		return false;
 	key = skx_am_scan_desc(ties->child->iss_ScanDesc)->key;
-	ties->shared = key != NULL;
+	ties->key_is_shared = key != NULL;
 	if (key != NULL)
 		ties->key = *key;
 	slot_getallattrs(from);
@@ -100,19 +101,19 @@ skx_plan_ties_fetch(SkxOrderedTies *ties)
 	next->tts_isnull[natts] = false;
 	ExecStoreVirtualTuple(next);
 	ExecMaterializeSlot(next);
-	ties->ahead = true;
+	ties->has_next = true;
 	return true;
 }
 
 /* Makes the row ahead the current one. */
 static void
-skx_plan_ties_step(SkxOrderedTies *ties)
+skx_plan_ties_advance(SkxOrderedTies *ties)
 {
 	TupleTableSlot *row = ties->row;
 
-	ties->row = ties->next;
-	ties->next = row;
-	ties->ahead = false;
+	ties->row = ties->next_row;
+	ties->next_row = row;
+	ties->has_next = false;
 }
 
 /* Sorts the current row, the one ahead, and all others with their key. */
@@ -124,16 +125,17 @@ skx_plan_ties_sort(SkxOrderedTies *ties)
 	Oid			collation = InvalidOid;
 	bool		nulls_first = false;
 
-	ties->sort = tuplesort_begin_heap(ties->sorted->tts_tupleDescriptor, 1,
-									  &ties->column, &ties->operator,
-									  &collation, &nulls_first, work_mem,
-									  NULL, TUPLESORT_NONE);
+	ties->sort =
+		tuplesort_begin_heap(ties->returns_sorted->tts_tupleDescriptor, 1,
+							 &ties->column, &ties->operator, &collation,
+							 &nulls_first, work_mem, NULL, TUPLESORT_NONE);
 	tuplesort_puttupleslot(ties->sort, ties->row);
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
-		tuplesort_puttupleslot(ties->sort, ties->next);
-	} while (skx_plan_ties_fetch(ties) && ties->shared && ties->key == key);
+		tuplesort_puttupleslot(ties->sort, ties->next_row);
+	} while (skx_plan_ties_fetch(ties) && ties->key_is_shared &&
+			 ties->key == key);
 	tuplesort_performsort(ties->sort);
 	MemoryContextSwitchTo(old);
 }
@@ -143,7 +145,7 @@ skx_plan_ties_sorted(SkxOrderedTies *ties)
 {
 	if (ties->sort == NULL)
 		return;
-	ExecClearTuple(ties->sorted);
+	ExecClearTuple(ties->returns_sorted);
 	tuplesort_end(ties->sort);
 	ties->sort = NULL;
 }
@@ -153,17 +155,17 @@ skx_plan_ties_sorted(SkxOrderedTies *ties)
  * none, or after sorting rows of one key.
  */
 static TupleTableSlot *
-skx_plan_ties_alone(SkxOrderedTies *ties)
+skx_plan_ties_next_unsorted(SkxOrderedTies *ties)
 {
 	bool		shared;
 	uint64		key;
 
-	if (!ties->ahead && !skx_plan_ties_fetch(ties))
+	if (!ties->has_next && !skx_plan_ties_fetch(ties))
 		return NULL;
-	shared = ties->shared;
+	shared = ties->key_is_shared;
 	key = ties->key;
-	skx_plan_ties_step(ties);
-	if (!shared || !skx_plan_ties_fetch(ties) || !ties->shared ||
+	skx_plan_ties_advance(ties);
+	if (!shared || !skx_plan_ties_fetch(ties) || !ties->key_is_shared ||
 		ties->key != key)
 		return ties->row;
 	skx_plan_ties_sort(ties);
@@ -172,12 +174,13 @@ skx_plan_ties_alone(SkxOrderedTies *ties)
 
 /* Returns the next of the sorted rows; NULL if none is left. */
 static TupleTableSlot *
-skx_plan_ties_take(SkxOrderedTies *ties)
+skx_plan_ties_next_sorted(SkxOrderedTies *ties)
 {
 	if (ties->sort == NULL)
 		return NULL;
-	if (tuplesort_gettupleslot(ties->sort, true, false, ties->sorted, NULL))
-		return ties->sorted;
+	if (tuplesort_gettupleslot(ties->sort, true, false, ties->returns_sorted,
+							   NULL))
+		return ties->returns_sorted;
 	skx_plan_ties_sorted(ties);
 	return NULL;
 }
@@ -190,9 +193,9 @@ skx_plan_ties_next(SkxOrderedTies *ties, ItemPointer place)
 
 	do
 	{
-		row = skx_plan_ties_take(ties);
+		row = skx_plan_ties_next_sorted(ties);
 		if (row == NULL)
-			row = skx_plan_ties_alone(ties);
+			row = skx_plan_ties_next_unsorted(ties);
 	} while (row == NULL && ties->sort != NULL);
 	if (row == NULL)
 		return NULL;
@@ -208,6 +211,6 @@ skx_plan_ties_reset(SkxOrderedTies *ties)
 {
 	skx_plan_ties_sorted(ties);
 	ExecClearTuple(ties->row);
-	ExecClearTuple(ties->next);
-	ties->ahead = ties->done = false;
+	ExecClearTuple(ties->next_row);
+	ties->has_next = ties->at_end = false;
 }

@@ -27,21 +27,21 @@
  * takes some milliseconds in all; and maximum number of columns of the
  * expression on its way.
  */
-#define SKX_ORIGIN_STEPS	10000
-#define SKX_ORIGIN_COLUMNS	256
+#define SKX_ORIGIN_STEPS_MAX	10000
+#define SKX_ORIGIN_COLUMNS_MAX	256
 
 /* A query, and the one that it is part of. */
-typedef struct SkxLevel
+typedef struct SkxQueryLevel
 {
 	Query	   *query;
-	struct SkxLevel *parent;
-} SkxLevel;
+	struct SkxQueryLevel *parent;
+} SkxQueryLevel;
 
-static bool skx_plan_find_in(SkxLevel *level, Node *expr,
-							 SkxBinding *binding);
+static bool skx_plan_find_in_entry(SkxQueryLevel *level, Node *expr,
+								   SkxBinding *binding);
 
-static SkxLevel *
-skx_plan_level_up(SkxLevel *level, Index up)
+static SkxQueryLevel *
+skx_plan_outer_level(SkxQueryLevel *level, Index up)
 {
 	while (level != NULL && up-- > 0)
 		level = level->parent;
@@ -49,9 +49,9 @@ skx_plan_level_up(SkxLevel *level, Index up)
 }
 
 static RangeTblEntry *
-skx_plan_rte(SkxLevel *level, const Var *var)
+skx_plan_rte_of_var(SkxQueryLevel *level, const Var *var)
 {
-	level = skx_plan_level_up(level, var->varlevelsup);
+	level = skx_plan_outer_level(level, var->varlevelsup);
 	if (level == NULL || var->varno < 1 ||
 		var->varno > list_length(level->query->rtable))
 		return NULL;
@@ -65,7 +65,7 @@ skx_plan_rte(SkxLevel *level, const Var *var)
 static Node *
 skx_plan_flatten_mutator(Node *node, void *context)
 {
-	SkxLevel   *level = context;
+	SkxQueryLevel *level = context;
 	RangeTblEntry *rte;
 	Node	   *alias = NULL;
 	Var		   *var;
@@ -82,7 +82,7 @@ skx_plan_flatten_mutator(Node *node, void *context)
 									   context);
 	var = copyObject((Var *) node);
 	skx_compat_plain_var(var);
-	rte = skx_plan_rte(level, var);
+	rte = skx_plan_rte_of_var(level, var);
 	if (rte == NULL)
 		return (Node *) var;
 	if (rte->rtekind == RTE_JOIN && var->varattno > 0 &&
@@ -103,11 +103,11 @@ typedef struct SkxOriginEntry
 	int			varno;			/* 0: none yet */
 	Index		levelsup;
 	int			columns;
-	bool		mixed;			/* several entries, or too many columns */
+	bool		has_several;	/* several entries, or too many columns */
 } SkxOriginEntry;
 
 static bool
-skx_plan_source_walker(Node *node, void *context)
+skx_plan_origin_walker(Node *node, void *context)
 {
 	SkxOriginEntry *source = context;
 	Var		   *var = (Var *) node;
@@ -115,7 +115,7 @@ skx_plan_source_walker(Node *node, void *context)
 	if (node == NULL)
 		return false;
 	if (!IsA(node, Var))
-		return expression_tree_walker(node, skx_plan_source_walker,
+		return expression_tree_walker(node, skx_plan_origin_walker,
 									  context);
 	if (source->varno == 0)
 	{
@@ -123,9 +123,9 @@ skx_plan_source_walker(Node *node, void *context)
 		source->levelsup = var->varlevelsup;
 	}
 	if (source->varno != var->varno || source->levelsup != var->varlevelsup ||
-		var->varattno < 0 || ++source->columns > SKX_ORIGIN_COLUMNS)
-		source->mixed = true;
-	return source->mixed;
+		var->varattno < 0 || ++source->columns > SKX_ORIGIN_COLUMNS_MAX)
+		source->has_several = true;
+	return source->has_several;
 }
 
 /*
@@ -159,17 +159,19 @@ skx_plan_replace_mutator(Node *node, void *context)
 	return copyObject((Node *) target->expr);
 }
 
-static bool skx_plan_find_part(SkxLevel *parent, Query *query, Node *expr,
-							   SkxBinding *binding);
+static bool skx_plan_find_level(SkxQueryLevel *parent, Query *query,
+								Node *expr, SkxBinding *binding);
 
 /* Adds the indexes of an arm to those of the arms before it. */
 static void
 skx_plan_add_arms(SkxBinding *binding, const SkxBinding *other)
 {
-	if (binding->arms == NIL)
-		binding->arms = list_make1_oid(binding->index);
-	binding->arms = list_concat_unique_oid(binding->arms, other->arms);
-	binding->arms = list_append_unique_oid(binding->arms, other->index);
+	if (binding->arm_indexes == NIL)
+		binding->arm_indexes = list_make1_oid(binding->index);
+	binding->arm_indexes = list_concat_unique_oid(binding->arm_indexes,
+												  other->arm_indexes);
+	binding->arm_indexes = list_append_unique_oid(binding->arm_indexes,
+												  other->index);
 }
 
 /*
@@ -178,7 +180,7 @@ skx_plan_add_arms(SkxBinding *binding, const SkxBinding *other)
  * named index must be that of each arm.
  */
 static bool
-skx_plan_find_arms(SkxLevel *level, Node *arm, Node *expr,
+skx_plan_find_arms(SkxQueryLevel *level, Node *arm, Node *expr,
 				   SkxBinding *binding)
 {
 	SkxBinding	other = *binding;
@@ -186,13 +188,13 @@ skx_plan_find_arms(SkxLevel *level, Node *arm, Node *expr,
 	bool		right;
 
 	check_stack_depth();
-	if (*binding->steps > SKX_ORIGIN_STEPS)
+	if (*binding->steps > SKX_ORIGIN_STEPS_MAX)
 		return false;
 	if (IsA(arm, RangeTblRef))
-		return skx_plan_find_part(level,
-								  rt_fetch(((RangeTblRef *) arm)->rtindex,
-										   level->query->rtable)->subquery,
-								  expr, binding);
+		return skx_plan_find_level(level,
+								   rt_fetch(((RangeTblRef *) arm)->rtindex,
+											level->query->rtable)->subquery,
+								   expr, binding);
 	left = skx_plan_find_arms(level, ((SetOperationStmt *) arm)->larg,
 							  expr, binding);
 	if (!left && binding->name != NIL)
@@ -213,10 +215,10 @@ skx_plan_find_arms(SkxLevel *level, Node *arm, Node *expr,
  * the parent.
  */
 static bool
-skx_plan_find_part(SkxLevel *parent, Query *query, Node *expr,
-				   SkxBinding *binding)
+skx_plan_find_level(SkxQueryLevel *parent, Query *query, Node *expr,
+					SkxBinding *binding)
 {
-	SkxLevel	level;
+	SkxQueryLevel level;
 
 	if (query == NULL || query->commandType != CMD_SELECT)
 		return false;
@@ -225,10 +227,10 @@ skx_plan_find_part(SkxLevel *parent, Query *query, Node *expr,
 	if (query->setOperations != NULL)
 		return skx_plan_find_arms(&level, query->setOperations, expr,
 								  binding);
-	return skx_plan_find_in(&level,
-							skx_plan_replace_mutator(expr,
-													 query->targetList),
-							binding);
+	return skx_plan_find_in_entry(&level,
+								  skx_plan_replace_mutator(expr,
+														   query->targetList),
+								  binding);
 }
 
 /*
@@ -236,12 +238,12 @@ skx_plan_find_part(SkxLevel *parent, Query *query, Node *expr,
  * refer to queries around the one that has it.
  */
 static bool
-skx_plan_find_cte(SkxLevel *level, RangeTblEntry *rte, Node *expr,
+skx_plan_find_cte(SkxQueryLevel *level, RangeTblEntry *rte, Node *expr,
 				  SkxBinding *binding)
 {
 	ListCell   *lc;
 
-	level = skx_plan_level_up(level, rte->ctelevelsup);
+	level = skx_plan_outer_level(level, rte->ctelevelsup);
 	if (level == NULL || rte->self_reference)
 		return false;
 	foreach(lc, level->query->cteList)
@@ -250,8 +252,8 @@ skx_plan_find_cte(SkxLevel *level, RangeTblEntry *rte, Node *expr,
 
 		if (strcmp(cte->ctename, rte->ctename) == 0)
 			return IsA(cte->ctequery, Query) &&
-				skx_plan_find_part(level, (Query *) cte->ctequery, expr,
-								   binding);
+				skx_plan_find_level(level, (Query *) cte->ctequery, expr,
+									binding);
 	}
 	return false;
 }
@@ -261,31 +263,32 @@ skx_plan_find_cte(SkxLevel *level, RangeTblEntry *rte, Node *expr,
  * expression.
  */
 static bool
-skx_plan_find_sublink(SkxLevel *parent, SubLink *link, SkxBinding *binding)
+skx_plan_find_sublink(SkxQueryLevel *parent, SubLink *link,
+					  SkxBinding *binding)
 {
 	Query	   *query = (Query *) link->subselect;
-	SkxLevel	level;
+	SkxQueryLevel level;
 
 	if (link->subLinkType != EXPR_SUBLINK || !IsA(query, Query) ||
 		query->setOperations != NULL)
 		return false;
 	level.query = query;
 	level.parent = parent;
-	return skx_plan_find_in(&level,
-							(Node *) ((TargetEntry *)
-									  linitial(query->targetList))->expr,
-							binding);
+	return skx_plan_find_in_entry(&level,
+								  (Node *) ((TargetEntry *)
+											linitial(query->targetList))->expr,
+								  binding);
 }
 
 static bool
-skx_plan_find_in(SkxLevel *level, Node *expr, SkxBinding *binding)
+skx_plan_find_in_entry(SkxQueryLevel *level, Node *expr, SkxBinding *binding)
 {
 	SkxOriginEntry source = {0};
 	RangeTblEntry *rte;
 
 	check_stack_depth();
 	CHECK_FOR_INTERRUPTS();
-	if (++*binding->steps > SKX_ORIGIN_STEPS)
+	if (++*binding->steps > SKX_ORIGIN_STEPS_MAX)
 		return false;
 	if (IsA(expr, SubLink))
 		return skx_plan_find_sublink(level, (SubLink *) expr, binding);
@@ -294,9 +297,9 @@ skx_plan_find_in(SkxLevel *level, Node *expr, SkxBinding *binding)
 	expr = skx_plan_flatten_mutator(expr, level);
 	while (IsA(expr, RelabelType))
 		expr = (Node *) ((RelabelType *) expr)->arg;
-	skx_plan_source_walker(expr, &source);
-	level = skx_plan_level_up(level, source.levelsup);
-	if (source.varno < 1 || source.mixed || level == NULL ||
+	skx_plan_origin_walker(expr, &source);
+	level = skx_plan_outer_level(level, source.levelsup);
+	if (source.varno < 1 || source.has_several || level == NULL ||
 		source.varno > list_length(level->query->rtable))
 		return false;
 	rte = rt_fetch(source.varno, level->query->rtable);
@@ -309,11 +312,11 @@ skx_plan_find_in(SkxLevel *level, Node *expr, SkxBinding *binding)
 			 * query that was not planned yet are not.
 			 */
 			expr = skx_plan_replace_mutator(expr, NIL);
-			expr = skx_plan_simplified(expr);
-			return skx_plan_choose(level->query, source.varno, expr,
-								   binding);
+			expr = skx_plan_simplify(expr);
+			return skx_plan_choose_index(level->query, source.varno, expr,
+										 binding);
 		case RTE_SUBQUERY:
-			return skx_plan_find_part(level, rte->subquery, expr, binding);
+			return skx_plan_find_level(level, rte->subquery, expr, binding);
 		case RTE_CTE:
 			return skx_plan_find_cte(level, rte, expr, binding);
 		default:
@@ -322,15 +325,15 @@ skx_plan_find_in(SkxLevel *level, Node *expr, SkxBinding *binding)
 }
 
 /* Returns the levels from a query upwards; only its own if `alone` is true. */
-static SkxLevel *
-skx_plan_levels(PlannerInfo *root, bool alone)
+static SkxQueryLevel *
+skx_plan_query_levels(PlannerInfo *root, bool alone)
 {
-	SkxLevel   *first = NULL;
-	SkxLevel  **last = &first;
+	SkxQueryLevel *first = NULL;
+	SkxQueryLevel **last = &first;
 
 	for (; root != NULL; root = alone ? NULL : root->parent_root)
 	{
-		*last = palloc0(sizeof(SkxLevel));
+		*last = palloc0(sizeof(SkxQueryLevel));
 		(*last)->query = root->parse;
 		last = &(*last)->parent;
 	}
@@ -342,7 +345,7 @@ skx_plan_levels(PlannerInfo *root, bool alone)
  * expressions that are made on the way.
  */
 static bool
-skx_plan_find_from(SkxLevel *level, Node *expr, SkxBinding *binding)
+skx_plan_find_from(SkxQueryLevel *level, Node *expr, SkxBinding *binding)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "skipidx origin of a column",
@@ -352,33 +355,34 @@ skx_plan_find_from(SkxLevel *level, Node *expr, SkxBinding *binding)
 	bool		found;
 
 	binding->steps = &steps;
-	binding->arms = NIL;
-	found = skx_plan_find_in(level, expr, binding) &&
-		steps <= SKX_ORIGIN_STEPS;
+	binding->arm_indexes = NIL;
+	found = skx_plan_find_in_entry(level, expr, binding) &&
+		steps <= SKX_ORIGIN_STEPS_MAX;
 	binding->steps = NULL;
 	MemoryContextSwitchTo(old);
-	binding->arms = found ? list_copy(binding->arms) : NIL;
-	binding->others = found ? skx_plan_alike(binding->index,
-											 binding->arms) : NIL;
+	binding->arm_indexes = found ? list_copy(binding->arm_indexes) : NIL;
+	binding->others =
+		found ? skx_plan_same_ranking_indexes(binding->index,
+											  binding->arm_indexes) : NIL;
 	MemoryContextDelete(context);
 	return found;
 }
 
 bool
-skx_plan_find(PlannerInfo *root, bool alone, Node *expr,
-			  SkxBinding *binding)
+skx_plan_find_ranking_index(PlannerInfo *root, bool alone, Node *expr,
+							SkxBinding *binding)
 {
-	return skx_plan_find_from(skx_plan_levels(root, alone), expr,
+	return skx_plan_find_from(skx_plan_query_levels(root, alone), expr,
 							  binding);
 }
 
 bool
-skx_plan_find_below(PlannerInfo *root, Query *query, Node *expr,
-					SkxBinding *binding)
+skx_plan_find_in_subquery(PlannerInfo *root, Query *query, Node *expr,
+						  SkxBinding *binding)
 {
-	SkxLevel	level;
+	SkxQueryLevel level;
 
 	level.query = query;
-	level.parent = skx_plan_levels(root, false);
+	level.parent = skx_plan_query_levels(root, false);
 	return skx_plan_find_from(&level, expr, binding);
 }

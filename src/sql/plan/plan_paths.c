@@ -44,7 +44,7 @@ static bool
 skx_plan_orders_by(Path *path, int n)
 {
 	return IsA(path, IndexPath) && path->pathtype == T_IndexScan &&
-		skx_plan_is_ours(((IndexPath *) path)->indexinfo) &&
+		skx_plan_is_skipidx(((IndexPath *) path)->indexinfo) &&
 		list_length(((IndexPath *) path)->indexorderbys) == n;
 }
 
@@ -93,7 +93,7 @@ skx_plan_add_ordered(PlannerInfo *root, RelOptInfo *rel,
 					 IndexOptInfo *index, OpExpr *distance)
 {
 	List	   *clauses = skx_plan_index_clauses(root, index);
-	List	   *ungathered = skx_plan_ungathered(index, clauses);
+	List	   *ungathered = skx_plan_without_gathering(index, clauses);
 
 	if (!skx_plan_has_path(rel, index, clauses, 1))
 		skx_plan_add_ranked(root, rel, index, clauses, distance);
@@ -106,7 +106,7 @@ skx_plan_add_ordered(PlannerInfo *root, RelOptInfo *rel,
  * or more.
  */
 static List *
-skx_plan_without(List *paths, int norders)
+skx_plan_without_ranked_paths(List *paths, int norders)
 {
 	ListCell   *lc;
 
@@ -115,7 +115,7 @@ skx_plan_without(List *paths, int norders)
 		IndexPath  *path = lfirst(lc);
 
 		if (IsA(path, IndexPath) &&
-			skx_plan_is_ours(path->indexinfo) &&
+			skx_plan_is_skipidx(path->indexinfo) &&
 			list_length(path->indexorderbys) >= norders)
 			paths = foreach_delete_current(paths, lc);
 	}
@@ -123,8 +123,9 @@ skx_plan_without(List *paths, int norders)
 }
 
 static void
-skx_plan_add_each(PlannerInfo *root, RelOptInfo *rel,
-				  void (*add) (PlannerInfo *, RelOptInfo *, IndexOptInfo *))
+skx_plan_add_each_path(PlannerInfo *root, RelOptInfo *rel,
+					   void (*add) (PlannerInfo *, RelOptInfo *,
+									IndexOptInfo *))
 {
 	ListCell   *lc;
 
@@ -132,7 +133,7 @@ skx_plan_add_each(PlannerInfo *root, RelOptInfo *rel,
 	{
 		IndexOptInfo *index = lfirst(lc);
 
-		if (skx_plan_is_ours(index) &&
+		if (skx_plan_is_skipidx(index) &&
 			(index->indpred == NIL || index->predOK))
 			add(root, rel, index);
 	}
@@ -179,7 +180,7 @@ skx_plan_has_or(const RelOptInfo *rel)
  * disjunction, other indexes are left in, since its arms may need them.
  */
 static void
-skx_plan_add_ours(PlannerInfo *root, RelOptInfo *rel)
+skx_plan_add_own_paths(PlannerInfo *root, RelOptInfo *rel)
 {
 	List	   *all = rel->indexlist;
 	ListCell   *lc;
@@ -189,12 +190,12 @@ skx_plan_add_ours(PlannerInfo *root, RelOptInfo *rel)
 		rel->indexlist = NIL;
 		foreach(lc, all)
 		{
-			if (skx_plan_is_ours(lfirst(lc)))
+			if (skx_plan_is_skipidx(lfirst(lc)))
 				rel->indexlist = lappend(rel->indexlist, lfirst(lc));
 		}
 	}
 	skx_plan_add_unordered(root, rel);
-	skx_plan_add_each(root, rel, skx_plan_add_plain);
+	skx_plan_add_each_path(root, rel, skx_plan_add_plain_scans);
 	rel->indexlist = all;
 }
 
@@ -207,18 +208,18 @@ skx_plan_add_ours(PlannerInfo *root, RelOptInfo *rel)
 static void
 skx_plan_charge_paths(PlannerInfo *root, RelOptInfo *rel)
 {
-	List	   *filters = skx_plan_own_filters(root, rel);
+	List	   *filters = skx_plan_table_filters(root, rel);
 	List	   *paths;
 	List	   *partial;
 
 	if (!skx_plan_charge_filters(root, rel, filters))
 		return;
-	skx_plan_take_paths(rel, &paths, &partial);
-	skx_plan_add_each(root, rel, skx_plan_add_light);
+	skx_plan_detach_paths(rel, &paths, &partial);
+	skx_plan_add_each_path(root, rel, skx_plan_add_weakened_scans);
 	(void) skx_plan_charge_filters(root, rel, filters);
 	skx_plan_offer_paths(rel, paths, partial);
-	skx_plan_take_paths(rel, &paths, &partial);
-	skx_plan_add_ours(root, rel);
+	skx_plan_detach_paths(rel, &paths, &partial);
+	skx_plan_add_own_paths(root, rel);
 	(void) skx_plan_charge_filters(root, rel, filters);
 	skx_plan_offer_paths(rel, paths, partial);
 }
@@ -240,17 +241,17 @@ skx_plan_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	 * paths by several distances go first: they would win against those that
 	 * are added, as they cost no more and claim to sort by more
 	 */
-	rel->pathlist = skx_plan_without(rel->pathlist, 2);
+	rel->pathlist = skx_plan_without_ranked_paths(rel->pathlist, 2);
 	foreach(lc, rel->indexlist)
 	{
 		IndexOptInfo *index = lfirst(lc);
 		OpExpr	   *distance;
 
-		if (!skx_plan_is_ours(index) ||
+		if (!skx_plan_is_skipidx(index) ||
 			(index->indpred != NIL && !index->predOK))
 			continue;
-		distance = skx_plan_ordering(root, index,
-									 linitial(root->query_pathkeys));
+		distance = skx_plan_key_distance(root, index,
+										 linitial(root->query_pathkeys));
 		if (distance == NULL)
 			continue;
 		skx_plan_add_ordered(root, rel, index, distance);
@@ -258,7 +259,7 @@ skx_plan_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	}
 	if (!ranked)
 		return false;
-	skx_plan_sort_ties(root, rel, rte);
+	skx_plan_add_ctid_key(root, rel, rte);
 	skx_plan_add_unordered(root, rel);
 	return true;
 }
@@ -271,7 +272,7 @@ skx_plan_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
  * computed for joined rows there, however many these are.
  */
 static QualCost
-skx_plan_distances(PlannerInfo *root, const Path *path)
+skx_plan_distance_target_cost(PlannerInfo *root, const Path *path)
 {
 	QualCost	distance = {0, 0};
 
@@ -288,11 +289,11 @@ skx_plan_distances(PlannerInfo *root, const Path *path)
  * cannot run it, since statistics are frozen in the leader.
  */
 static CustomPath *
-skx_plan_wrap(PlannerInfo *root, RelOptInfo *rel, Path *path)
+skx_plan_wrap_ranked(PlannerInfo *root, RelOptInfo *rel, Path *path)
 {
-	QualCost	distance = skx_plan_distances(root, path);
+	QualCost	distance = skx_plan_distance_target_cost(root, path);
 	Cost		run = (path->total_cost - path->startup_cost) *
-		skx_plan_early_share(root, rel, (IndexPath *) path) -
+		skx_plan_early_end_fraction(root, rel, (IndexPath *) path) -
 		distance.per_tuple * path->rows;
 	Path		rows = *path;
 
@@ -315,20 +316,21 @@ skx_plan_add_shared(PlannerInfo *root, RelOptInfo *rel, CustomPath *ranked)
 	IndexPath  *scan = linitial_node(IndexPath, ranked->custom_paths);
 	CustomPath *partial;
 
-	if (!skx_plan_is_worth(ranked->path.startup_cost,
-						   SKX_PLANNER_WORTH_SEARCH) ||
+	if (!skx_plan_exceeds_setup_cost(ranked->path.startup_cost,
+									 SKX_PARALLEL_SEARCH_COST_MIN) ||
 		!rel->consider_parallel || ranked->path.param_info != NULL ||
 		root->limit_tuples <= 0 || root->limit_tuples > SKX_TOPK_SHARE_ROWS ||
-		root->glob->paramExecTypes != NIL || !skx_plan_shares_limit(root) ||
+		root->glob->paramExecTypes != NIL ||
+		!skx_plan_workers_know_limit(root) ||
 		!is_parallel_safe(root, (Node *) ((OpExpr *) linitial(scan->indexorderbys))->args))
 		return;
-	partial = skx_plan_shared(rel, ranked, ranked->path.startup_cost,
-							  scan->indexinfo->pages);
+	partial = skx_plan_copy_parallel(rel, ranked, ranked->path.startup_cost,
+									 scan->indexinfo->pages);
 	if (partial == NULL)
 		return;
 	partial->path.rows =
 		clamp_row_est(ranked->path.rows /
-					  skx_plan_processes(partial->path.parallel_workers));
+					  skx_plan_process_count(partial->path.parallel_workers));
 	add_partial_path(rel, (Path *) partial);
 }
 
@@ -338,13 +340,13 @@ skx_plan_add_shared(PlannerInfo *root, RelOptInfo *rel, CustomPath *ranked)
  * table.
  */
 static Cost
-skx_plan_bounded_run(PlannerInfo *root, RelOptInfo *rel, IndexPath *path)
+skx_plan_bounded_run_cost(PlannerInfo *root, RelOptInfo *rel, IndexPath *path)
 {
 	double		random;
 	double		rows;
 
 	get_tablespace_page_costs(rel->reltablespace, &random, NULL);
-	rows = rel->tuples * skx_plan_early_share(root, rel, path);
+	rows = rel->tuples * skx_plan_early_end_fraction(root, rel, path);
 	return random * index_pages_fetched(rows, rel->pages,
 										path->indexinfo->pages, root) +
 		rows * (cpu_tuple_cost + rel->baserestrictcost.per_tuple);
@@ -370,7 +372,7 @@ skx_plan_add_bounded(PlannerInfo *root, RelOptInfo *rel,
 	{
 		Node	   *clause = (Node *) lfirst_node(RestrictInfo, lc)->clause;
 
-		distance = skx_plan_bounded(index, clause);
+		distance = skx_plan_bounded_distance(index, clause);
 		if (distance != NULL && skx_plan_needs_score(root, clause, distance))
 			break;
 		distance = NULL;
@@ -378,8 +380,8 @@ skx_plan_add_bounded(PlannerInfo *root, RelOptInfo *rel,
 	/* where that is the order, there is such a scan already */
 	if (distance == NULL ||
 		(root->query_pathkeys != NIL &&
-		 skx_plan_ordering(root, index,
-						   linitial(root->query_pathkeys)) != NULL))
+		 skx_plan_key_distance(root, index,
+							   linitial(root->query_pathkeys)) != NULL))
 		return;
 	family = get_op_opfamily_sortfamily(distance->opno, index->opfamily[0]);
 	path = create_index_path(root, index, skx_plan_index_clauses(root, index),
@@ -388,10 +390,10 @@ skx_plan_add_bounded(PlannerInfo *root, RelOptInfo *rel,
 							 ForwardScanDirection, false, rel->lateral_relids,
 							 1.0, false);
 	path->path.total_cost += skx_plan_filter_cost(root, rel, (Path *) path);
-	wrapped = skx_plan_wrap(root, rel, (Path *) path);
+	wrapped = skx_plan_wrap_ranked(root, rel, (Path *) path);
 	wrapped->path.total_cost =
 		Max(wrapped->path.total_cost, wrapped->path.startup_cost +
-			skx_plan_bounded_run(root, rel, path));
+			skx_plan_bounded_run_cost(root, rel, path));
 	wrapped->path.pathkeys = NIL;
 	add_path(rel, (Path *) wrapped);
 }
@@ -405,7 +407,7 @@ skx_plan_add_all_bounded(PlannerInfo *root, RelOptInfo *rel)
 	{
 		IndexOptInfo *index = lfirst(lc);
 
-		if (skx_plan_is_ours(index) &&
+		if (skx_plan_is_skipidx(index) &&
 			(index->indpred == NIL || index->predOK))
 			skx_plan_add_bounded(root, rel, index);
 	}
@@ -414,7 +416,7 @@ skx_plan_add_all_bounded(PlannerInfo *root, RelOptInfo *rel)
 static void
 skx_plan_add_wrapped(PlannerInfo *root, RelOptInfo *rel, Path *path)
 {
-	CustomPath *wrapped = skx_plan_wrap(root, rel, path);
+	CustomPath *wrapped = skx_plan_wrap_ranked(root, rel, path);
 
 	skx_plan_add_shared(root, rel, wrapped);
 	add_path(rel, (Path *) wrapped);
@@ -456,7 +458,7 @@ skx_plan_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 	skx_plan_correct_rows(root, rel, rte);
 	if (rte->inh)
 	{
-		skx_plan_drop_divided(root, rel);
+		skx_plan_drop_partial_paths(root, rel);
 		return;
 	}
 
@@ -469,16 +471,17 @@ skx_plan_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 	 * may compute the distance.  They have no frozen statistics.
 	 */
 	skx_plan_add_promoted(root, rel);
-	rel->partial_pathlist = skx_plan_without(rel->partial_pathlist, 1);
-	skx_plan_add_each(root, rel, skx_plan_add_plain);
-	skx_plan_add_each(root, rel, skx_plan_add_light);
+	rel->partial_pathlist =
+		skx_plan_without_ranked_paths(rel->partial_pathlist, 1);
+	skx_plan_add_each_path(root, rel, skx_plan_add_plain_scans);
+	skx_plan_add_each_path(root, rel, skx_plan_add_weakened_scans);
 	ranked = skx_plan_add_paths(root, rel, rte);
 	skx_plan_charge_paths(root, rel);
 	if (ranked)
 		skx_plan_charge_unknown(root, rel);
 	else
 		skx_plan_charge_order(root, rel);
-	skx_plan_add_divided(root, rel);
+	skx_plan_add_partial_paths(root, rel);
 	if (!skx_plan_custom)
 		return;
 	skx_plan_add_by_columns(root, rel);

@@ -34,8 +34,8 @@ skx_plan_add_plain_partial(PlannerInfo *root, RelOptInfo *rel,
 
 /* Adds paths in no order that take these conditions, by a bitmap, too. */
 static void
-skx_plan_add_taking(PlannerInfo *root, RelOptInfo *rel,
-					IndexOptInfo *index, List *clauses)
+skx_plan_add_paths_taking(PlannerInfo *root, RelOptInfo *rel,
+						  IndexOptInfo *index, List *clauses)
 {
 	IndexPath  *path;
 
@@ -50,30 +50,32 @@ skx_plan_add_taking(PlannerInfo *root, RelOptInfo *rel,
 }
 
 void
-skx_plan_add_plain(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
+skx_plan_add_plain_scans(PlannerInfo *root, RelOptInfo *rel,
+						 IndexOptInfo *index)
 {
 	List	   *clauses = skx_plan_index_clauses(root, index);
 
-	if (clauses != NIL && skx_plan_takes_more(index, clauses))
-		skx_plan_add_taking(root, rel, index, clauses);
+	if (clauses != NIL && skx_plan_has_own_clauses(index, clauses))
+		skx_plan_add_paths_taking(root, rel, index, clauses);
 	if (index->nkeycolumns > 1)
-		skx_plan_add_joined(root, rel, index);
+		skx_plan_add_join_scans(root, rel, index);
 }
 
 void
-skx_plan_add_light(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
+skx_plan_add_weakened_scans(PlannerInfo *root, RelOptInfo *rel,
+							IndexOptInfo *index)
 {
 	List	   *clauses = skx_plan_index_clauses(root, index);
-	List	   *untested = skx_plan_untested(index, clauses);
+	List	   *untested = skx_plan_without_text_disjunctions(index, clauses);
 	List	   *light;
 
 	/* the server's bitmaps of the arms know rows that need no test */
 	if (list_length(untested) < list_length(clauses) && untested != NIL &&
-		skx_plan_takes_more(index, untested))
-		skx_plan_add_taking(root, rel, index, untested);
-	if (!skx_plan_may_gather(index, clauses, NULL))
+		skx_plan_has_own_clauses(index, untested))
+		skx_plan_add_paths_taking(root, rel, index, untested);
+	if (!skx_plan_clauses_may_gather(index, clauses, NULL))
 		return;
-	light = skx_plan_light_clauses(root, index, clauses);
+	light = skx_plan_weakened_clauses(root, index, clauses);
 	if (light != NIL)
-		skx_plan_add_taking(root, rel, index, light);
+		skx_plan_add_paths_taking(root, rel, index, light);
 }

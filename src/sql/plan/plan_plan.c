@@ -27,15 +27,16 @@
 #include "utils/lsyscache.h"
 
 /* The filter is taken to leave at least one of so many rows. */
-#define SKX_PLANNER_DISCARD_MAX	20
+#define SKX_FILTER_ROWS_PER_PASS_MAX	20
 
-static Plan *skx_plan_plan(PlannerInfo *root, RelOptInfo *rel,
-						   CustomPath *path, List *tlist, List *clauses,
-						   List *custom_plans);
+static Plan *skx_plan_make_ranked_plan(PlannerInfo *root, RelOptInfo *rel,
+									   CustomPath *path, List *tlist,
+									   List *clauses,
+									   List *custom_plans);
 
 const		CustomPathMethods skx_plan_path_methods = {
 	.CustomName = "Skipidx Scan",
-	.PlanCustomPath = skx_plan_plan
+	.PlanCustomPath = skx_plan_make_ranked_plan
 };
 
 static OpExpr *
@@ -50,7 +51,7 @@ skx_plan_distance_of(const IndexScan *child)
  * the last row that has a score.  Of a ranking as a value no query is known.
  */
 static Node *
-skx_plan_told(List *quals, OpExpr *distance, Oid family)
+skx_plan_scan_filter(List *quals, OpExpr *distance, Oid family)
 {
 	Node	   *told = NULL;
 	ListCell   *lc;
@@ -59,13 +60,13 @@ skx_plan_told(List *quals, OpExpr *distance, Oid family)
 		return NULL;
 	foreach(lc, quals)
 	{
-		Node	   *query = skx_plan_matched(lfirst(lc),
-											 linitial(distance->args),
-											 family);
+		Node	   *query = skx_plan_matched_query(lfirst(lc),
+												   linitial(distance->args),
+												   family);
 
 		if (query == NULL)
 			continue;
-		if (skx_plan_is_ranking(query, distance, family))
+		if (skx_plan_ref_ranks_by(query, distance, family))
 			return lfirst(lc);
 		if (told == NULL)
 			told = lfirst(lc);
@@ -80,11 +81,11 @@ skx_plan_told(List *quals, OpExpr *distance, Oid family)
  * be tested before it.
  */
 static List *
-skx_plan_take_quals(IndexScan *child, Oid family, SkxPlanned *planned)
+skx_plan_take_quals(IndexScan *child, Oid family, SkxRankedPlanParts *planned)
 {
 	OpExpr	   *distance = skx_plan_distance_of(child);
 	List	   *quals = child->scan.plan.qual;
-	Node	   *told = skx_plan_told(quals, distance, family);
+	Node	   *told = skx_plan_scan_filter(quals, distance, family);
 	ListCell   *lc;
 
 	foreach(lc, quals)
@@ -92,13 +93,14 @@ skx_plan_take_quals(IndexScan *child, Oid family, SkxPlanned *planned)
 		Node	   *clause = lfirst(lc);
 
 		if (clause == told)
-			planned->query = skx_plan_matched(clause,
-											  linitial(distance->args),
-											  family);
+			planned->query = skx_plan_matched_query(clause,
+													linitial(distance->args),
+													family);
 		else if (skx_plan_is_bound(clause, distance))
 			planned->bounds = lappend(planned->bounds, clause);
 		else
-			planned->rest = lappend(planned->rest, clause);
+			planned->other_conditions = lappend(planned->other_conditions,
+												clause);
 	}
 	if (planned->query == NULL && planned->bounds == NIL)
 		return NIL;
@@ -107,7 +109,7 @@ skx_plan_take_quals(IndexScan *child, Oid family, SkxPlanned *planned)
 }
 
 void
-skx_plan_reduce(IndexScan *child, List *exprs)
+skx_plan_reduce_target(IndexScan *child, List *exprs)
 {
 	List	   *columns = NIL;
 	List	   *targets = NIL;
@@ -137,7 +139,7 @@ skx_plan_reduce(IndexScan *child, List *exprs)
  * since it is set for constant limits only.
  */
 static bool
-skx_plan_is_limited(PlannerInfo *root, RelOptInfo *rel, CustomPath *path)
+skx_plan_limit_applies(PlannerInfo *root, RelOptInfo *rel, CustomPath *path)
 {
 	Query	   *query = root->parse;
 	Relids		relids = rel->top_parent_relids != NULL ?
@@ -158,7 +160,7 @@ skx_plan_is_limited(PlannerInfo *root, RelOptInfo *rel, CustomPath *path)
  * Returns true if EXISTS, IN or their negations look for one row in the table.
  */
 static bool
-skx_plan_is_sought(PlannerInfo *root, RelOptInfo *rel)
+skx_plan_is_in_exists(PlannerInfo *root, RelOptInfo *rel)
 {
 	Relids		relids = rel->top_parent_relids != NULL ?
 		rel->top_parent_relids : rel->relids;
@@ -180,7 +182,7 @@ skx_plan_is_sought(PlannerInfo *root, RelOptInfo *rel)
  * no part of FROM.
  */
 static RelOptInfo *
-skx_plan_rel_of(PlannerInfo *root)
+skx_plan_rel_of_subquery(PlannerInfo *root)
 {
 	PlannerInfo *parent = root->parent_root;
 	int			i;
@@ -210,11 +212,11 @@ skx_plan_is_unlimited(PlannerInfo *root, RelOptInfo *rel)
 		PlannerInfo *parent = root->parent_root;
 
 		if (root->tuple_fraction != 0 || root->parse->hasWindowFuncs ||
-			skx_plan_is_sought(root, rel))
+			skx_plan_is_in_exists(root, rel))
 			return false;
 		if (parent == NULL)
 			return true;
-		rel = skx_plan_rel_of(root);
+		rel = skx_plan_rel_of_subquery(root);
 		if (rel == NULL)
 			return list_length(parent->cte_plan_ids) ==
 				list_length(parent->parse->cteList);
@@ -223,12 +225,12 @@ skx_plan_is_unlimited(PlannerInfo *root, RelOptInfo *rel)
 }
 
 void
-skx_plan_limit(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
-			   SkxPlanned *planned)
+skx_plan_fill_limit(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+					SkxRankedPlanParts *planned)
 {
 	Query	   *query = root->parse;
 
-	if (!skx_plan_is_limited(root, rel, path) ||
+	if (!skx_plan_limit_applies(root, rel, path) ||
 		!skx_plan_is_simple(query->limitCount) ||
 		!skx_plan_is_simple(query->limitOffset))
 		return;
@@ -267,7 +269,7 @@ skx_plan_restrictions(const RelOptInfo *rel, List *clauses)
 
 /* Returns what the index tests of the conditions in `rest`. */
 static List *
-skx_plan_implied(const IndexPath *path, const List *rest)
+skx_plan_predicate_implied(const IndexPath *path, const List *rest)
 {
 	List	   *implied = NIL;
 	ListCell   *lc;
@@ -287,7 +289,7 @@ skx_plan_implied(const IndexPath *path, const List *rest)
  * index was asked for hardly does.
  */
 static List *
-skx_plan_discarding(const IndexPath *path, List *conditions)
+skx_plan_discarding_quals(const IndexPath *path, List *conditions)
 {
 	List	   *discarding = list_copy(conditions);
 	ListCell   *lc;
@@ -305,41 +307,44 @@ skx_plan_discarding(const IndexPath *path, List *conditions)
 /*
  * The result has a margin of a quarter.  If it is far too high, the search
  * looks for too many rows.  If it is too low, the search is repeated for 16
- * times as many rows.  SKX_PLANNER_DISCARD_MAX bounds the former.
+ * times as many rows.  SKX_FILTER_ROWS_PER_PASS_MAX bounds the former.
  */
 int
 skx_plan_percent(PlannerInfo *root, RelOptInfo *rel, const IndexPath *path,
-				 const SkxPlanned *planned)
+				 const SkxRankedPlanParts *planned)
 {
-	List	   *rest = skx_plan_discarding(path, planned->rest);
+	List	   *rest = skx_plan_discarding_quals(path,
+												 planned->other_conditions);
 	Selectivity kept;
 
 	if (rest == NIL)
 		return 100;
 	kept = clauselist_selectivity(root, skx_plan_restrictions(rel, rest),
 								  rel->relid, JOIN_INNER, NULL);
-	kept /= Max(clauselist_selectivity(root, skx_plan_implied(path, rest),
-									   rel->relid, JOIN_INNER, NULL), 1e-9);
+	kept /= Max(clauselist_selectivity(root,
+									   skx_plan_predicate_implied(path, rest),
+									   rel->relid, JOIN_INNER, NULL),
+				1e-9);
 	kept = Min(kept, 1);
-	return (int) ceil(125.0 / Max(kept, 1.0 / SKX_PLANNER_DISCARD_MAX));
+	return (int) ceil(125.0 / Max(kept, 1.0 / SKX_FILTER_ROWS_PER_PASS_MAX));
 }
 
 static Plan *
-skx_plan_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
-			  List *tlist, List *clauses, List *custom_plans)
+skx_plan_make_ranked_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+						  List *tlist, List *clauses, List *custom_plans)
 {
 	IndexPath  *index = castNode(IndexPath, linitial(path->custom_paths));
-	IndexScan  *child = skx_plan_child(linitial(custom_plans));
+	IndexScan  *child = skx_plan_index_scan_child(linitial(custom_plans));
 	OpExpr	   *distance = skx_plan_distance_of(child);
-	SkxPlanned	planned = {0};
+	SkxRankedPlanParts planned = {0};
 	CustomScan *scan;
 	List	   *quals;
 	List	   *exprs;
 
-	skx_plan_limit(root, rel, path, &planned);
+	skx_plan_fill_limit(root, rel, path, &planned);
 	quals = skx_plan_take_quals(child, index->indexinfo->opfamily[0],
 								&planned);
-	skx_plan_reduce(child, list_concat_copy(distance->args, quals));
+	skx_plan_reduce_target(child, list_concat_copy(distance->args, quals));
 	exprs = lappend(get_tlist_exprs(child->scan.plan.targetlist, true),
 					distance);
 	scan = skx_plan_custom_scan(path, rel->relid, tlist, list_make1(child),
@@ -351,11 +356,6 @@ skx_plan_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	scan->custom_exprs = lappend(scan->custom_exprs, planned.bounds);
 	scan->custom_exprs = copyObject(scan->custom_exprs);
 	scan->custom_private =
-		list_make5(skx_plan_estimate(skx_cost_planned_pages(root, index,
-															planned.count != NULL)),
-				   list_make1_oid(get_opcode(distance->opno)),
-				   makeInteger(planned.extra),
-				   makeInteger(skx_plan_percent(root, rel, index, &planned)),
-				   makeInteger(skx_plan_is_unlimited(root, rel)));
+		list_make5(skx_plan_expected_pages(skx_cost_planned_pages(root, index, planned.count != NULL)), list_make1_oid(get_opcode(distance->opno)), makeInteger(planned.extra), makeInteger(skx_plan_percent(root, rel, index, &planned)), makeInteger(skx_plan_is_unlimited(root, rel)));
 	return (Plan *) scan;
 }

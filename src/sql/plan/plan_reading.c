@@ -29,26 +29,26 @@
  * Costs in units of cpu_operator_cost (6.5 ns), of 100,000 rows on 10,000
  * pages in memory.
  *
- * SKX_BITMAP_ENTRY is an entry for a page.  40,319 rows on 10,321 pages took
- * 1.72 ms, 9,979 on 6,581 .58 ms, 1,000 on 880 .08 ms, and 9,999 on 1,042 .24
- * ms.
+ * SKX_BITMAP_ENTRY_COST is an entry for a page.  40,319 rows on 10,321 pages
+ * took 1.72 ms, 9,979 on 6,581 .58 ms, 1,000 on 880 .08 ms, and 9,999 on 1,042
+ * .24 ms.
  *
- * SKX_BITMAP_PAGE is what a page of the table takes more than in a plain scan.
- * 1,835 pages took .94 ms and 880 .39 ms, where the same rows took .48 and .23
- * ms.
+ * SKX_BITMAP_PAGE_COST is what a page of the table takes more than in a plain
+ * scan. 1,835 pages took .94 ms and 880 .39 ms, where the same rows took .48
+ * and .23 ms.
  *
- * SKX_BITMAP_FETCH is fetching a row from its page.
+ * SKX_BITMAP_FETCH_COST is fetching a row from its page.
  */
-#define SKX_BITMAP_ENTRY	10
-#define SKX_BITMAP_PAGE		25
-#define SKX_BITMAP_FETCH	46
+#define SKX_BITMAP_ENTRY_COST	10
+#define SKX_BITMAP_PAGE_COST		25
+#define SKX_BITMAP_FETCH_COST	46
 
 /* Number of pages that are mostly in the processor's caches. */
-#define SKX_BITMAP_CACHED	16384.0
+#define SKX_BITMAP_CACHED_PAGES	16384.0
 
 /* Returns the number of entries that all parts of a bitmap make. */
 static double
-skx_plan_entries(PlannerInfo *root, const RelOptInfo *rel, Path *bitmap)
+skx_plan_bitmap_entries(PlannerInfo *root, const RelOptInfo *rel, Path *bitmap)
 {
 	List	   *parts;
 	double		entries = 0;
@@ -66,34 +66,34 @@ skx_plan_entries(PlannerInfo *root, const RelOptInfo *rel, Path *bitmap)
 	parts = IsA(bitmap, BitmapOrPath) ? ((BitmapOrPath *) bitmap)->bitmapquals :
 		((BitmapAndPath *) bitmap)->bitmapquals;
 	foreach(lc, parts)
-		entries += skx_plan_entries(root, rel, lfirst(lc));
+		entries += skx_plan_bitmap_entries(root, rel, lfirst(lc));
 	return entries;
 }
 
 Cost
-skx_plan_reading(const RelOptInfo *rel, Cost fetching, Selectivity share)
+skx_plan_reading_part(const RelOptInfo *rel, Cost fetching, Selectivity share)
 {
 	return Max(fetching - share * rel->tuples *
 			   (cpu_tuple_cost + rel->baserestrictcost.per_tuple), 0);
 }
 
-SkxReading
-skx_plan_scan_reading(const RelOptInfo *rel, const IndexPath *scan,
-					  Cost charged, double share)
+SkxReadingCost
+skx_plan_scan_reading_cost(const RelOptInfo *rel, const IndexPath *scan,
+						   Cost charged, double share)
 {
 	const Path *path = &scan->path;
-	SkxReading	reading;
+	SkxReadingCost reading;
 
 	reading.cost = path->startup_cost +
 		share * (path->total_cost - path->startup_cost);
 	reading.reading = share *
-		skx_plan_reading(rel, path->total_cost - charged -
-						 scan->indextotalcost, scan->indexselectivity);
+		skx_plan_reading_part(rel, path->total_cost - charged -
+							  scan->indextotalcost, scan->indexselectivity);
 	return reading;
 }
 
 IndexPath *
-skx_plan_fewest(const Path *path, Relids outer)
+skx_plan_fewest_rows_part(const Path *path, Relids outer)
 {
 	const BitmapAndPath *both;
 	IndexPath  *fewest = NULL;
@@ -123,10 +123,10 @@ skx_plan_fewest(const Path *path, Relids outer)
  * pages, 1.3 us in one of 128,000.
  */
 static double
-skx_plan_fetching(const RelOptInfo *rel)
+skx_plan_row_fetch_cost(const RelOptInfo *rel)
 {
-	return SKX_BITMAP_FETCH * cpu_operator_cost *
-		(1 + log2(Max(rel->pages / SKX_BITMAP_CACHED, 1)));
+	return SKX_BITMAP_FETCH_COST * cpu_operator_cost *
+		(1 + log2(Max(rel->pages / SKX_BITMAP_CACHED_PAGES, 1)));
 }
 
 /*
@@ -135,10 +135,10 @@ skx_plan_fetching(const RelOptInfo *rel)
  * takes up to half of the cache, and falls with larger tables.
  */
 static double
-skx_plan_not_read(const RelOptInfo *rel)
+skx_plan_cached_fraction(const RelOptInfo *rel)
 {
 	double		random;
-	double		fetch = skx_plan_fetching(rel);
+	double		fetch = skx_plan_row_fetch_cost(rel);
 	double		cached = 2 - 2.0 * rel->pages / Max(effective_cache_size, 1);
 
 	get_tablespace_page_costs(rel->reltablespace, &random, NULL);
@@ -147,10 +147,10 @@ skx_plan_not_read(const RelOptInfo *rel)
 }
 
 Cost
-skx_plan_unsaved(const RelOptInfo *rel, const SkxReading *path,
-				 const SkxReading *other)
+skx_plan_unsaved_charge(const RelOptInfo *rel, const SkxReadingCost *path,
+						const SkxReadingCost *other)
 {
-	double		share = skx_plan_not_read(rel);
+	double		share = skx_plan_cached_fraction(rel);
 
 	if (other->cost - share * other->reading >=
 		path->cost - share * path->reading)
@@ -171,19 +171,20 @@ skx_plan_bitmap_cost(PlannerInfo *root, const RelOptInfo *rel,
 	bitmap = ((const BitmapHeapPath *) path)->bitmapqual;
 	cost_bitmap_tree_node(bitmap, &entering, &share);
 	return cpu_operator_cost *
-		(SKX_BITMAP_ENTRY * skx_plan_entries(root, rel, bitmap) +
-		 SKX_BITMAP_PAGE * index_pages_fetched(clamp_row_est(share *
-															 rel->tuples),
-											   rel->pages, 0, root));
+		(SKX_BITMAP_ENTRY_COST * skx_plan_bitmap_entries(root, rel, bitmap) +
+		 SKX_BITMAP_PAGE_COST * index_pages_fetched(clamp_row_est(share *
+																  rel->tuples),
+													rel->pages, 0, root));
 }
 
 Cost
-skx_plan_bitmap_unsaved(const RelOptInfo *rel, const Path *path,
-						Cost charged, const IndexPath *scan,
-						Cost charged_scan, double loops)
+skx_plan_bitmap_unsaved_charge(const RelOptInfo *rel, const Path *path,
+							   Cost charged, const IndexPath *scan,
+							   Cost charged_scan, double loops)
 {
-	SkxReading	both = {path->total_cost * loops, 0};
-	SkxReading	one = skx_plan_scan_reading(rel, scan, charged_scan, 1);
+	SkxReadingCost both = {path->total_cost * loops, 0};
+	SkxReadingCost one = skx_plan_scan_reading_cost(rel, scan, charged_scan,
+													1);
 	Selectivity share;
 	Cost		entering;
 
@@ -191,6 +192,7 @@ skx_plan_bitmap_unsaved(const RelOptInfo *rel, const Path *path,
 	cost_bitmap_tree_node(((const BitmapHeapPath *) path)->bitmapqual,
 						  &entering, &share);
 	both.reading = loops *
-		skx_plan_reading(rel, path->total_cost - charged - entering, share);
-	return skx_plan_unsaved(rel, &both, &one) / loops;
+		skx_plan_reading_part(rel, path->total_cost - charged - entering,
+							  share);
+	return skx_plan_unsaved_charge(rel, &both, &one) / loops;
 }

@@ -36,44 +36,44 @@
 #include "utils/lsyscache.h"
 
 /* Sets of values of an expression. */
-#define SKX_TRUE	1
-#define SKX_FALSE	2
-#define SKX_NULL	4
-#define SKX_ALL		7
+#define SKX_WANT_TRUE	1
+#define SKX_WANT_FALSE	2
+#define SKX_WANT_NULL	4
+#define SKX_WANT_ALL		7
 
 /*
  * Maximum number of expressions that are looked at; nested ones are looked at
  * more than once.
  */
-#define SKX_REWORDED_MOST		4096
+#define SKX_REWRITE_STEPS_MAX		4096
 
-typedef struct SkxWording
+typedef struct SkxRewriteState
 {
 	SkxIndexColumn key;
 	int			steps;
-	bool		failed;			/* the answers must not be used */
-} SkxWording;
+	bool		has_failed;		/* the answers must not be used */
+} SkxRewriteState;
 
 /* A value of an expression, and when it has that value. */
-typedef struct SkxCase
+typedef struct SkxCaseValue
 {
-	List	   *when;			/* arms */
+	List	   *arms;			/* arms */
 	Node	   *value;
-} SkxCase;
+} SkxCaseValue;
 
-static List *skx_plan_when(SkxWording *w, Node *expr, int wanted);
-static List *skx_plan_cases(SkxWording *w, Node *expr);
+static List *skx_plan_arms(SkxRewriteState *w, Node *expr, int wanted);
+static List *skx_plan_cases_of(SkxRewriteState *w, Node *expr);
 
 /* ---- arms ---- */
 
 static List *
-skx_plan_always(void)
+skx_plan_always_arms(void)
 {
 	return list_make1(NIL);
 }
 
 static bool
-skx_plan_is_always(const List *arms)
+skx_plan_arms_are_always(const List *arms)
 {
 	ListCell   *lc;
 
@@ -86,14 +86,14 @@ skx_plan_is_always(const List *arms)
 }
 
 static List *
-skx_plan_fail(SkxWording *w)
+skx_plan_rewrite_fail(SkxRewriteState *w)
 {
-	w->failed = true;
+	w->has_failed = true;
 	return NIL;
 }
 
 static List *
-skx_plan_limited(SkxWording *w, List *arms)
+skx_plan_limit_arms(SkxRewriteState *w, List *arms)
 {
 	int			n = 0;
 	ListCell   *lc;
@@ -102,21 +102,22 @@ skx_plan_limited(SkxWording *w, List *arms)
 	{
 		n += Max(list_length(lfirst(lc)), 1);
 	}
-	return n > SKX_DISJUNCTION_MOST ? skx_plan_fail(w) : arms;
+	return n > SKX_DISJUNCTION_CONDITIONS_MAX ? skx_plan_rewrite_fail(w) :
+		arms;
 }
 
 static List *
-skx_plan_either(SkxWording *w, List *a, List *b)
+skx_plan_or_arms(SkxRewriteState *w, List *a, List *b)
 {
 	ListCell   *lc;
 
-	if (skx_plan_is_always(a) || skx_plan_is_always(b))
-		return skx_plan_always();
+	if (skx_plan_arms_are_always(a) || skx_plan_arms_are_always(b))
+		return skx_plan_always_arms();
 	foreach(lc, b)
 	{
 		a = list_append_unique(a, lfirst(lc));
 	}
-	return skx_plan_limited(w, a);
+	return skx_plan_limit_arms(w, a);
 }
 
 /*
@@ -140,7 +141,7 @@ skx_plan_subject(Node *condition)
 }
 
 static Node *
-skx_plan_unlabelled(Node *expr)
+skx_plan_unrelabel(Node *expr)
 {
 	while (expr != NULL && IsA(expr, RelabelType))
 		expr = (Node *) ((RelabelType *) expr)->arg;
@@ -151,7 +152,7 @@ skx_plan_unlabelled(Node *expr)
  * Returns the value with the casts of the expression, which change no bytes.
  */
 static Node *
-skx_plan_relabelled(const Node *expr, Node *value)
+skx_plan_apply_relabel(const Node *expr, Node *value)
 {
 	RelabelType *copy;
 
@@ -159,7 +160,7 @@ skx_plan_relabelled(const Node *expr, Node *value)
 		return value;
 	copy = makeNode(RelabelType);
 	*copy = *(const RelabelType *) expr;
-	copy->arg = (Expr *) skx_plan_relabelled((Node *) copy->arg, value);
+	copy->arg = (Expr *) skx_plan_apply_relabel((Node *) copy->arg, value);
 	return (Node *) copy;
 }
 
@@ -168,9 +169,9 @@ skx_plan_relabelled(const Node *expr, Node *value)
  * the test is not NULL.
  */
 static bool
-skx_plan_is_told(const List *arm, const NullTest *test)
+skx_plan_arm_implies_test(const List *arm, const NullTest *test)
 {
-	Node	   *subject = skx_plan_unlabelled((Node *) test->arg);
+	Node	   *subject = skx_plan_unrelabel((Node *) test->arg);
 	ListCell   *lc;
 
 	foreach(lc, arm)
@@ -178,11 +179,11 @@ skx_plan_is_told(const List *arm, const NullTest *test)
 		NullTest   *other = lfirst(lc);
 
 		if (!IsA(other, NullTest) ?
-			equal(skx_plan_unlabelled(skx_plan_subject((Node *) other)),
+			equal(skx_plan_unrelabel(skx_plan_subject((Node *) other)),
 				  subject) :
 			other->nulltesttype == IS_NOT_NULL &&
 			test->nulltesttype == IS_NULL &&
-			equal(skx_plan_unlabelled((Node *) other->arg), subject))
+			equal(skx_plan_unrelabel((Node *) other->arg), subject))
 			return true;
 	}
 	return false;
@@ -193,7 +194,7 @@ skx_plan_is_told(const List *arm, const NullTest *test)
  * *never becomes true if the arm is true of no row.
  */
 static List *
-skx_plan_shorter(List *arm, bool *never)
+skx_plan_shorten_arm(List *arm, bool *never)
 {
 	List	   *kept = NIL;
 	ListCell   *lc;
@@ -202,7 +203,7 @@ skx_plan_shorter(List *arm, bool *never)
 	{
 		NullTest   *test = lfirst(lc);
 
-		if (!IsA(test, NullTest) || !skx_plan_is_told(arm, test))
+		if (!IsA(test, NullTest) || !skx_plan_arm_implies_test(arm, test))
 			kept = list_append_unique(kept, test);
 		else if (test->nulltesttype == IS_NULL)
 			*never = true;
@@ -211,13 +212,13 @@ skx_plan_shorter(List *arm, bool *never)
 }
 
 static List *
-skx_plan_both(SkxWording *w, List *a, List *b)
+skx_plan_and_arms(SkxRewriteState *w, List *a, List *b)
 {
 	List	   *arms = NIL;
 	ListCell   *one;
 	ListCell   *other;
 
-	if (w->failed)
+	if (w->has_failed)
 		return NIL;
 	foreach(one, a)
 	{
@@ -225,24 +226,24 @@ skx_plan_both(SkxWording *w, List *a, List *b)
 		{
 			bool		never = false;
 			List	   *arm =
-				skx_plan_shorter(list_concat_copy(lfirst(one),
-												  lfirst(other)), &never);
+				skx_plan_shorten_arm(list_concat_copy(lfirst(one),
+													  lfirst(other)), &never);
 
 			CHECK_FOR_INTERRUPTS();
 			if (arm == NIL && !never)
-				return skx_plan_always();
+				return skx_plan_always_arms();
 			if (!never)
 				arms = list_append_unique(arms, arm);
 			/* each arm has at least one condition */
-			if (list_length(arms) > SKX_DISJUNCTION_MOST)
-				return skx_plan_fail(w);
+			if (list_length(arms) > SKX_DISJUNCTION_CONDITIONS_MAX)
+				return skx_plan_rewrite_fail(w);
 		}
 	}
-	return skx_plan_limited(w, arms);
+	return skx_plan_limit_arms(w, arms);
 }
 
 static List *
-skx_plan_only(void *condition)
+skx_plan_one_arm(void *condition)
 {
 	return list_make1(list_make1(condition));
 }
@@ -250,7 +251,7 @@ skx_plan_only(void *condition)
 /* ---- values that do not depend on rows ---- */
 
 static bool
-skx_plan_is_outer(SkxWording *w, Node *expr)
+skx_plan_is_without_columns(SkxRewriteState *w, Node *expr)
 {
 	return skx_plan_is_comparand(&w->key, expr) && !contain_subplans(expr);
 }
@@ -277,17 +278,17 @@ skx_plan_null_test_of(Node *expr, NullTestType type)
  * never if that is known, else a gate.
  */
 static List *
-skx_plan_gate(SkxWording *w, Node *expr, int wanted)
+skx_plan_gate_arms(SkxRewriteState *w, Node *expr, int wanted)
 {
-	static const BoolTestType types[SKX_ALL] = {
-		[SKX_FALSE] = IS_FALSE,[SKX_NULL] = IS_UNKNOWN,
-		[SKX_TRUE | SKX_FALSE] = IS_NOT_UNKNOWN,
-		[SKX_TRUE | SKX_NULL] = IS_NOT_FALSE,
-		[SKX_FALSE | SKX_NULL] = IS_NOT_TRUE
+	static const BoolTestType types[SKX_WANT_ALL] = {
+		[SKX_WANT_FALSE] = IS_FALSE,[SKX_WANT_NULL] = IS_UNKNOWN,
+		[SKX_WANT_TRUE | SKX_WANT_FALSE] = IS_NOT_UNKNOWN,
+		[SKX_WANT_TRUE | SKX_WANT_NULL] = IS_NOT_FALSE,
+		[SKX_WANT_FALSE | SKX_WANT_NULL] = IS_NOT_TRUE
 	};
 	BooleanTest *test;
 
-	if (wanted != SKX_TRUE)
+	if (wanted != SKX_WANT_TRUE)
 	{
 		test = makeNode(BooleanTest);
 		test->arg = (Expr *) expr;
@@ -297,28 +298,28 @@ skx_plan_gate(SkxWording *w, Node *expr, int wanted)
 	}
 	expr = eval_const_expressions(w->key.root, expr);
 	if (!IsA(expr, Const))
-		return skx_plan_only(expr);
+		return skx_plan_one_arm(expr);
 	return !skx_plan_is_null(expr) &&
 		DatumGetBool(((Const *) expr)->constvalue) ?
-		skx_plan_always() : NIL;
+		skx_plan_always_arms() : NIL;
 }
 
 /* ---- comparisons ---- */
 
 /* Returns when the value of a case is NULL, or when it is not. */
 static List *
-skx_plan_null_when(SkxWording *w, Node *value, NullTestType type)
+skx_plan_null_arms(SkxRewriteState *w, Node *value, NullTestType type)
 {
 	Node	   *test;
 
 	if (exprType(value) == BOOLOID)
-		return skx_plan_when(w, value, type == IS_NULL ? SKX_NULL :
-							 SKX_TRUE | SKX_FALSE);
+		return skx_plan_arms(w, value, type == IS_NULL ? SKX_WANT_NULL :
+							 SKX_WANT_TRUE | SKX_WANT_FALSE);
 	if (type_is_rowtype(exprType(value)))
-		return skx_plan_fail(w);
+		return skx_plan_rewrite_fail(w);
 	test = skx_plan_null_test_of(value, type);
-	return skx_plan_is_outer(w, value) ?
-		skx_plan_gate(w, test, SKX_TRUE) : skx_plan_only(test);
+	return skx_plan_is_without_columns(w, value) ?
+		skx_plan_gate_arms(w, test, SKX_WANT_TRUE) : skx_plan_one_arm(test);
 }
 
 /*
@@ -326,7 +327,7 @@ skx_plan_null_when(SkxWording *w, Node *value, NullTestType type)
  * all operators of an index are.
  */
 static bool
-skx_plan_is_total(SkxWording *w, Oid operator)
+skx_plan_covers_all_values(SkxRewriteState *w, Oid operator)
 {
 	Oid			commutator = get_commutator(operator);
 	int			i;
@@ -379,7 +380,7 @@ skx_plan_negated_query(const Node *expr)
  * commutator, has no negator, but its query may be negated.
  */
 static Node *
-skx_plan_not_compared(OpExpr *op)
+skx_plan_negated_op(OpExpr *op)
 {
 	Oid			negator = get_negator(op->opno);
 	Node	   *left = linitial(op->args);
@@ -408,8 +409,8 @@ skx_plan_not_compared(OpExpr *op)
  * the wanted values.
  */
 static List *
-skx_plan_compared(SkxWording *w, Oid operator, Oid collation, Node *left,
-				  Node *right, int wanted)
+skx_plan_comparison_arms(SkxRewriteState *w, Oid operator, Oid collation,
+						 Node *left, Node *right, int wanted)
 {
 	OpExpr	   *op = (OpExpr *) make_opclause(operator, BOOLOID, false,
 											  (Expr *) left, (Expr *) right,
@@ -417,27 +418,27 @@ skx_plan_compared(SkxWording *w, Oid operator, Oid collation, Node *left,
 	List	   *arms = NIL;
 
 	set_opfuncid(op);
-	if (skx_plan_is_outer(w, (Node *) op))
-		return skx_plan_gate(w, (Node *) op, wanted);
-	if (!skx_plan_is_total(w, operator))
-		return wanted == SKX_TRUE ? skx_plan_only(op) :
-			skx_plan_fail(w);
+	if (skx_plan_is_without_columns(w, (Node *) op))
+		return skx_plan_gate_arms(w, (Node *) op, wanted);
+	if (!skx_plan_covers_all_values(w, operator))
+		return wanted == SKX_WANT_TRUE ? skx_plan_one_arm(op) :
+			skx_plan_rewrite_fail(w);
 	if (skx_plan_is_null(left) || skx_plan_is_null(right))
-		return (wanted & SKX_NULL) ? skx_plan_always() : NIL;
-	if ((wanted & ~SKX_NULL) == (SKX_TRUE | SKX_FALSE))
-		return skx_plan_both(w, skx_plan_null_when(w, left, IS_NOT_NULL),
-							 skx_plan_null_when(w, right, IS_NOT_NULL));
-	if (wanted & SKX_TRUE)
-		arms = skx_plan_only(op);
-	if (wanted & SKX_FALSE)
-		arms = skx_plan_either(w, arms,
-							   skx_plan_only(skx_plan_not_compared(op)));
-	if (wanted & SKX_NULL)
+		return (wanted & SKX_WANT_NULL) ? skx_plan_always_arms() : NIL;
+	if ((wanted & ~SKX_WANT_NULL) == (SKX_WANT_TRUE | SKX_WANT_FALSE))
+		return skx_plan_and_arms(w, skx_plan_null_arms(w, left, IS_NOT_NULL),
+								 skx_plan_null_arms(w, right, IS_NOT_NULL));
+	if (wanted & SKX_WANT_TRUE)
+		arms = skx_plan_one_arm(op);
+	if (wanted & SKX_WANT_FALSE)
+		arms = skx_plan_or_arms(w, arms,
+								skx_plan_one_arm(skx_plan_negated_op(op)));
+	if (wanted & SKX_WANT_NULL)
 	{
-		arms = skx_plan_either(w, arms,
-							   skx_plan_null_when(w, left, IS_NULL));
-		arms = skx_plan_either(w, arms,
-							   skx_plan_null_when(w, right, IS_NULL));
+		arms = skx_plan_or_arms(w, arms,
+								skx_plan_null_arms(w, left, IS_NULL));
+		arms = skx_plan_or_arms(w, arms,
+								skx_plan_null_arms(w, right, IS_NULL));
 	}
 	return arms;
 }
@@ -447,42 +448,42 @@ skx_plan_compared(SkxWording *w, Oid operator, Oid collation, Node *left,
  * one of the wanted values.  Values are compared by its operator `=`.
  */
 static List *
-skx_plan_distinct(SkxWording *w, const DistinctExpr *expr, Node *left,
-				  Node *right, int wanted)
+skx_plan_distinct_arms(SkxRewriteState *w, const DistinctExpr *expr,
+					   Node *left, Node *right, int wanted)
 {
-	List	   *left_null = skx_plan_null_when(w, left, IS_NULL);
-	List	   *right_null = skx_plan_null_when(w, right, IS_NULL);
+	List	   *left_null = skx_plan_null_arms(w, left, IS_NULL);
+	List	   *right_null = skx_plan_null_arms(w, right, IS_NULL);
 	List	   *arms;
 
 	/* it is never NULL */
-	wanted &= SKX_TRUE | SKX_FALSE;
-	if (wanted == (SKX_TRUE | SKX_FALSE))
-		return skx_plan_always();
+	wanted &= SKX_WANT_TRUE | SKX_WANT_FALSE;
+	if (wanted == (SKX_WANT_TRUE | SKX_WANT_FALSE))
+		return skx_plan_always_arms();
 	if (wanted == 0)
 		return NIL;
-	arms = skx_plan_compared(w, expr->opno, expr->inputcollid, left, right,
-							 wanted == SKX_TRUE ? SKX_FALSE : SKX_TRUE);
-	if (wanted == SKX_FALSE)
-		return skx_plan_either(w, arms, skx_plan_both(w, left_null,
-													  right_null));
-	arms = skx_plan_either(w, arms,
-						   skx_plan_both(w, left_null,
-										 skx_plan_null_when(w, right,
-															IS_NOT_NULL)));
-	return skx_plan_either(w, arms,
-						   skx_plan_both(w, right_null,
-										 skx_plan_null_when(w, left,
-															IS_NOT_NULL)));
+	arms = skx_plan_comparison_arms(w, expr->opno, expr->inputcollid, left,
+									right, wanted == SKX_WANT_TRUE ?
+									SKX_WANT_FALSE : SKX_WANT_TRUE);
+	if (wanted == SKX_WANT_FALSE)
+		return skx_plan_or_arms(w, arms, skx_plan_and_arms(w, left_null,
+														   right_null));
+	arms =
+		skx_plan_or_arms(w, arms,
+						 skx_plan_and_arms(w, left_null,
+										   skx_plan_null_arms(w, right,
+															  IS_NOT_NULL)));
+	return skx_plan_or_arms(w, arms, skx_plan_and_arms(w, right_null,
+													   skx_plan_null_arms(w, left, IS_NOT_NULL)));
 }
 
 static List *
-skx_plan_pair(SkxWording *w, const OpExpr *op, Node *left, Node *right,
-			  int wanted)
+skx_plan_case_pair_arms(SkxRewriteState *w, const OpExpr *op, Node *left,
+						Node *right, int wanted)
 {
 	return IsA(op, DistinctExpr) ?
-		skx_plan_distinct(w, op, left, right, wanted) :
-		skx_plan_compared(w, op->opno, op->inputcollid, left, right,
-						  wanted);
+		skx_plan_distinct_arms(w, op, left, right, wanted) :
+		skx_plan_comparison_arms(w, op->opno, op->inputcollid, left, right,
+								 wanted);
 }
 
 /*
@@ -490,7 +491,7 @@ skx_plan_pair(SkxWording *w, const OpExpr *op, Node *left, Node *right,
  * over all cases of both sides.
  */
 static List *
-skx_plan_when_compared(SkxWording *w, const OpExpr *op, int wanted)
+skx_plan_operator_arms(SkxRewriteState *w, const OpExpr *op, int wanted)
 {
 	List	   *lefts;
 	List	   *rights;
@@ -499,24 +500,25 @@ skx_plan_when_compared(SkxWording *w, const OpExpr *op, int wanted)
 	ListCell   *b;
 
 	if (list_length(op->args) != 2 || op->opretset)
-		return skx_plan_fail(w);
-	lefts = skx_plan_cases(w, linitial(op->args));
-	rights = skx_plan_cases(w, lsecond(op->args));
+		return skx_plan_rewrite_fail(w);
+	lefts = skx_plan_cases_of(w, linitial(op->args));
+	rights = skx_plan_cases_of(w, lsecond(op->args));
 	foreach(a, lefts)
 	{
-		SkxCase    *left = lfirst(a);
+		SkxCaseValue *left = lfirst(a);
 
 		foreach(b, rights)
 		{
-			SkxCase    *right = lfirst(b);
-			List	   *when = skx_plan_both(w, left->when, right->when);
+			SkxCaseValue *right = lfirst(b);
+			List	   *when = skx_plan_and_arms(w, left->arms, right->arms);
 
 			if (when != NIL)
-				when = skx_plan_both(w, when,
-									 skx_plan_pair(w, op, left->value,
-												   right->value,
-												   wanted));
-			arms = skx_plan_either(w, arms, when);
+				when = skx_plan_and_arms(w, when,
+										 skx_plan_case_pair_arms(w, op,
+																 left->value,
+																 right->value,
+																 wanted));
+			arms = skx_plan_or_arms(w, arms, when);
 		}
 	}
 	return arms;
@@ -527,7 +529,7 @@ skx_plan_when_compared(SkxWording *w, const OpExpr *op, int wanted)
  * ALL for ANY and ANY for ALL.  Returns NULL if the operator has no negator.
  */
 static Node *
-skx_plan_array_op(const ScalarArrayOpExpr *op, Node *value, bool negated)
+skx_plan_array_operator(const ScalarArrayOpExpr *op, Node *value, bool negated)
 {
 	ScalarArrayOpExpr *copy = makeNode(ScalarArrayOpExpr);
 
@@ -547,53 +549,57 @@ skx_plan_array_op(const ScalarArrayOpExpr *op, Node *value, bool negated)
  * values, for the value of one case.
  */
 static List *
-skx_plan_one_any(SkxWording *w, const ScalarArrayOpExpr *op, Node *value,
-				 int wanted)
+skx_plan_any_arms(SkxRewriteState *w, const ScalarArrayOpExpr *op, Node *value,
+				  int wanted)
 {
 	Const	   *array = lsecond(op->args);
-	Node	   *same = skx_plan_array_op(op, value, false);
+	Node	   *same = skx_plan_array_operator(op, value, false);
 	Node	   *negated;
 	List	   *arms = NIL;
 
-	if (skx_plan_is_outer(w, same))
-		return skx_plan_gate(w, same, wanted);
-	if (wanted == SKX_TRUE)
-		return skx_plan_only(same);
-	negated = skx_plan_array_op(op, value, true);
+	if (skx_plan_is_without_columns(w, same))
+		return skx_plan_gate_arms(w, same, wanted);
+	if (wanted == SKX_WANT_TRUE)
+		return skx_plan_one_arm(same);
+	negated = skx_plan_array_operator(op, value, true);
 	if (negated == NULL || skx_plan_is_null(value))
-		return skx_plan_fail(w);
-	if (wanted == SKX_FALSE)
-		return skx_plan_only(negated);
-	if (!skx_plan_is_total(w, op->opno) || !IsA(array, Const) ||
+		return skx_plan_rewrite_fail(w);
+	if (wanted == SKX_WANT_FALSE)
+		return skx_plan_one_arm(negated);
+	if (!skx_plan_covers_all_values(w, op->opno) || !IsA(array, Const) ||
 		array->constisnull ||
 		array_contains_nulls(DatumGetArrayTypeP(array->constvalue)))
-		return skx_plan_fail(w);
+		return skx_plan_rewrite_fail(w);
 	/* without elements the result is the same for NULL as for any value */
 	if (ArrayGetNItems(ARR_NDIM(DatumGetArrayTypeP(array->constvalue)),
 					   ARR_DIMS(DatumGetArrayTypeP(array->constvalue))) == 0)
-		return (wanted & (op->useOr ? SKX_FALSE : SKX_TRUE)) ?
-			skx_plan_always() : NIL;
-	if ((wanted & ~SKX_NULL) == (SKX_TRUE | SKX_FALSE))
-		return skx_plan_null_when(w, value, IS_NOT_NULL);
-	if (wanted & ~SKX_NULL)
-		arms = skx_plan_only((wanted & SKX_TRUE) ? same : negated);
-	return skx_plan_either(w, arms,
-						   skx_plan_null_when(w, value, IS_NULL));
+		return (wanted & (op->useOr ? SKX_WANT_FALSE : SKX_WANT_TRUE)) ?
+			skx_plan_always_arms() : NIL;
+	if ((wanted & ~SKX_WANT_NULL) == (SKX_WANT_TRUE | SKX_WANT_FALSE))
+		return skx_plan_null_arms(w, value, IS_NOT_NULL);
+	if (wanted & ~SKX_WANT_NULL)
+		arms = skx_plan_one_arm((wanted & SKX_WANT_TRUE) ? same : negated);
+	return skx_plan_or_arms(w, arms,
+							skx_plan_null_arms(w, value, IS_NULL));
 }
 
 static List *
-skx_plan_when_any(SkxWording *w, const ScalarArrayOpExpr *op, int wanted)
+skx_plan_any_operator_arms(SkxRewriteState *w, const ScalarArrayOpExpr *op,
+						   int wanted)
 {
 	List	   *arms = NIL;
 	ListCell   *lc;
 
-	foreach(lc, skx_plan_cases(w, linitial(op->args)))
+	foreach(lc, skx_plan_cases_of(w, linitial(op->args)))
 	{
-		SkxCase    *one = lfirst(lc);
+		SkxCaseValue *one = lfirst(lc);
 
-		arms = skx_plan_either(w, arms,
-							   skx_plan_both(w, one->when,
-											 skx_plan_one_any(w, op, one->value, wanted)));
+		arms =
+			skx_plan_or_arms(w, arms,
+							 skx_plan_and_arms(w, one->arms,
+											   skx_plan_any_arms(w, op,
+																 one->value,
+																 wanted)));
 	}
 	return arms;
 }
@@ -603,12 +609,12 @@ skx_plan_when_any(SkxWording *w, const ScalarArrayOpExpr *op, int wanted)
 static List *
 skx_plan_add_case(List *cases, List *when, Node *value)
 {
-	SkxCase    *one;
+	SkxCaseValue *one;
 
 	if (when == NIL)
 		return cases;
-	one = palloc(sizeof(SkxCase));
-	one->when = when;
+	one = palloc(sizeof(SkxCaseValue));
+	one->arms = when;
 	one->value = value;
 	return lappend(cases, one);
 }
@@ -619,18 +625,18 @@ skx_plan_add_case(List *cases, List *when, Node *value)
  * value in any case.
  */
 static bool
-skx_plan_is_risky(SkxWording *w, bool rows, Node *part)
+skx_plan_part_may_fail(SkxRewriteState *w, bool rows, Node *part)
 {
-	return rows && skx_plan_has_failing(&w->key, part);
+	return rows && skx_plan_has_part_that_may_fail(&w->key, part);
 }
 
 /*
  * Returns the cases of coalesce: the first argument that is not NULL, or NULL.
  */
 static List *
-skx_plan_coalesce_cases(SkxWording *w, const CoalesceExpr *coalesce)
+skx_plan_coalesce_cases(SkxRewriteState *w, const CoalesceExpr *coalesce)
 {
-	List	   *left = skx_plan_always();
+	List	   *left = skx_plan_always_arms();
 	List	   *cases = NIL;
 	bool		rows = false;
 	ListCell   *lc;
@@ -640,21 +646,16 @@ skx_plan_coalesce_cases(SkxWording *w, const CoalesceExpr *coalesce)
 	{
 		List	   *null = NIL;
 
-		if (skx_plan_is_risky(w, rows, lfirst(lc)))
-			return skx_plan_fail(w);
-		rows = rows || !skx_plan_is_outer(w, lfirst(lc));
-		foreach(inner, skx_plan_cases(w, lfirst(lc)))
+		if (skx_plan_part_may_fail(w, rows, lfirst(lc)))
+			return skx_plan_rewrite_fail(w);
+		rows = rows || !skx_plan_is_without_columns(w, lfirst(lc));
+		foreach(inner, skx_plan_cases_of(w, lfirst(lc)))
 		{
-			SkxCase    *one = lfirst(inner);
-			List	   *when = skx_plan_both(w, left, one->when);
+			SkxCaseValue *one = lfirst(inner);
+			List	   *when = skx_plan_and_arms(w, left, one->arms);
 
-			cases = skx_plan_add_case(cases,
-									  skx_plan_both(w, when,
-													skx_plan_null_when(w, one->value, IS_NOT_NULL)),
-									  one->value);
-			null = skx_plan_either(w, null,
-								   skx_plan_both(w, when,
-												 skx_plan_null_when(w, one->value, IS_NULL)));
+			cases = skx_plan_add_case(cases, skx_plan_and_arms(w, when, skx_plan_null_arms(w, one->value, IS_NOT_NULL)), one->value);
+			null = skx_plan_or_arms(w, null, skx_plan_and_arms(w, when, skx_plan_null_arms(w, one->value, IS_NULL)));
 		}
 		left = null;
 	}
@@ -668,28 +669,30 @@ skx_plan_coalesce_cases(SkxWording *w, const CoalesceExpr *coalesce)
  * second, else the first.
  */
 static List *
-skx_plan_nullif_cases(SkxWording *w, const NullIfExpr *nullif)
+skx_plan_nullif_cases(SkxRewriteState *w, const NullIfExpr *nullif)
 {
 	Node	   *other = lsecond(nullif->args);
 	List	   *cases = NIL;
 	ListCell   *lc;
 
-	foreach(lc, skx_plan_cases(w, linitial(nullif->args)))
+	foreach(lc, skx_plan_cases_of(w, linitial(nullif->args)))
 	{
-		SkxCase    *one = lfirst(lc);
-		List	   *equal = skx_plan_compared(w, nullif->opno,
-											  nullif->inputcollid,
-											  one->value, other, SKX_TRUE);
-		List	   *differs = skx_plan_compared(w, nullif->opno,
-												nullif->inputcollid,
-												one->value, other,
-												SKX_FALSE | SKX_NULL);
+		SkxCaseValue *one = lfirst(lc);
+		List	   *equal = skx_plan_comparison_arms(w, nullif->opno,
+													 nullif->inputcollid,
+													 one->value, other,
+													 SKX_WANT_TRUE);
+		List	   *differs = skx_plan_comparison_arms(w, nullif->opno,
+													   nullif->inputcollid,
+													   one->value, other,
+													   SKX_WANT_FALSE |
+													   SKX_WANT_NULL);
 
 		cases = skx_plan_add_case(cases,
-								  skx_plan_both(w, one->when, differs),
+								  skx_plan_and_arms(w, one->arms, differs),
 								  one->value);
 		cases = skx_plan_add_case(cases,
-								  skx_plan_both(w, one->when, equal),
+								  skx_plan_and_arms(w, one->arms, equal),
 								  (Node *) makeNullConst(exprType(one->value), -1,
 														 exprCollation(one->value)));
 	}
@@ -698,16 +701,16 @@ skx_plan_nullif_cases(SkxWording *w, const NullIfExpr *nullif)
 
 /* Adds the cases of one result of a CASE. */
 static List *
-skx_plan_add_result(SkxWording *w, List *cases, List *when, Node *result)
+skx_plan_add_result(SkxRewriteState *w, List *cases, List *when, Node *result)
 {
 	ListCell   *lc;
 
-	foreach(lc, skx_plan_cases(w, result))
+	foreach(lc, skx_plan_cases_of(w, result))
 	{
-		SkxCase    *one = lfirst(lc);
+		SkxCaseValue *one = lfirst(lc);
 
 		cases = skx_plan_add_case(cases,
-								  skx_plan_both(w, when, one->when),
+								  skx_plan_and_arms(w, when, one->arms),
 								  one->value);
 	}
 	return cases;
@@ -731,20 +734,20 @@ skx_plan_case_test(Node *test, Node *value)
 		IsA(get_notclausearg((Expr *) test), CaseTestExpr))
 		return (Node *) make_notclause((Expr *) value);
 	if (!IsA(test, OpExpr) || list_length(((OpExpr *) test)->args) != 2 ||
-		!IsA(skx_plan_unlabelled(linitial(((OpExpr *) test)->args)),
+		!IsA(skx_plan_unrelabel(linitial(((OpExpr *) test)->args)),
 			 CaseTestExpr))
 		return NULL;
 	op = makeNode(OpExpr);
 	*op = *(OpExpr *) test;
-	op->args = list_make2(skx_plan_relabelled(linitial(op->args), value),
+	op->args = list_make2(skx_plan_apply_relabel(linitial(op->args), value),
 						  lsecond(op->args));
 	return (Node *) op;
 }
 
 static List *
-skx_plan_case_cases(SkxWording *w, const CaseExpr *expr)
+skx_plan_case_expr_cases(SkxRewriteState *w, const CaseExpr *expr)
 {
-	List	   *left = skx_plan_always();
+	List	   *left = skx_plan_always_arms();
 	List	   *cases = NIL;
 	bool		rows = false;
 	ListCell   *lc;
@@ -755,21 +758,19 @@ skx_plan_case_cases(SkxWording *w, const CaseExpr *expr)
 		Node	   *test = skx_plan_case_test((Node *) one->expr,
 											  (Node *) expr->arg);
 
-		if (test == NULL || skx_plan_is_risky(w, rows, test))
-			return skx_plan_fail(w);
-		rows = rows || !skx_plan_is_outer(w, test);
-		if (skx_plan_is_risky(w, rows, (Node *) one->result))
-			return skx_plan_fail(w);
-		cases = skx_plan_add_result(w, cases,
-									skx_plan_both(w, left,
-												  skx_plan_when(w, test, SKX_TRUE)),
-									(Node *) one->result);
-		left = skx_plan_both(w, left,
-							 skx_plan_when(w, test,
-										   SKX_FALSE | SKX_NULL));
+		if (test == NULL || skx_plan_part_may_fail(w, rows, test))
+			return skx_plan_rewrite_fail(w);
+		rows = rows || !skx_plan_is_without_columns(w, test);
+		if (skx_plan_part_may_fail(w, rows, (Node *) one->result))
+			return skx_plan_rewrite_fail(w);
+		cases = skx_plan_add_result(w, cases, skx_plan_and_arms(w, left, skx_plan_arms(w, test, SKX_WANT_TRUE)), (Node *) one->result);
+		left = skx_plan_and_arms(w, left,
+								 skx_plan_arms(w, test,
+											   SKX_WANT_FALSE |
+											   SKX_WANT_NULL));
 	}
-	if (skx_plan_is_risky(w, rows, (Node *) expr->defresult))
-		return skx_plan_fail(w);
+	if (skx_plan_part_may_fail(w, rows, (Node *) expr->defresult))
+		return skx_plan_rewrite_fail(w);
 	return skx_plan_add_result(w, cases, left, (Node *) expr->defresult);
 }
 
@@ -778,14 +779,14 @@ skx_plan_case_cases(SkxWording *w, const CaseExpr *expr)
  * with the values cast.
  */
 static List *
-skx_plan_relabel_cases(SkxWording *w, const RelabelType *relabel)
+skx_plan_relabel_cases(SkxRewriteState *w, const RelabelType *relabel)
 {
-	List	   *cases = skx_plan_cases(w, (Node *) relabel->arg);
+	List	   *cases = skx_plan_cases_of(w, (Node *) relabel->arg);
 	ListCell   *lc;
 
 	foreach(lc, cases)
 	{
-		SkxCase    *one = lfirst(lc);
+		SkxCaseValue *one = lfirst(lc);
 		RelabelType *copy = makeNode(RelabelType);
 
 		*copy = *relabel;
@@ -798,14 +799,14 @@ skx_plan_relabel_cases(SkxWording *w, const RelabelType *relabel)
 }
 
 static List *
-skx_plan_cases(SkxWording *w, Node *expr)
+skx_plan_cases_of(SkxRewriteState *w, Node *expr)
 {
 	check_stack_depth();
 	CHECK_FOR_INTERRUPTS();
-	if (w->failed || w->steps++ > SKX_REWORDED_MOST)
-		return skx_plan_fail(w);
-	if (skx_plan_is_outer(w, expr))
-		return skx_plan_add_case(NIL, skx_plan_always(), expr);
+	if (w->has_failed || w->steps++ > SKX_REWRITE_STEPS_MAX)
+		return skx_plan_rewrite_fail(w);
+	if (skx_plan_is_without_columns(w, expr))
+		return skx_plan_add_case(NIL, skx_plan_always_arms(), expr);
 	switch (nodeTag(expr))
 	{
 		case T_CoalesceExpr:
@@ -813,21 +814,22 @@ skx_plan_cases(SkxWording *w, Node *expr)
 		case T_NullIfExpr:
 			return skx_plan_nullif_cases(w, (NullIfExpr *) expr);
 		case T_CaseExpr:
-			return skx_plan_case_cases(w, (CaseExpr *) expr);
+			return skx_plan_case_expr_cases(w, (CaseExpr *) expr);
 		case T_RelabelType:
 			return skx_plan_relabel_cases(w, (RelabelType *) expr);
 		default:
-			return skx_plan_add_case(NIL, skx_plan_always(), expr);
+			return skx_plan_add_case(NIL, skx_plan_always_arms(), expr);
 	}
 }
 
 /* ---- conditions ---- */
 
 static int
-skx_plan_swapped(int wanted)
+skx_plan_swap_values(int wanted)
 {
-	return (wanted & SKX_NULL) | (wanted & SKX_TRUE ? SKX_FALSE : 0) |
-		(wanted & SKX_FALSE ? SKX_TRUE : 0);
+	return (wanted & SKX_WANT_NULL) |
+		(wanted & SKX_WANT_TRUE ? SKX_WANT_FALSE : 0) |
+		(wanted & SKX_WANT_FALSE ? SKX_WANT_TRUE : 0);
 }
 
 /*
@@ -835,17 +837,18 @@ skx_plan_swapped(int wanted)
  * of the wanted values.
  */
 static List *
-skx_plan_when_some(SkxWording *w, const List *args, int wanted, bool all)
+skx_plan_boolean_arms(SkxRewriteState *w, const List *args, int wanted,
+					  bool all)
 {
-	List	   *arms = all ? skx_plan_always() : NIL;
+	List	   *arms = all ? skx_plan_always_arms() : NIL;
 	ListCell   *lc;
 
 	foreach(lc, args)
 	{
-		List	   *one = skx_plan_when(w, lfirst(lc), wanted);
+		List	   *one = skx_plan_arms(w, lfirst(lc), wanted);
 
-		arms = all ? skx_plan_both(w, arms, one) :
-			skx_plan_either(w, arms, one);
+		arms = all ? skx_plan_and_arms(w, arms, one) :
+			skx_plan_or_arms(w, arms, one);
 	}
 	return arms;
 }
@@ -856,24 +859,25 @@ skx_plan_when_some(SkxWording *w, const List *args, int wanted, bool all)
  * true and false swapped.
  */
 static List *
-skx_plan_when_and(SkxWording *w, const BoolExpr *expr, int wanted)
+skx_plan_and_or_arms(SkxRewriteState *w, const BoolExpr *expr, int wanted)
 {
 	bool		is_or = expr->boolop == OR_EXPR;
-	int			no = is_or ? SKX_TRUE : SKX_FALSE;
-	int			yes = is_or ? SKX_FALSE : SKX_TRUE;
+	int			no = is_or ? SKX_WANT_TRUE : SKX_WANT_FALSE;
+	int			yes = is_or ? SKX_WANT_FALSE : SKX_WANT_TRUE;
 
-	if (wanted == yes || wanted == (yes | SKX_NULL))
-		return skx_plan_when_some(w, expr->args, wanted, true);
-	if (wanted == no || wanted == (no | SKX_NULL))
-		return skx_plan_when_some(w, expr->args, wanted, false);
-	if (wanted == SKX_NULL)
-		return skx_plan_both(w, skx_plan_when_some(w, expr->args,
-												   yes | SKX_NULL, true),
-							 skx_plan_when_some(w, expr->args, SKX_NULL,
-												false));
-	return skx_plan_either(w, skx_plan_when_some(w, expr->args, yes,
-												 true),
-						   skx_plan_when_some(w, expr->args, no, false));
+	if (wanted == yes || wanted == (yes | SKX_WANT_NULL))
+		return skx_plan_boolean_arms(w, expr->args, wanted, true);
+	if (wanted == no || wanted == (no | SKX_WANT_NULL))
+		return skx_plan_boolean_arms(w, expr->args, wanted, false);
+	if (wanted == SKX_WANT_NULL)
+		return skx_plan_and_arms(w, skx_plan_boolean_arms(w, expr->args,
+														  yes | SKX_WANT_NULL,
+														  true),
+								 skx_plan_boolean_arms(w, expr->args,
+													   SKX_WANT_NULL, false));
+	return skx_plan_or_arms(w, skx_plan_boolean_arms(w, expr->args, yes,
+													 true),
+							skx_plan_boolean_arms(w, expr->args, no, false));
 }
 
 /*
@@ -881,18 +885,22 @@ skx_plan_when_and(SkxWording *w, const BoolExpr *expr, int wanted)
  * wanted values.  It is never NULL itself.
  */
 static List *
-skx_plan_when_test(SkxWording *w, const BooleanTest *test, int wanted)
+skx_plan_boolean_test_arms(SkxRewriteState *w, const BooleanTest *test,
+						   int wanted)
 {
 	static const int passing[] = {
-		[IS_TRUE] = SKX_TRUE,[IS_NOT_TRUE] = SKX_FALSE | SKX_NULL,
-		[IS_FALSE] = SKX_FALSE,[IS_NOT_FALSE] = SKX_TRUE | SKX_NULL,
-		[IS_UNKNOWN] = SKX_NULL,[IS_NOT_UNKNOWN] = SKX_TRUE | SKX_FALSE
+		[IS_TRUE] = SKX_WANT_TRUE,[IS_NOT_TRUE] = SKX_WANT_FALSE |
+		SKX_WANT_NULL,[IS_FALSE] = SKX_WANT_FALSE,[IS_NOT_FALSE] =
+		SKX_WANT_TRUE | SKX_WANT_NULL,
+		[IS_UNKNOWN] = SKX_WANT_NULL,[IS_NOT_UNKNOWN] =
+		SKX_WANT_TRUE | SKX_WANT_FALSE
 	};
-	int			values = (wanted & SKX_TRUE) ? passing[test->booltesttype] : 0;
+	int			values = (wanted & SKX_WANT_TRUE) ?
+		passing[test->booltesttype] : 0;
 
-	if (wanted & SKX_FALSE)
-		values |= SKX_ALL & ~passing[test->booltesttype];
-	return skx_plan_when(w, (Node *) test->arg, values);
+	if (wanted & SKX_WANT_FALSE)
+		values |= SKX_WANT_ALL & ~passing[test->booltesttype];
+	return skx_plan_arms(w, (Node *) test->arg, values);
 }
 
 /*
@@ -900,45 +908,49 @@ skx_plan_when_test(SkxWording *w, const BooleanTest *test, int wanted)
  * never NULL itself.
  */
 static List *
-skx_plan_when_null(SkxWording *w, const NullTest *test, int wanted)
+skx_plan_null_test_arms(SkxRewriteState *w, const NullTest *test, int wanted)
 {
-	NullTestType type = (wanted & SKX_TRUE) ? test->nulltesttype :
+	NullTestType type = (wanted & SKX_WANT_TRUE) ? test->nulltesttype :
 		(test->nulltesttype == IS_NULL ? IS_NOT_NULL : IS_NULL);
 	List	   *arms = NIL;
 	ListCell   *lc;
 
-	wanted &= SKX_TRUE | SKX_FALSE;
+	wanted &= SKX_WANT_TRUE | SKX_WANT_FALSE;
 	if (test->argisrow)
-		return skx_plan_fail(w);
-	if (wanted == (SKX_TRUE | SKX_FALSE))
-		return skx_plan_always();
+		return skx_plan_rewrite_fail(w);
+	if (wanted == (SKX_WANT_TRUE | SKX_WANT_FALSE))
+		return skx_plan_always_arms();
 	if (wanted == 0)
 		return NIL;
-	foreach(lc, skx_plan_cases(w, (Node *) test->arg))
+	foreach(lc, skx_plan_cases_of(w, (Node *) test->arg))
 	{
-		SkxCase    *one = lfirst(lc);
+		SkxCaseValue *one = lfirst(lc);
 
-		arms = skx_plan_either(w, arms,
-							   skx_plan_both(w, one->when,
-											 skx_plan_null_when(w, one->value, type)));
+		arms =
+			skx_plan_or_arms(w, arms,
+							 skx_plan_and_arms(w, one->arms,
+											   skx_plan_null_arms(w,
+																  one->value,
+																  type)));
 	}
 	return arms;
 }
 
 /* Returns when an expression with cases has one of the wanted values. */
 static List *
-skx_plan_when_cases(SkxWording *w, Node *expr, int wanted)
+skx_plan_case_value_arms(SkxRewriteState *w, Node *expr, int wanted)
 {
 	List	   *arms = NIL;
 	ListCell   *lc;
 
-	foreach(lc, skx_plan_cases(w, expr))
+	foreach(lc, skx_plan_cases_of(w, expr))
 	{
-		SkxCase    *one = lfirst(lc);
+		SkxCaseValue *one = lfirst(lc);
 
-		arms = skx_plan_either(w, arms,
-							   skx_plan_both(w, one->when,
-											 skx_plan_when(w, one->value, wanted)));
+		arms = skx_plan_or_arms(w, arms,
+								skx_plan_and_arms(w, one->arms,
+												  skx_plan_arms(w, one->value,
+																wanted)));
 	}
 	return arms;
 }
@@ -948,56 +960,61 @@ skx_plan_when_cases(SkxWording *w, Node *expr, int wanted)
  * wanted values.
  */
 static List *
-skx_plan_when_itself(SkxWording *w, Node *expr, int wanted)
+skx_plan_other_expr_arms(SkxRewriteState *w, Node *expr, int wanted)
 {
 	List	   *arms = NIL;
 
-	if ((wanted & ~SKX_NULL) == (SKX_TRUE | SKX_FALSE))
-		return skx_plan_only(skx_plan_null_test_of(expr, IS_NOT_NULL));
-	if (wanted & SKX_TRUE)
-		arms = skx_plan_only(expr);
-	if (wanted & SKX_FALSE)
-		arms = skx_plan_either(w, arms, skx_plan_only(make_notclause((Expr *) expr)));
-	if (wanted & SKX_NULL)
-		arms = skx_plan_either(w, arms,
-							   skx_plan_only(skx_plan_null_test_of(expr, IS_NULL)));
+	if ((wanted & ~SKX_WANT_NULL) == (SKX_WANT_TRUE | SKX_WANT_FALSE))
+		return skx_plan_one_arm(skx_plan_null_test_of(expr, IS_NOT_NULL));
+	if (wanted & SKX_WANT_TRUE)
+		arms = skx_plan_one_arm(expr);
+	if (wanted & SKX_WANT_FALSE)
+		arms =
+			skx_plan_or_arms(w, arms,
+							 skx_plan_one_arm(make_notclause((Expr *) expr)));
+	if (wanted & SKX_WANT_NULL)
+		arms =
+			skx_plan_or_arms(w, arms,
+							 skx_plan_one_arm(skx_plan_null_test_of(expr,
+																	IS_NULL)));
 	return arms;
 }
 
 /* Returns when the expression has one of the wanted values, as arms. */
 static List *
-skx_plan_when(SkxWording *w, Node *expr, int wanted)
+skx_plan_arms(SkxRewriteState *w, Node *expr, int wanted)
 {
 	check_stack_depth();
 	CHECK_FOR_INTERRUPTS();
-	if (w->failed || w->steps++ > SKX_REWORDED_MOST)
-		return skx_plan_fail(w);
-	if (wanted == 0 || wanted == SKX_ALL)
-		return wanted == 0 ? NIL : skx_plan_always();
-	if (skx_plan_is_outer(w, expr))
-		return skx_plan_gate(w, expr, wanted);
+	if (w->has_failed || w->steps++ > SKX_REWRITE_STEPS_MAX)
+		return skx_plan_rewrite_fail(w);
+	if (wanted == 0 || wanted == SKX_WANT_ALL)
+		return wanted == 0 ? NIL : skx_plan_always_arms();
+	if (skx_plan_is_without_columns(w, expr))
+		return skx_plan_gate_arms(w, expr, wanted);
 	if (is_notclause(expr))
-		return skx_plan_when(w, (Node *) get_notclausearg((Expr *) expr),
-							 skx_plan_swapped(wanted));
+		return skx_plan_arms(w, (Node *) get_notclausearg((Expr *) expr),
+							 skx_plan_swap_values(wanted));
 	switch (nodeTag(expr))
 	{
 		case T_BoolExpr:
-			return skx_plan_when_and(w, (BoolExpr *) expr, wanted);
+			return skx_plan_and_or_arms(w, (BoolExpr *) expr, wanted);
 		case T_BooleanTest:
-			return skx_plan_when_test(w, (BooleanTest *) expr, wanted);
+			return skx_plan_boolean_test_arms(w, (BooleanTest *) expr, wanted);
 		case T_NullTest:
-			return skx_plan_when_null(w, (NullTest *) expr, wanted);
+			return skx_plan_null_test_arms(w, (NullTest *) expr, wanted);
 		case T_OpExpr:
 		case T_DistinctExpr:
-			return skx_plan_when_compared(w, (OpExpr *) expr, wanted);
+			return skx_plan_operator_arms(w, (OpExpr *) expr, wanted);
 		case T_ScalarArrayOpExpr:
-			return skx_plan_when_any(w, (ScalarArrayOpExpr *) expr, wanted);
+			return skx_plan_any_operator_arms(w, (ScalarArrayOpExpr *) expr,
+											  wanted);
 		case T_CoalesceExpr:
 		case T_NullIfExpr:
 		case T_CaseExpr:
-			return skx_plan_when_cases(w, expr, wanted);
+			return skx_plan_case_value_arms(w, expr, wanted);
 		default:
-			return skx_plan_when_itself(w, expr, wanted);
+			return skx_plan_other_expr_arms(w, expr, wanted);
 	}
 }
 
@@ -1007,13 +1024,13 @@ skx_plan_when(SkxWording *w, Node *expr, int wanted)
 static bool
 skx_plan_has_cases(Node *expr)
 {
-	expr = skx_plan_unlabelled(expr);
+	expr = skx_plan_unrelabel(expr);
 	return IsA(expr, CoalesceExpr) || IsA(expr, NullIfExpr) ||
 		IsA(expr, CaseExpr);
 }
 
 bool
-skx_plan_may_reword(const Node *clause)
+skx_plan_may_rewrite(const Node *clause)
 {
 	switch (nodeTag(clause))
 	{
@@ -1044,19 +1061,19 @@ skx_plan_arm_expr(List *arm)
 }
 
 RestrictInfo *
-skx_plan_reworded(PlannerInfo *root, IndexOptInfo *index,
-				  const RestrictInfo *rinfo)
+skx_plan_rewrite_condition(PlannerInfo *root, IndexOptInfo *index,
+						   const RestrictInfo *rinfo)
 {
-	SkxWording	w = {{root, index, 0}};
+	SkxRewriteState w = {{root, index, 0}};
 	List	   *arms;
 	List	   *exprs = NIL;
 	Expr	   *expr;
 	ListCell   *lc;
 
-	if (!skx_plan_may_reword((Node *) rinfo->clause))
+	if (!skx_plan_may_rewrite((Node *) rinfo->clause))
 		return NULL;
-	arms = skx_plan_when(&w, (Node *) rinfo->clause, SKX_TRUE);
-	if (w.failed || arms == NIL || skx_plan_is_always(arms))
+	arms = skx_plan_arms(&w, (Node *) rinfo->clause, SKX_WANT_TRUE);
+	if (w.has_failed || arms == NIL || skx_plan_arms_are_always(arms))
 		return NULL;
 	foreach(lc, arms)
 	{

@@ -16,23 +16,23 @@
  * Maximum number of rows that a scan reads ahead, so that those after it know
  * what to reach.  A row that is not wanted costs reading a page of the table.
  */
-#define SKX_RIVALS_AHEAD	128
+#define SKX_SIBLINGS_AHEAD_MAX	128
 
 bool
-skx_plan_rivals_floor(const SkxRivals *rivals, float4 *distance)
+skx_plan_siblings_max_distance(const SkxSiblingScans *rivals, float4 *distance)
 {
-	if (rivals->wanted == 0 || rivals->n < rivals->wanted)
+	if (rivals->wanted_rows == 0 || rivals->n < rivals->wanted_rows)
 		return false;
 	*distance = rivals->distances[rivals->n - 1];
 	return *distance < 0;
 }
 
 void
-skx_plan_rivals_add(SkxRivals *rivals, float4 distance)
+skx_plan_siblings_add(SkxSiblingScans *rivals, float4 distance)
 {
 	int			at = rivals->n;
 
-	if (rivals->n == rivals->wanted)
+	if (rivals->n == rivals->wanted_rows)
 	{
 		if (at == 0 || distance >= rivals->distances[at - 1])
 			return;
@@ -46,15 +46,15 @@ skx_plan_rivals_add(SkxRivals *rivals, float4 distance)
 }
 
 int64
-skx_plan_rivals_begin(SkxRivals *rivals)
+skx_plan_siblings_begin(SkxSiblingScans *rivals)
 {
-	rivals->begun++;
-	return rivals->begun >= rivals->scans ||
-		rivals->wanted > SKX_RIVALS_AHEAD ? 0 : rivals->wanted;
+	rivals->nbegun++;
+	return rivals->nbegun >= rivals->nscans ||
+		rivals->wanted_rows > SKX_SIBLINGS_AHEAD_MAX ? 0 : rivals->wanted_rows;
 }
 
 void
-skx_plan_rivals_bar(SkxRivals *rivals)
+skx_plan_siblings_count_skipped(SkxSiblingScans *rivals)
 {
-	rivals->barred++;
+	rivals->nskipped++;
 }

@@ -20,22 +20,22 @@
 #include "support/compat/compat_planner.h"
 #include "utils/memutils.h"
 
-typedef struct SkxRivalsScan
+typedef struct SkxSiblingsScanState
 {
 	SkxPlanNode node;			/* first */
-	SkxRivals	rivals;
-} SkxRivalsScan;
+	SkxSiblingScans siblings;
+} SkxSiblingsScanState;
 
-static Plan *skx_plan_plan_rivals(PlannerInfo *root, RelOptInfo *rel,
-								  CustomPath *path, List *tlist,
-								  List *clauses, List *custom_plans);
+static Plan *skx_plan_make_siblings_plan(PlannerInfo *root, RelOptInfo *rel,
+										 CustomPath *path, List *tlist,
+										 List *clauses, List *custom_plans);
 static const CustomPathMethods skx_plan_rivals_path_methods = {
 	.CustomName = "Skipidx Best",
-	.PlanCustomPath = skx_plan_plan_rivals
+	.PlanCustomPath = skx_plan_make_siblings_plan
 };
 
 /* Maximum number of distances that are kept; more are not worth it. */
-#define SKX_RIVALS_ROWS		1024
+#define SKX_SIBLINGS_ROWS_MAX		1024
 
 /* ---- the path and its plan ---- */
 
@@ -67,7 +67,7 @@ skx_plan_merges_ranked(const Path *path)
  * projection or a sort by more keys, drops no row.
  */
 static void
-skx_plan_limit_rivals(Path *limited)
+skx_plan_add_siblings_path(Path *limited)
 {
 	Path	  **below = &((LimitPath *) limited)->subpath;
 
@@ -85,7 +85,7 @@ skx_plan_limit_rivals(Path *limited)
 }
 
 void
-skx_plan_add_rivals(PlannerInfo *root, RelOptInfo *output)
+skx_plan_add_siblings_scan(PlannerInfo *root, RelOptInfo *output)
 {
 	const Query *query = root->parse;
 	ListCell   *lc;
@@ -101,13 +101,14 @@ skx_plan_add_rivals(PlannerInfo *root, RelOptInfo *output)
 	foreach(lc, output->pathlist)
 	{
 		if (IsA(lfirst(lc), LimitPath))
-			skx_plan_limit_rivals(lfirst(lc));
+			skx_plan_add_siblings_path(lfirst(lc));
 	}
 }
 
 static Plan *
-skx_plan_plan_rivals(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
-					 List *tlist, List *clauses, List *custom_plans)
+skx_plan_make_siblings_plan(PlannerInfo *root, RelOptInfo *rel,
+							CustomPath *path, List *tlist, List *clauses,
+							List *custom_plans)
 {
 	Plan	   *child = linitial(custom_plans);
 	CustomScan *scan = skx_plan_custom_scan(path, 0, tlist, custom_plans,
@@ -126,19 +127,19 @@ skx_plan_plan_rivals(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
  * Connects the merged scans with each other.  They may be below other nodes.
  */
 static bool
-skx_plan_meet_rivals(PlanState *node, void *context)
+skx_plan_connect_siblings(PlanState *node, void *context)
 {
-	SkxRivals  *rivals = context;
+	SkxSiblingScans *rivals = context;
 
 	if (IsA(node, CustomScanState))
 	{
-		rivals->scans += skx_plan_set_rivals((CustomScanState *) node,
-											 rivals);
+		rivals->nscans += skx_plan_set_siblings((CustomScanState *) node,
+												rivals);
 		return false;
 	}
 	if (!IsA(node, MergeAppendState) && !IsA(node, ResultState))
 		return false;
-	return planstate_tree_walker(node, skx_plan_meet_rivals, context);
+	return planstate_tree_walker(node, skx_plan_connect_siblings, context);
 }
 
 static PlanState *
@@ -152,41 +153,42 @@ skx_plan_merge_of(const SkxPlanNode *node)
  * not connected.
  */
 static void
-skx_plan_begin_rivals(SkxPlanNode *node)
+skx_plan_begin_siblings(SkxPlanNode *node)
 {
-	SkxRivals  *rivals = &((SkxRivalsScan *) node)->rivals;
+	SkxSiblingScans *rivals = &((SkxSiblingsScanState *) node)->siblings;
 
-	rivals->distances = palloc(sizeof(float4) * SKX_RIVALS_ROWS);
+	rivals->distances = palloc(sizeof(float4) * SKX_SIBLINGS_ROWS_MAX);
 	if (node->css.ss.ps.state->es_epq_active == NULL)
-		(void) skx_plan_meet_rivals(skx_plan_merge_of(node), rivals);
+		(void) skx_plan_connect_siblings(skx_plan_merge_of(node), rivals);
 }
 
 /* Returns the next row of the merge. */
 static TupleTableSlot *
-skx_plan_next_rival(SkxPlanNode *node)
+skx_plan_next_sibling(SkxPlanNode *node)
 {
-	SkxRivals  *rivals = &((SkxRivalsScan *) node)->rivals;
+	SkxSiblingScans *rivals = &((SkxSiblingsScanState *) node)->siblings;
 	uint64		asked;
 
-	if (!node->ready)
+	if (!node->is_ready)
 	{
-		(void) skx_plan_node_asked(node, &asked);
-		rivals->n = rivals->begun = 0;
-		rivals->wanted = asked <= SKX_RIVALS_ROWS ? (int64) asked : 0;
-		node->ready = true;
+		(void) skx_plan_node_limit(node, &asked);
+		rivals->n = rivals->nbegun = 0;
+		rivals->wanted_rows = asked <= SKX_SIBLINGS_ROWS_MAX ? (int64) asked :
+			0;
+		node->is_ready = true;
 	}
 	return ExecProcNode(skx_plan_merge_of(node));
 }
 
 static const SkxPlanCount skx_plan_rivals_counts[] = {
-	{"Tables Not Searched", offsetof(SkxRivalsScan, rivals.barred)},
+	{"Tables Not Searched", offsetof(SkxSiblingsScanState, siblings.nskipped)},
 	{NULL}
 };
 
 const SkxPlanKind skx_plan_best = {
 	.scan = {"Skipidx Best", skx_plan_node_create},
-	.size = sizeof(SkxRivalsScan),
-	.begin = skx_plan_begin_rivals,
-	.next = skx_plan_next_rival,
+	.size = sizeof(SkxSiblingsScanState),
+	.begin = skx_plan_begin_siblings,
+	.next = skx_plan_next_sibling,
 	.counts = skx_plan_rivals_counts
 };

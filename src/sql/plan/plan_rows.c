@@ -27,7 +27,7 @@
 #include "utils/lsyscache.h"
 
 bool
-skx_plan_is_ours(const IndexOptInfo *index)
+skx_plan_is_skipidx(const IndexOptInfo *index)
 {
 	return index->amcanorderbyop && index->amhasgettuple &&
 		(void *) index->amcostestimate == (void *) skxcostestimate;
@@ -38,8 +38,8 @@ skx_plan_is_ours(const IndexOptInfo *index)
  * does not have it.  *share becomes the share of the table's rows that meet
  * it; below 0 if that is not known.
  */
-typedef bool (*SkxPlannerAsk) (PlannerInfo *root, IndexOptInfo *index,
-							   RestrictInfo *rinfo, double *share);
+typedef bool (*SkxPlanSelectivity) (PlannerInfo *root, IndexOptInfo *index,
+									RestrictInfo *rinfo, double *share);
 
 /*
  * Returns the share of rows that meet a condition whose words hide its columns
@@ -47,20 +47,20 @@ typedef bool (*SkxPlannerAsk) (PlannerInfo *root, IndexOptInfo *index,
  * value below 0 for other conditions.
  */
 static double
-skx_plan_reworded_share(PlannerInfo *root, IndexOptInfo *index,
-						RestrictInfo *rinfo)
+skx_plan_rewritten_selectivity(PlannerInfo *root, IndexOptInfo *index,
+							   RestrictInfo *rinfo)
 {
 	RestrictInfo *other = IsA(rinfo->clause, BooleanTest) ||
 		is_orclause(rinfo->clause) ? NULL :
-		skx_plan_reworded(root, index, rinfo);
+		skx_plan_rewrite_condition(root, index, rinfo);
 
 	return other == NULL ? -1 :
 		clause_selectivity(root, (Node *) other, 0, JOIN_INNER, NULL);
 }
 
 static bool
-skx_plan_ask_clause(PlannerInfo *root, IndexOptInfo *index,
-					RestrictInfo *rinfo, double *share)
+skx_plan_clause_selectivity(PlannerInfo *root, IndexOptInfo *index,
+							RestrictInfo *rinfo, double *share)
 {
 	IndexClause *clause = skx_plan_matching_clause(root, index, rinfo);
 
@@ -69,11 +69,11 @@ skx_plan_ask_clause(PlannerInfo *root, IndexOptInfo *index,
 	if (clause->lossy || list_length(clause->indexquals) > 1 ||
 		skx_cost_disjunction(index, clause) != NULL)
 	{
-		*share = skx_plan_reworded_share(root, index, rinfo);
+		*share = skx_plan_rewritten_selectivity(root, index, rinfo);
 		return true;
 	}
-	*share = skx_am_cost_share(root, index, linitial(clause->indexquals),
-							   clause->indexcol, 0);
+	*share = skx_am_cost_selectivity(root, index, linitial(clause->indexquals),
+									 clause->indexcol, 0);
 	return true;
 }
 
@@ -82,17 +82,17 @@ skx_plan_ask_clause(PlannerInfo *root, IndexOptInfo *index,
  * the best postings of the words tell how many rows can have such a distance.
  */
 static bool
-skx_plan_ask_bound(PlannerInfo *root, IndexOptInfo *index,
-				   RestrictInfo *rinfo, double *share)
+skx_plan_bound_selectivity(PlannerInfo *root, IndexOptInfo *index,
+						   RestrictInfo *rinfo, double *share)
 {
 	Node	   *clause = (Node *) rinfo->clause;
-	OpExpr	   *distance = skx_plan_bounded(index, clause);
+	OpExpr	   *distance = skx_plan_bounded_distance(index, clause);
 
 	if (distance == NULL || !skx_plan_needs_score(root, clause, distance))
 		return false;
-	*share = skx_am_cost_share(root, index, (Node *) distance, 0,
-							   skx_plan_least_score(root, clause,
-													distance));
+	*share = skx_am_cost_selectivity(root, index, (Node *) distance, 0,
+									 skx_plan_least_score(root, clause,
+														  distance));
 	if (*share >= 0)
 		*share = Min(*share, clause_selectivity(root, (Node *) rinfo, 0,
 												JOIN_INNER, NULL));
@@ -106,7 +106,7 @@ skx_plan_ask_bound(PlannerInfo *root, IndexOptInfo *index,
  */
 static bool
 skx_plan_correct_clause(PlannerInfo *root, RelOptInfo *rel,
-						RestrictInfo *rinfo, SkxPlannerAsk ask)
+						RestrictInfo *rinfo, SkxPlanSelectivity ask)
 {
 	ListCell   *lc;
 
@@ -115,7 +115,7 @@ skx_plan_correct_clause(PlannerInfo *root, RelOptInfo *rel,
 		IndexOptInfo *index = lfirst(lc);
 		double		share;
 
-		if (!skx_plan_is_ours(index) || index->indpred != NIL ||
+		if (!skx_plan_is_skipidx(index) || index->indpred != NIL ||
 			!ask(root, index, rinfo, &share))
 			continue;
 		if (share < 0)
@@ -130,7 +130,7 @@ skx_plan_correct_clause(PlannerInfo *root, RelOptInfo *rel,
  * Maximum number of arms of a disjunction that an index is asked about, and of
  * conditions in an arm.
  */
-#define SKX_PLANNER_ARMS		16
+#define SKX_SELECTIVITY_ARMS_MAX		16
 
 /*
  * Corrects the conditions in the arms of a disjunction that no index answers
@@ -147,20 +147,20 @@ skx_plan_correct_arms(PlannerInfo *root, RelOptInfo *rel,
 	ListCell   *lc;
 	ListCell   *part;
 
-	if (list_length(arms) > SKX_PLANNER_ARMS)
+	if (list_length(arms) > SKX_SELECTIVITY_ARMS_MAX)
 		return false;
 	foreach(lc, arms)
 	{
 		List	   *parts = is_andclause(lfirst(lc)) ?
 			((BoolExpr *) lfirst(lc))->args : list_make1(lfirst(lc));
 
-		if (list_length(parts) > SKX_PLANNER_ARMS)
+		if (list_length(parts) > SKX_SELECTIVITY_ARMS_MAX)
 			return false;
 		foreach(part, parts)
 		{
 			if (IsA(lfirst(part), RestrictInfo))
 				known |= skx_plan_correct_clause(root, rel, lfirst(part),
-												 skx_plan_ask_clause);
+												 skx_plan_clause_selectivity);
 		}
 	}
 	if (known)
@@ -222,9 +222,9 @@ skx_plan_correct_rows(PlannerInfo *root, RelOptInfo *rel,
 	foreach(lc, rel->baserestrictinfo)
 	{
 		known |= skx_plan_correct_clause(root, rel, lfirst(lc),
-										 skx_plan_ask_clause) ||
+										 skx_plan_clause_selectivity) ||
 			skx_plan_correct_clause(root, rel, lfirst(lc),
-									skx_plan_ask_bound) ||
+									skx_plan_bound_selectivity) ||
 			skx_plan_correct_arms(root, rel, lfirst(lc));
 	}
 	if (!known)

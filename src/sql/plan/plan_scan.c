@@ -38,15 +38,15 @@ typedef struct SkxRankedScan
 	FmgrInfo	distance;		/* ... and its function */
 	ExprState  *filter;			/* a query that all rows have to match */
 	ExprState  *bounds;			/* conditions that end the scan */
-	bool		unlimited;		/* all rows are fetched, as far as is known */
-	uint64		asked;			/* rows asked for by the limit; 0: not known */
+	bool		is_unlimited;	/* all rows are fetched, as far as is known */
+	uint64		limit_rows;		/* rows asked for by the limit; 0: not known */
 	bool		scored_only;	/* ends with the last row with a score */
-	bool		done;
-	SkxRivals  *rivals;			/* scans of other partitions; NULL: none */
-	bool		begun;			/* the rivals know that this scan has begun */
-	List	   *ahead;			/* MinimalTuples: rows read before they are
+	bool		at_end;
+	SkxSiblingScans *siblings;	/* scans of other partitions; NULL: none */
+	bool		siblings_know;	/* the rivals know that this scan has begun */
+	List	   *rows_ahead;		/* MinimalTuples: rows read before they are
 								 * asked for */
-	int			given;			/* how many of them were returned */
+	int			nreturned_ahead;	/* how many of them were returned */
 } SkxRankedScan;
 
 static void
@@ -66,27 +66,28 @@ skx_plan_begin_ranked(SkxPlanNode *node)
 														  SKX_RANKED_DISTANCE)),
 			  &state->distance);
 	node->limit.extra = intVal(skx_plan_node_private(node, SKX_RANKED_EXTRA));
-	node->limit.times = intVal(skx_plan_node_private(node,
-													 SKX_RANKED_PERCENT)) / 100.0;
-	state->unlimited = intVal(skx_plan_node_private(node,
-													SKX_RANKED_UNLIMITED)) != 0;
+	node->limit.rows_per_pass =
+		intVal(skx_plan_node_private(node, SKX_RANKED_PERCENT)) / 100.0;
+	state->is_unlimited =
+		intVal(skx_plan_node_private(node, SKX_RANKED_UNLIMITED)) != 0;
 }
 
 /* ---- before the first row ---- */
 
 /* Tells the index how many rows will be fetched, before the first one is. */
 static void
-skx_plan_want(SkxRankedScan *state)
+skx_plan_set_wanted_rows(SkxRankedScan *state)
 {
 	SkxPlanNode *node = &state->node;
 	SkxScanDesc *desc = skx_am_scan_desc(state->child->iss_ScanDesc);
-	bool		limited = skx_plan_node_asked(node, &state->asked);
+	bool		limited = skx_plan_node_limit(node, &state->limit_rows);
 
-	desc->wants_all = state->unlimited ||
+	desc->wants_all = state->is_unlimited ||
 		(node->limit.count != NULL && !limited);
-	desc->wanted = !desc->wants_all ? state->asked :
-		skx_cost_first(node->css.ss.ps.plan->plan_rows * node->limit.times);
-	desc->ranked_share = node->share;
+	desc->wanted = !desc->wants_all ? state->limit_rows :
+		skx_cost_first_search_rows(node->css.ss.ps.plan->plan_rows *
+								   node->limit.rows_per_pass);
+	desc->ranked_share = node->shared_part;
 }
 
 /*
@@ -94,7 +95,7 @@ skx_plan_want(SkxRankedScan *state)
  * a score.
  */
 static bool
-skx_plan_scored_only(const SkxRef *ref)
+skx_plan_matches_are_scored(const SkxRef *ref)
 {
 	TSQuery		query = SkxRefQuery(ref);
 
@@ -106,7 +107,7 @@ skx_plan_scored_only(const SkxRef *ref)
  * the filter is the ranking query, or NULL.
  */
 static bool
-skx_plan_only_scored_pass(SkxRankedScan *state)
+skx_plan_filter_needs_score(SkxRankedScan *state)
 {
 	ExprContext *econtext = state->node.css.ss.ps.ps_ExprContext;
 	bool		isnull;
@@ -124,7 +125,7 @@ skx_plan_only_scored_pass(SkxRankedScan *state)
 	query = DatumGetTSQuery(filter);
 	ref = (SkxRef *) PG_DETOAST_DATUM(value);
 	return skx_score_same_query(query, SkxRefQuery(ref)) &&
-		skx_plan_scored_only(ref);
+		skx_plan_matches_are_scored(ref);
 }
 
 /*
@@ -140,19 +141,19 @@ skx_plan_ends_early(SkxRankedScan *state)
 
 	if (state->filter == NULL)
 		return false;
-	level = skx_cost_quiet_begin();
-	ends = skx_plan_only_scored_pass(state);
-	skx_cost_quiet_end(level);
+	level = skx_cost_silence_begin();
+	ends = skx_plan_filter_needs_score(state);
+	skx_cost_silence_end(level);
 	return ends;
 }
 
 static void
-skx_plan_prepare(SkxRankedScan *state)
+skx_plan_prepare_ranked(SkxRankedScan *state)
 {
 	skx_plan_open_child(state->child);
-	skx_plan_want(state);
+	skx_plan_set_wanted_rows(state);
 	state->scored_only = skx_plan_ends_early(state);
-	state->node.ready = true;
+	state->node.is_ready = true;
 }
 
 /* ---- rows ---- */
@@ -161,8 +162,8 @@ skx_plan_prepare(SkxRankedScan *state)
  * Computes the distance from the row in `slot`.  Returns false if it is NULL.
  */
 static bool
-skx_plan_compute(SkxRankedScan *state, TupleTableSlot *slot,
-				 Datum *distance)
+skx_plan_compute_distance(SkxRankedScan *state, TupleTableSlot *slot,
+						  Datum *distance)
 {
 	ExprContext *econtext = state->node.css.ss.ps.ps_ExprContext;
 	MemoryContext old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
@@ -181,7 +182,7 @@ skx_plan_compute(SkxRankedScan *state, TupleTableSlot *slot,
 
 /* Returns true if neither this row nor any after it is part of the result. */
 static bool
-skx_plan_is_past(SkxRankedScan *state, TupleTableSlot *slot)
+skx_plan_row_ends_scan(SkxRankedScan *state, TupleTableSlot *slot)
 {
 	ExprContext *econtext = state->node.css.ss.ps.ps_ExprContext;
 	int			last = slot->tts_tupleDescriptor->natts - 1;
@@ -218,19 +219,19 @@ skx_plan_fetch_ranked(SkxPlanNode *node, TupleTableSlot *slot)
 	int			last = slot->tts_tupleDescriptor->natts - 1;
 	TupleTableSlot *row;
 
-	if (!recheck && !node->ready)
-		skx_plan_prepare(state);
-	row = state->done ? NULL : ExecProcNode(&state->child->ss.ps);
+	if (!recheck && !node->is_ready)
+		skx_plan_prepare_ranked(state);
+	row = state->at_end ? NULL : ExecProcNode(&state->child->ss.ps);
 	if (TupIsNull(row))
 		return;
-	skx_plan_node_copy(node, slot, row, last,
-					   &state->child->ss.ss_ScanTupleSlot->tts_tid);
+	skx_plan_node_copy_row(node, slot, row, last,
+						   &state->child->ss.ss_ScanTupleSlot->tts_tid);
 	slot->tts_isnull[last] = recheck ?
-		!skx_plan_compute(state, slot, &slot->tts_values[last]) :
+		!skx_plan_compute_distance(state, slot, &slot->tts_values[last]) :
 		!skx_plan_distance(state, &slot->tts_values[last]);
-	if (!recheck && skx_plan_is_past(state, slot))
+	if (!recheck && skx_plan_row_ends_scan(state, slot))
 	{
-		state->done = true;
+		state->at_end = true;
 		ExecClearTuple(slot);
 	}
 }
@@ -249,7 +250,7 @@ skx_plan_work(const SkxRankedScan *state)
 
 /* Returns the next row that may be among the wanted rows of all scans. */
 static TupleTableSlot *
-skx_plan_competing(SkxRankedScan *state)
+skx_plan_next_competing(SkxRankedScan *state)
 {
 	TupleTableSlot *slot;
 	int			last;
@@ -257,23 +258,23 @@ skx_plan_competing(SkxRankedScan *state)
 	float4		floor;
 	bool		known;
 
-	if (!state->node.ready)
-		skx_plan_prepare(state);
-	known = skx_plan_rivals_floor(state->rivals, &floor);
+	if (!state->node.is_ready)
+		skx_plan_prepare_ranked(state);
+	known = skx_plan_siblings_max_distance(state->siblings, &floor);
 	if (known)
 		skx_am_scan_desc(state->child->iss_ScanDesc)->floor = floor;
-	slot = skx_plan_node_passing(&state->node);
+	slot = skx_plan_node_next_passing(&state->node);
 	if (TupIsNull(slot))
 		return slot;
 	last = slot->tts_tupleDescriptor->natts - 1;
 	distance = DatumGetFloat4(slot->tts_values[last]);
 	if (known && (slot->tts_isnull[last] || distance > floor))
 	{
-		state->done = true;
+		state->at_end = true;
 		return ExecClearTuple(slot);
 	}
 	if (!slot->tts_isnull[last])
-		skx_plan_rivals_add(state->rivals, distance);
+		skx_plan_siblings_add(state->siblings, distance);
 	return slot;
 }
 
@@ -282,12 +283,12 @@ skx_plan_competing(SkxRankedScan *state)
  * more.
  */
 static bool
-skx_plan_tells_nothing(const SkxRankedScan *state, TupleTableSlot *slot)
+skx_plan_row_is_beyond_limit(const SkxRankedScan *state, TupleTableSlot *slot)
 {
 	int			last = slot->tts_tupleDescriptor->natts - 1;
 	float4		floor;
 
-	return skx_plan_rivals_floor(state->rivals, &floor) &&
+	return skx_plan_siblings_max_distance(state->siblings, &floor) &&
 		(slot->tts_isnull[last] ||
 		 DatumGetFloat4(slot->tts_values[last]) >= floor);
 }
@@ -302,32 +303,33 @@ skx_plan_read_ahead(SkxRankedScan *state, int64 most)
 {
 	MemoryContext context = state->node.css.ss.ps.state->es_query_cxt;
 
-	while (list_length(state->ahead) < most)
+	while (list_length(state->rows_ahead) < most)
 	{
-		TupleTableSlot *slot = skx_plan_competing(state);
+		TupleTableSlot *slot = skx_plan_next_competing(state);
 		MemoryContext old;
 
 		CHECK_FOR_INTERRUPTS();
 		if (TupIsNull(slot))
 		{
-			state->done = true;
+			state->at_end = true;
 			break;
 		}
 		old = MemoryContextSwitchTo(context);
-		state->ahead = lappend(state->ahead, ExecCopySlotMinimalTuple(slot));
+		state->rows_ahead = lappend(state->rows_ahead,
+									ExecCopySlotMinimalTuple(slot));
 		MemoryContextSwitchTo(old);
-		if (skx_plan_tells_nothing(state, slot))
+		if (skx_plan_row_is_beyond_limit(state, slot))
 			break;
 	}
 }
 
 static void
-skx_plan_forget_ahead(SkxRankedScan *state)
+skx_plan_discard_ahead(SkxRankedScan *state)
 {
-	list_free_deep(state->ahead);
-	state->ahead = NIL;
-	state->given = 0;
-	state->begun = false;
+	list_free_deep(state->rows_ahead);
+	state->rows_ahead = NIL;
+	state->nreturned_ahead = 0;
+	state->siblings_know = false;
 }
 
 /*
@@ -335,30 +337,32 @@ skx_plan_forget_ahead(SkxRankedScan *state)
  * scans made its first search needless.
  */
 static void
-skx_plan_begin_rival(SkxRankedScan *state)
+skx_plan_begin_sibling(SkxRankedScan *state)
 {
-	int64		most = skx_plan_rivals_begin(state->rivals);
+	int64		most = skx_plan_siblings_begin(state->siblings);
 	const SkxTopkWork before = *skx_plan_work(state);
 	const SkxTopkWork *work;
 
-	state->begun = true;
+	state->siblings_know = true;
 	skx_plan_read_ahead(state, Max(most, 1));
 	work = skx_plan_work(state);
-	if (work->entered == before.entered && work->barred > before.barred)
-		skx_plan_rivals_bar(state->rivals);
+	if (work->entered_segments == before.entered_segments &&
+		work->skipped_segments > before.skipped_segments)
+		skx_plan_siblings_count_skipped(state->siblings);
 }
 
 static TupleTableSlot *
-skx_plan_next_of_rivals(SkxRankedScan *state)
+skx_plan_next_of_siblings(SkxRankedScan *state)
 {
 	TupleTableSlot *slot = state->node.css.ss.ss_ScanTupleSlot;
 
-	if (!state->begun)
-		skx_plan_begin_rival(state);
-	if (state->given == list_length(state->ahead))
-		return state->done ? ExecClearTuple(slot) :
-			skx_plan_competing(state);
-	ExecForceStoreMinimalTuple(list_nth(state->ahead, state->given++), slot,
+	if (!state->siblings_know)
+		skx_plan_begin_sibling(state);
+	if (state->nreturned_ahead == list_length(state->rows_ahead))
+		return state->at_end ? ExecClearTuple(slot) :
+			skx_plan_next_competing(state);
+	ExecForceStoreMinimalTuple(list_nth(state->rows_ahead,
+										state->nreturned_ahead++), slot,
 							   false);
 	return slot;
 }
@@ -368,8 +372,8 @@ skx_plan_next_ranked(SkxPlanNode *node)
 {
 	SkxRankedScan *state = (SkxRankedScan *) node;
 
-	return state->rivals == NULL ? skx_plan_node_passing(node) :
-		skx_plan_next_of_rivals(state);
+	return state->siblings == NULL ? skx_plan_node_next_passing(node) :
+		skx_plan_next_of_siblings(state);
 }
 
 /* ---- with other processes ---- */
@@ -383,8 +387,8 @@ skx_plan_ranked_share_size(SkxPlanNode *node, int nprocesses)
 	SkxRankedScan *state = (SkxRankedScan *) node;
 	const SkxScanDesc *desc;
 
-	if (!node->ready)
-		skx_plan_prepare(state);
+	if (!node->is_ready)
+		skx_plan_prepare_ranked(state);
 	(void) skx_am_scan_enter(state->child->iss_ScanDesc);
 	skx_am_scan_leave(state->child->iss_ScanDesc);
 	desc = skx_am_scan_desc(state->child->iss_ScanDesc);
@@ -397,19 +401,19 @@ skx_plan_ranked_share_init(SkxPlanNode *node, int nprocesses)
 	const SkxRankedScan *state = (const SkxRankedScan *) node;
 	SkxScanDesc *desc = skx_am_scan_desc(state->child->iss_ScanDesc);
 
-	skx_topk_share_init(node->share, desc->scorer, desc->request.query,
+	skx_topk_share_init(node->shared_part, desc->scorer, desc->request.query,
 						desc->rows, nprocesses);
-	desc->ranked_share = node->share;
+	desc->ranked_share = node->shared_part;
 }
 
 static void
 skx_plan_ranked_share_restart(SkxPlanNode *node)
 {
-	skx_topk_share_restart(node->share);
+	skx_topk_share_restart(node->shared_part);
 }
 
 static void
-skx_plan_ranked_share_gone(SkxPlanNode *node)
+skx_plan_ranked_share_detach(SkxPlanNode *node)
 {
 	IndexScanDesc scan = skx_plan_node_child(node, 0)->iss_ScanDesc;
 
@@ -422,20 +426,21 @@ skx_plan_ranked_share_gone(SkxPlanNode *node)
 static void
 skx_plan_rescan_ranked(SkxPlanNode *node)
 {
-	skx_plan_forget_ahead((SkxRankedScan *) node);
-	((SkxRankedScan *) node)->done = false;
+	skx_plan_discard_ahead((SkxRankedScan *) node);
+	((SkxRankedScan *) node)->at_end = false;
 }
 
 static void
 skx_plan_end_ranked(SkxPlanNode *node)
 {
-	skx_plan_forget_ahead((SkxRankedScan *) node);
+	skx_plan_discard_ahead((SkxRankedScan *) node);
 }
 
 static void
 skx_plan_explain_ranked(SkxPlanNode *node, ExplainState *es)
 {
-	skx_plan_node_explain_asked(node, ((SkxRankedScan *) node)->asked, es);
+	skx_plan_node_explain_limit(node, ((SkxRankedScan *) node)->limit_rows,
+								es);
 }
 
 static const void *
@@ -448,9 +453,9 @@ skx_plan_ranked_work(SkxPlanNode *node)
 
 static const SkxPlanCount skx_plan_ranked_counts[] = {
 	{"Passes", offsetof(SkxTopkWork, passes), SKX_COUNT_OWN},
-	{"Scored Postings", offsetof(SkxTopkWork, scored)},
+	{"Scored Postings", offsetof(SkxTopkWork, scored_postings)},
 	{"Candidates", offsetof(SkxTopkWork, candidates)},
-	{"Proximity Documents", offsetof(SkxTopkWork, proximity)},
+	{"Proximity Documents", offsetof(SkxTopkWork, position_reads)},
 	{"Windows", offsetof(SkxTopkWork, windows), SKX_COUNT_NO_TEXT},
 	{"Rounds", offsetof(SkxTopkWork, rounds), SKX_COUNT_OWN | SKX_COUNT_ANY},
 	{NULL}
@@ -470,16 +475,16 @@ const SkxPlanKind skx_plan_ranked = {
 	.share_size = skx_plan_ranked_share_size,
 	.share_init = skx_plan_ranked_share_init,
 	.share_restart = skx_plan_ranked_share_restart,
-	.share_gone = skx_plan_ranked_share_gone
+	.share_detach = skx_plan_ranked_share_detach
 };
 
 int
-skx_plan_set_rivals(CustomScanState *css, SkxRivals *rivals)
+skx_plan_set_siblings(CustomScanState *css, SkxSiblingScans *rivals)
 {
-	SkxPlanNode *node = skx_plan_node_of(css, &skx_plan_ranked);
+	SkxPlanNode *node = skx_plan_node_of_kind(css, &skx_plan_ranked);
 
 	if (node == NULL)
 		return 0;
-	((SkxRankedScan *) node)->rivals = rivals;
+	((SkxRankedScan *) node)->siblings = rivals;
 	return 1;
 }

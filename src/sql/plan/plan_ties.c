@@ -64,7 +64,7 @@ skx_plan_sorts_table(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
  * paths of other modules it is not known.
  */
 static bool
-skx_plan_have_place(const List *paths)
+skx_plan_can_return_ctid(const List *paths)
 {
 	ListCell   *lc;
 
@@ -87,7 +87,7 @@ skx_plan_have_place(const List *paths)
 }
 
 void
-skx_plan_sort_ties(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
+skx_plan_add_ctid_key(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {
 	SortGroupClause *clause;
 	TargetEntry *target;
@@ -95,8 +95,8 @@ skx_plan_sort_ties(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	Var		   *place;
 
 	if (!skx_plan_sorts_table(root, rel, rte) ||
-		!skx_plan_have_place(rel->pathlist) ||
-		!skx_plan_have_place(rel->partial_pathlist))
+		!skx_plan_can_return_ctid(rel->pathlist) ||
+		!skx_plan_can_return_ctid(rel->partial_pathlist))
 		return;
 	place = makeVar(rel->relid, SelfItemPointerAttributeNumber, TIDOID, -1,
 					InvalidOid, 0);
@@ -122,7 +122,7 @@ skx_plan_sort_ties(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 
 /* Returns true if the key after the distance was added here. */
 static bool
-skx_plan_has_tie(PlannerInfo *root)
+skx_plan_has_ctid_tie(PlannerInfo *root)
 {
 	const TargetEntry *last;
 
@@ -135,7 +135,7 @@ skx_plan_has_tie(PlannerInfo *root)
 
 /* Returns true if a sort key is the table's ctid, ascending. */
 static bool
-skx_plan_is_place(const PathKey *key, const RelOptInfo *rel)
+skx_plan_is_ctid_key(const PathKey *key, const RelOptInfo *rel)
 {
 	ListCell   *lc;
 
@@ -158,8 +158,8 @@ skx_plan_ranked_order(PlannerInfo *root, const RelOptInfo *rel,
 {
 	if (pathkeys != NIL && list_length(root->query_pathkeys) > 1 &&
 		linitial(pathkeys) == linitial(root->query_pathkeys) &&
-		skx_plan_has_tie(root) &&
-		skx_plan_is_place(lsecond(root->query_pathkeys), rel))
+		skx_plan_has_ctid_tie(root) &&
+		skx_plan_is_ctid_key(lsecond(root->query_pathkeys), rel))
 		return list_copy_head(root->query_pathkeys, 2);
 	return pathkeys;
 }

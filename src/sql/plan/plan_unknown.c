@@ -32,7 +32,7 @@
  * 100 and 13 rows meet.  Fetching what matches and sorting it took 190, 31 and
  * 17 us.  With a tenth, the faster way is chosen each time.
  */
-#define SKX_PLANNER_COMMON		0.1
+#define SKX_UNKNOWN_COMMON_FRACTION		0.1
 
 /*
  * Rows that may match a conjunction beyond the estimate, as a multiple of it.
@@ -41,7 +41,7 @@
  * times as many.  Where more are expected the multiple is less, but the search
  * is cheaper then.
  */
-#define SKX_PLANNER_MISSED		2.0
+#define SKX_UNKNOWN_MISSED_FACTOR		2.0
 
 /* Returns the query of `document @@ query`; NULL if it is not known. */
 static const Const *
@@ -57,8 +57,8 @@ skx_plan_query_of(PlannerInfo *root, const IndexClause *clause)
  * conditions.
  */
 static const IndexClause *
-skx_plan_match_of(PlannerInfo *root, const RelOptInfo *rel,
-				  RestrictInfo *rinfo)
+skx_plan_match_condition_of(PlannerInfo *root, const RelOptInfo *rel,
+							RestrictInfo *rinfo)
 {
 	ListCell   *lc;
 
@@ -67,7 +67,7 @@ skx_plan_match_of(PlannerInfo *root, const RelOptInfo *rel,
 		IndexOptInfo *index = lfirst(lc);
 		const IndexClause *clause;
 
-		if (!skx_plan_is_ours(index) || index->indpred != NIL)
+		if (!skx_plan_is_skipidx(index) || index->indpred != NIL)
 			continue;
 		clause = skx_plan_matching_clause(root, index, rinfo);
 		if (clause != NULL && clause->indexcol == 0 && !clause->lossy &&
@@ -79,10 +79,10 @@ skx_plan_match_of(PlannerInfo *root, const RelOptInfo *rel,
 
 /* Returns true if it is `@@` with a query that is known at execution only. */
 static bool
-skx_plan_is_unknown(PlannerInfo *root, const RelOptInfo *rel,
-					RestrictInfo *rinfo)
+skx_plan_is_unknown_query(PlannerInfo *root, const RelOptInfo *rel,
+						  RestrictInfo *rinfo)
 {
-	const IndexClause *clause = skx_plan_match_of(root, rel, rinfo);
+	const IndexClause *clause = skx_plan_match_condition_of(root, rel, rinfo);
 
 	return clause != NULL && skx_plan_query_of(root, clause) == NULL;
 }
@@ -104,17 +104,17 @@ skx_plan_is_conjunction(PlannerInfo *root, const IndexClause *clause)
 
 /* Returns how many rows may match beyond the estimate, as a multiple of it. */
 static double
-skx_plan_missed(PlannerInfo *root, const RelOptInfo *rel)
+skx_plan_missed_factor(PlannerInfo *root, const RelOptInfo *rel)
 {
 	ListCell   *lc;
 
 	foreach(lc, rel->baserestrictinfo)
 	{
-		const IndexClause *clause = skx_plan_match_of(root, rel,
-													  lfirst(lc));
+		const IndexClause *clause = skx_plan_match_condition_of(root, rel,
+																lfirst(lc));
 
 		if (clause != NULL && skx_plan_is_conjunction(root, clause))
-			return SKX_PLANNER_MISSED;
+			return SKX_UNKNOWN_MISSED_FACTOR;
 	}
 	return 0;
 }
@@ -134,7 +134,7 @@ skx_plan_has_param(Node *node, void *unused)
  * together, so only the most selective one counts.
  */
 static double
-skx_plan_others(PlannerInfo *root, List *conditions)
+skx_plan_other_selectivity(PlannerInfo *root, List *conditions)
 {
 	List	   *known = NIL;
 	double		least = 1;
@@ -158,7 +158,7 @@ skx_plan_others(PlannerInfo *root, List *conditions)
  * limit, which a search fetches, too.  Returns 0 if all queries are known.
  */
 static double
-skx_plan_more_rows(PlannerInfo *root, const RelOptInfo *rel)
+skx_plan_extra_rows(PlannerInfo *root, const RelOptInfo *rel)
 {
 	List	   *others = NIL;
 	double		rows;
@@ -166,13 +166,13 @@ skx_plan_more_rows(PlannerInfo *root, const RelOptInfo *rel)
 
 	foreach(lc, rel->baserestrictinfo)
 	{
-		if (!skx_plan_is_unknown(root, rel, lfirst(lc)))
+		if (!skx_plan_is_unknown_query(root, rel, lfirst(lc)))
 			others = lappend(others, lfirst(lc));
 	}
 	if (list_length(others) == list_length(rel->baserestrictinfo))
 		return 0;
-	rows = SKX_PLANNER_COMMON * rel->tuples *
-		skx_plan_others(root, others);
+	rows = SKX_UNKNOWN_COMMON_FRACTION * rel->tuples *
+		skx_plan_other_selectivity(root, others);
 	return Max(rows - Max(root->limit_tuples, 1), 0);
 }
 
@@ -187,7 +187,7 @@ skx_plan_is_unordered(const Path *path)
 		return false;
 	return IsA(path, BitmapHeapPath) ||
 		(IsA(path, IndexPath) &&
-		 skx_plan_is_ours(((const IndexPath *) path)->indexinfo));
+		 skx_plan_is_skipidx(((const IndexPath *) path)->indexinfo));
 }
 
 /*
@@ -196,14 +196,14 @@ skx_plan_is_unordered(const Path *path)
  * these, as where the others are prefixes, it is known how many have it.
  */
 static bool
-skx_plan_may_miss(PlannerInfo *root, const Path *path)
+skx_plan_may_underestimate(PlannerInfo *root, const Path *path)
 {
 	ListCell   *lc;
 
 	if (IsA(path, BitmapHeapPath))
 		path = ((const BitmapHeapPath *) path)->bitmapqual;
 	if (!IsA(path, IndexPath) ||
-		!skx_plan_is_ours(((const IndexPath *) path)->indexinfo))
+		!skx_plan_is_skipidx(((const IndexPath *) path)->indexinfo))
 		return true;
 	foreach(lc, ((const IndexPath *) path)->indexclauses)
 	{
@@ -236,13 +236,13 @@ skx_plan_charge_rows(PlannerInfo *root, List *paths, double rows,
 		if (!skx_plan_is_unordered(path))
 			continue;
 		path->total_cost += run * rows / path->rows;
-		if (missed > 0 && skx_plan_may_miss(root, path))
+		if (missed > 0 && skx_plan_may_underestimate(root, path))
 			path->total_cost += run * missed;
 	}
 }
 
 bool
-skx_plan_is_alone(const PlannerInfo *root, const RelOptInfo *rel)
+skx_plan_is_only_table(const PlannerInfo *root, const RelOptInfo *rel)
 {
 	return bms_equal(root->all_baserels, rel->reloptkind == RELOPT_BASEREL ?
 					 rel->relids : rel->top_parent_relids);
@@ -251,7 +251,7 @@ skx_plan_is_alone(const PlannerInfo *root, const RelOptInfo *rel)
 /* ---- rows in memory ---- */
 
 /* Returns what a search costs up to the limit, if there is one. */
-static SkxReading
+static SkxReadingCost
 skx_plan_search_reading(const PlannerInfo *root, const RelOptInfo *rel,
 						const IndexPath *index)
 {
@@ -259,7 +259,7 @@ skx_plan_search_reading(const PlannerInfo *root, const RelOptInfo *rel,
 	double		share = root->limit_tuples <= 0 ? 1 :
 		Min(root->limit_tuples / Max(path->rows, 1), 1);
 
-	return skx_plan_scan_reading(rel, index, 0, share);
+	return skx_plan_scan_reading_cost(rel, index, 0, share);
 }
 
 /* Returns what a scan in no order pays for reading the table. */
@@ -283,12 +283,12 @@ skx_plan_unordered_reading(const RelOptInfo *rel, Path *path)
 	else
 		cost_bitmap_tree_node(((BitmapHeapPath *) path)->bitmapqual, &finding,
 							  &share);
-	return skx_plan_reading(rel, path->total_cost - finding, share);
+	return skx_plan_reading_part(rel, path->total_cost - finding, share);
 }
 
 /* Returns true if the path is a search by distance. */
 static bool
-skx_plan_is_search(const Path *path)
+skx_plan_is_ranked_search(const Path *path)
 {
 	return IsA(path, IndexPath) && path->param_info == NULL &&
 		((const IndexPath *) path)->indexorderbys != NIL;
@@ -300,16 +300,16 @@ skx_plan_is_search(const Path *path)
  */
 static const IndexPath *
 skx_plan_best_search(const PlannerInfo *root, const RelOptInfo *rel,
-					 List *paths, SkxReading *search)
+					 List *paths, SkxReadingCost *search)
 {
 	const IndexPath *found = NULL;
 	ListCell   *lc;
 
 	foreach(lc, paths)
 	{
-		SkxReading	one;
+		SkxReadingCost one;
 
-		if (!skx_plan_is_search(lfirst(lc)))
+		if (!skx_plan_is_ranked_search(lfirst(lc)))
 			continue;
 		one = skx_plan_search_reading(root, rel, lfirst(lc));
 		if (found != NULL && one.cost >= search->cost)
@@ -324,13 +324,13 @@ skx_plan_best_search(const PlannerInfo *root, const RelOptInfo *rel,
  * Returns what it costs to fetch all rows by a path, compute distances, and
  * sort them.
  */
-static SkxReading
+static SkxReadingCost
 skx_plan_sorted_reading(const PlannerInfo *root, const RelOptInfo *rel,
 						Path *path, Cost distance)
 {
 	double		kept = root->limit_tuples <= 0 ? path->rows :
 		Min(root->limit_tuples, path->rows);
-	SkxReading	sorted;
+	SkxReadingCost sorted;
 
 	sorted.reading = skx_plan_unordered_reading(rel, path);
 	sorted.cost = path->total_cost + path->rows *
@@ -352,7 +352,7 @@ static void
 skx_plan_charge_sorted(PlannerInfo *root, const RelOptInfo *rel,
 					   List *paths)
 {
-	SkxReading	search = {0, 0};
+	SkxReadingCost search = {0, 0};
 	const IndexPath *found = skx_plan_best_search(root, rel, paths,
 												  &search);
 	QualCost	distance;
@@ -365,21 +365,22 @@ skx_plan_charge_sorted(PlannerInfo *root, const RelOptInfo *rel,
 	foreach(lc, paths)
 	{
 		Path	   *path = lfirst(lc);
-		SkxReading	sorted;
+		SkxReadingCost sorted;
 
 		if (!skx_plan_is_unordered(path) && path->pathtype != T_SeqScan)
 			continue;
 		sorted = skx_plan_sorted_reading(root, rel, path,
 										 distance.per_tuple);
-		path->total_cost += skx_plan_unsaved(rel, &sorted, &search);
+		path->total_cost += skx_plan_unsaved_charge(rel, &sorted, &search);
 		if (path->pathtype != T_SeqScan)
-			charge = Max(charge, skx_plan_unsaved(rel, &search, &sorted));
+			charge = Max(charge,
+						 skx_plan_unsaved_charge(rel, &search, &sorted));
 	}
 	foreach(lc, paths)
 	{
 		Path	   *path = lfirst(lc);
 
-		if (!skx_plan_is_search(path))
+		if (!skx_plan_is_ranked_search(path))
 			continue;
 		path->startup_cost += charge;
 		path->total_cost += charge;
@@ -395,12 +396,12 @@ skx_plan_charge_unknown(PlannerInfo *root, RelOptInfo *rel)
 	double		rows;
 	double		missed;
 
-	if (!skx_plan_is_alone(root, rel))
+	if (!skx_plan_is_only_table(root, rel))
 		return;
 	/* if `all` is true, all rows are sorted in any case */
-	rows = all ? 0 : skx_plan_more_rows(root, rel);
-	missed = all || rows > 0 ? 0 : skx_plan_missed(root, rel);
-	skx_plan_take_paths(rel, &paths, &partial);
+	rows = all ? 0 : skx_plan_extra_rows(root, rel);
+	missed = all || rows > 0 ? 0 : skx_plan_missed_factor(root, rel);
+	skx_plan_detach_paths(rel, &paths, &partial);
 	if (all || root->limit_tuples > 0)
 		skx_plan_charge_sorted(root, rel, paths);
 	skx_plan_charge_rows(root, paths, rows, missed);

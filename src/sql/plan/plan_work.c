@@ -43,7 +43,7 @@ skx_plan_work_add_reads(SkxScanReads *sum, const SkxScanReads *more)
 {
 	int			i;
 
-	for (i = 0; i < SKX_SCAN_READS; i++)
+	for (i = 0; i < SKX_SCAN_NREADS; i++)
 		((uint64 *) sum)[i] += ((const uint64 *) more)[i];
 }
 
@@ -82,7 +82,7 @@ void
 skx_plan_work_leave(SkxPlanNode *node, SkxPlanSharedWork *shared)
 {
 	SkxPlanWork own = {{0}};
-	uint64	   *others = (uint64 *) &node->others;
+	uint64	   *others = (uint64 *) &node->other_reads;
 	int			i;
 
 	if (IsParallelWorker())
@@ -115,10 +115,10 @@ skx_plan_work_explain(SkxPlanNode *node, ExplainState *es)
 	if (!es->analyze || !skx_plan_work_add(node, &own))
 		return;
 	for (i = 0; counts[i].label != NULL; i++)
-		skx_plan_work_show(&counts[i], own.counts[i], node->others.counts[i],
-						   es);
+		skx_plan_work_show(&counts[i], own.counts[i],
+						   node->other_reads.counts[i], es);
 	if (!es->verbose || !skx_plan_kind_reads(node->kind))
 		return;
-	skx_plan_work_add_reads(&own.reads, &node->others.reads);
+	skx_plan_work_add_reads(&own.reads, &node->other_reads.reads);
 	skx_plan_explain_counts(&own.reads, es);
 }

@@ -120,15 +120,15 @@ typedef struct SkxBlkCounters
 	uint64		loads;			/* frames filled, by reads or by copies */
 	uint64		requests;		/* transfers issued to the kernel */
 	uint64		pages_read;		/* pages in these transfers */
-	uint64		resident;		/* pages taken from shared buffers by the
+	uint64		resident_pages; /* pages taken from shared buffers by the
 								 * residency protocol */
 	uint64		batches;		/* calls that handed requests to the kernel */
 	uint64		depth_sum;		/* sum over requests: requests of the backend
 								 * under way at its start, itself included */
 	uint64		waits;			/* waits for a read of any backend to end */
 	uint64		queue_waits;	/* waits because of io_depth_total */
-	uint64		ahead;			/* loads started ahead of pins */
-	uint64		ahead_used;		/* of these, pinned later */
+	uint64		prefetches;		/* loads started ahead of pins */
+	uint64		prefetches_used;	/* of these, pinned later */
 	uint64		rounds;			/* rounds of reads: those requested before one
 								 * of them is wanted make one round */
 } SkxBlkCounters;
@@ -158,25 +158,26 @@ extern void skx_blkio_close(SkxBlkFile *file);
  * Other pages are read into memory of this backend, or with shared_buffers
  * through a ring of a few buffers.
  */
-extern void skx_blkio_once(SkxBlkFile *file);
+extern void skx_blkio_set_read_once(SkxBlkFile *file);
 
 /* Highest use count of a frame in the cache. */
-#define SKX_BLK_USES			4
+#define SKX_BLK_USE_COUNT_MAX			4
 
 /*
- * Returns the highest use count, 1 to SKX_BLK_USES, of the frames of a plane
- * that pins found in the cache; 0 if no pin did.  It regards the pins since
- * the last call and the last pin before that call.  `plane` is the number of
- * the plane in keys.  Only for a file read in passing (skx_blkio_once).
+ * Returns the highest use count, 1 to SKX_BLK_USE_COUNT_MAX, of the frames of
+ * a plane that pins found in the cache; 0 if no pin did.  It regards the pins
+ * since the last call and the last pin before that call.  `plane` is the
+ * number of the plane in keys.  Only for a file read in passing
+ * (skx_blkio_set_read_once).
  */
-extern int	skx_blkio_met(SkxBlkFile *file, uint8 plane);
+extern int	skx_blkio_hit_use_count(SkxBlkFile *file, uint8 plane);
 
 /*
  * Makes reads of the file bypass the page cache, if skipidx.io_method is
  * `auto` and the file is read by io_uring through it; else does nothing.
  * Must be called before the first pin.
  */
-extern void skx_blkio_past(SkxBlkFile *file);
+extern void skx_blkio_bypass_page_cache(SkxBlkFile *file);
 
 /*
  * Does the work of skx_blkio_pin for a page that is not in the frame already
@@ -243,13 +244,13 @@ extern void skx_blkio_prefetch(SkxBlkFile *file, const SkxBlkPlane *plane,
  * Returns the prefetch depth of the file in units, or 0 if
  * skx_blkio_prefetch does nothing.
  */
-extern int	skx_blkio_ahead(const SkxBlkFile *file);
+extern int	skx_blkio_prefetch_depth(const SkxBlkFile *file);
 
 /*
  * Returns true if this backend, in all its files, holds so many pins that a
  * cursor should drop its page.
  */
-extern bool skx_blkio_crowded(SkxBlkFile *file);
+extern bool skx_blkio_has_many_pins(SkxBlkFile *file);
 
 /* blkio_prewarm.c : pages of whole planes into memory */
 
@@ -294,14 +295,15 @@ typedef struct SkxBlkCacheState
 {
 	uint64		configured;		/* skipidx.cache_size, bytes */
 	uint64		bytes;			/* most bytes of pages, no bookkeeping */
-	uint64		taken;			/* of these, in pieces that exist so far */
+	uint64		bytes_allocated;	/* of these, in pieces that exist so far */
 	uint64		frames;			/* most frames */
 	uint64		frames_used;	/* frames with a key */
 	uint64		pinned;			/* frames with at least one pin */
 	uint64		evictions;
-	uint64		reads;			/* under way in all backends, as counted for
-								 * skipidx.io_depth_total */
-	uint64		queue;			/* backends that wait for such a read to end */
+	uint64		reads_in_flight;	/* under way in all backends, as counted
+									 * for skipidx.io_depth_total */
+	uint64		queued_backends;	/* backends that wait for such a read to
+									 * end */
 } SkxBlkCacheState;
 
 /*
@@ -332,20 +334,20 @@ typedef struct SkxBlkSetting
 extern bool skx_blkio_setting(int number, SkxBlkSetting *setting);
 
 /* Frames of an index and its copies in the cache, loaded or being read. */
-typedef struct SkxBlkCached
+typedef struct SkxBlkIndexFrames
 {
 	uint64		incarnation;
 	uint64		block_frames;
 	uint64		page_frames;
 	uint64		bytes;			/* of these frames */
-} SkxBlkCached;
+} SkxBlkIndexFrames;
 
 /*
  * Returns a palloc'd array of *n entries, one for each index in the cache,
  * in no promised order; NULL and *n = 0 without a cache.  Approximate while
  * other backends read.
  */
-extern SkxBlkCached *skx_blkio_cache_indexes(int *n);
+extern SkxBlkIndexFrames *skx_blkio_cache_indexes(int *n);
 
 /*
  * Drops all unpinned frames of the index with this incarnation, or of all
@@ -447,7 +449,7 @@ extern void skx_blkio_new_sync(Relation rel);
 /* blkio_hint.c : blocks that the server will read */
 
 /* Number of blocks in a run that is worth one hint. */
-#define SKX_BLK_RUN				16
+#define SKX_BLK_HINT_RUN_BLOCKS				16
 
 /*
  * Tells the kernel that the server will read these blocks of a relation, of
@@ -491,9 +493,9 @@ typedef struct SkxBlkMeasure
 extern double skx_blkio_measure(const SkxBlkMeasure *what);
 
 /* Settings and their bounds. */
-#define SKX_BLK_AUTO		(-1)	/* else a SkxBlkMethodNumber */
+#define SKX_BLK_METHOD_AUTO		(-1)	/* else a SkxBlkMethodNumber */
 #define SKX_BLK_MAX_AHEAD	64	/* most units read ahead: of io_depth */
-#define SKX_BLK_DEPTH_MOST	10000	/* of io_depth_total */
+#define SKX_BLK_DEPTH_MAX	10000	/* of io_depth_total */
 
 extern int	skx_blkio_io_method;
 extern int	skx_blkio_io_depth;

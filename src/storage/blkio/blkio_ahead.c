@@ -10,7 +10,7 @@
  * Frames read ahead are verified when they are pinned, so that damage in pages
  * that are not needed is not reported.  Until then they are busy.  Another
  * backend that wants one does not wait until this backend returns to it
- * (skx_blkio_cache_await).
+ * (skx_blkio_cache_wait_valid).
  */
 #include "postgres.h"
 
@@ -19,7 +19,7 @@
 #include "utils/resowner.h"
 
 /* Most runs of pages that wait.  Further ones are ignored, as hints may be. */
-#define SKX_BLK_MAX_PLANS		1024
+#define SKX_BLK_PLANS_MAX		1024
 
 /*
  * Most pages of one read of adjacent units.  Larger reads gain little on any
@@ -36,36 +36,36 @@ StaticAssertDecl(SKX_BLK_RUN_PAGES <= SKX_BLK_GROUP_FRAMES,
  * A unit read ahead is dropped when it was not wanted while more than this
  * many times the depth of other loads were.
  */
-#define SKX_BLK_WEED_FACTOR		3
+#define SKX_BLK_STALE_FACTOR		3
 
 /*
  * For files read in passing, the depth and this patience are multiplied by
- * SKX_BLK_ONCE_FACTOR.  The reads take at most SKX_BLK_ONCE_PAGES (16 MB) of
- * this backend's memory.
+ * SKX_BLK_READ_ONCE_FACTOR.  The reads take at most SKX_BLK_READ_ONCE_PAGES
+ * (16 MB) of this backend's memory.
  */
-#define SKX_BLK_ONCE_FACTOR		4
-#define SKX_BLK_ONCE_PAGES		(16 * 1024 * 1024 / BLCKSZ)
+#define SKX_BLK_READ_ONCE_FACTOR		4
+#define SKX_BLK_READ_ONCE_PAGES		(16 * 1024 * 1024 / BLCKSZ)
 
-typedef struct SkxBlkPlan
+typedef struct SkxBlkPrefetchPlan
 {
 	SkxBlkFile *file;			/* NULL: dropped */
 	ResourceOwner owner;
 	const SkxBlkPlane *plane;
 	uint32		first;
 	uint32		npages;
-} SkxBlkPlan;
+} SkxBlkPrefetchPlan;
 
 /* The queue of plans, a ring buffer. */
-static SkxBlkPlan *skx_blkio_plans = NULL;
+static SkxBlkPrefetchPlan *skx_blkio_plans = NULL;
 static uint32 skx_blkio_plans_next = 0;
 static uint32 skx_blkio_plans_end = 0;
 
 bool		skx_blkio_ahead_starved = false;
 
-static SkxBlkPlan *
-skx_blkio_ahead_at(uint32 i)
+static SkxBlkPrefetchPlan *
+skx_blkio_prefetch_plan_at(uint32 i)
 {
-	return &skx_blkio_plans[i % SKX_BLK_MAX_PLANS];
+	return &skx_blkio_plans[i % SKX_BLK_PLANS_MAX];
 }
 
 /*
@@ -74,7 +74,7 @@ skx_blkio_ahead_at(uint32 i)
  * false if all backends together have as many reads under way as they may.
  */
 static bool
-skx_blkio_ahead_start(const SkxBlkPlan *plan, SkxBlkFile **started)
+skx_blkio_prefetch_start(const SkxBlkPrefetchPlan *plan, SkxBlkFile **started)
 {
 	uint32		frame = skx_blkio_frame_pages(skx_blkio_class(plan->plane));
 	uint32		end = plan->first + plan->npages;
@@ -86,12 +86,12 @@ skx_blkio_ahead_start(const SkxBlkPlan *plan, SkxBlkFile **started)
 	/* pins of a plan end with the scan that made it */
 	CurrentResourceOwner = plan->owner;
 	load = skx_blkio_load_new(plan->file, plan->plane, true);
-	turn = load->token = skx_blkio_depth_take(1, false) > 0;
+	turn = load->has_permit = skx_blkio_depth_acquire(1, false) > 0;
 	for (uint32 at = plan->first; turn && at < end; at += frame)
 		skx_blkio_claim(load, at);
 	if (load->group.nframes > 0)
 	{
-		skx_blkio_count(plan->file)->ahead++;
+		skx_blkio_count(plan->file)->prefetches++;
 		skx_blkio_load_start(load);
 		if (skx_blkio_count(plan->file)->requests > requests)
 			*started = plan->file;
@@ -110,16 +110,16 @@ skx_blkio_ahead_start(const SkxBlkPlan *plan, SkxBlkFile **started)
  * pinned, and a merge reads several runs of each input.
  */
 static int
-skx_blkio_ahead_limit(const SkxBlkPlan *plan)
+skx_blkio_prefetch_limit(const SkxBlkPrefetchPlan *plan)
 {
 	SkxBlkClass class = skx_blkio_class(plan->plane);
 	uint32		frames = plan->npages / skx_blkio_frame_pages(class);
 
-	if (plan->file->once)
-		return Min(Min(SKX_BLK_ONCE_FACTOR * plan->file->ahead,
+	if (plan->file->read_once)
+		return Min(Min(SKX_BLK_READ_ONCE_FACTOR * plan->file->prefetch_depth,
 					   SKX_BLK_MAX_AHEAD),
-				   SKX_BLK_ONCE_PAGES / plan->npages);
-	return Min(plan->file->ahead,
+				   SKX_BLK_READ_ONCE_PAGES / plan->npages);
+	return Min(plan->file->prefetch_depth,
 			   skx_blkio_cache.nframes[class] / 4 / Max(frames, 1));
 }
 
@@ -128,14 +128,15 @@ skx_blkio_ahead_limit(const SkxBlkPlan *plan)
  * drops loads that were not wanted for long.
  */
 static bool
-skx_blkio_ahead_room(const SkxBlkPlan *plan)
+skx_blkio_prefetch_may_start(const SkxBlkPrefetchPlan *plan)
 {
-	int			limit = skx_blkio_ahead_limit(plan);
+	int			limit = skx_blkio_prefetch_limit(plan);
 
 	if (skx_blkio_loads_ahead >= limit)
-		skx_blkio_loads_weed(SKX_BLK_WEED_FACTOR *
-							 (plan->file->once ? SKX_BLK_ONCE_FACTOR : 1) *
-							 plan->file->ahead);
+		skx_blkio_loads_drop_stale(SKX_BLK_STALE_FACTOR *
+								   (plan->file->read_once ?
+									SKX_BLK_READ_ONCE_FACTOR : 1) *
+								   plan->file->prefetch_depth);
 	return skx_blkio_loads_ahead < limit;
 }
 
@@ -143,10 +144,10 @@ skx_blkio_ahead_room(const SkxBlkPlan *plan)
  * The other plans wait until a unit read ahead is pinned or another one was
  * read, until reads of other backends have ended, or until the scan requests
  * more.  A scan that changes its course leaves units that are never pinned;
- * they are dropped in time (skx_blkio_loads_weed).
+ * they are dropped in time (skx_blkio_loads_drop_stale).
  */
 void
-skx_blkio_ahead_go(void)
+skx_blkio_prefetch_continue(void)
 {
 	SkxBlkFile *started = NULL;
 
@@ -157,14 +158,16 @@ skx_blkio_ahead_go(void)
 	skx_blkio_ahead_starved = false;
 	while (skx_blkio_plans_next != skx_blkio_plans_end)
 	{
-		SkxBlkPlan	plan = *skx_blkio_ahead_at(skx_blkio_plans_next);
+		SkxBlkPrefetchPlan plan =
+			*skx_blkio_prefetch_plan_at(skx_blkio_plans_next);
 
 		/* a plan with a limit of 0 can never be read ahead: skip it */
-		if (plan.file != NULL && skx_blkio_ahead_limit(&plan) > 0)
+		if (plan.file != NULL && skx_blkio_prefetch_limit(&plan) > 0)
 		{
-			if (!skx_blkio_ahead_room(&plan))
+			if (!skx_blkio_prefetch_may_start(&plan))
 				break;
-			skx_blkio_ahead_starved = !skx_blkio_ahead_start(&plan, &started);
+			skx_blkio_ahead_starved = !skx_blkio_prefetch_start(&plan,
+																&started);
 			if (skx_blkio_ahead_starved)
 				break;
 		}
@@ -179,8 +182,9 @@ skx_blkio_ahead_go(void)
 
 /* Returns true if page `next` follows these pages, in the file, too. */
 static bool
-skx_blkio_ahead_follows(const SkxBlkFile *file, const SkxBlkPlane *plane,
-						uint32 first, uint32 npages, uint32 next)
+skx_blkio_prefetch_is_adjacent(const SkxBlkFile *file,
+							   const SkxBlkPlane *plane, uint32 first,
+							   uint32 npages, uint32 next)
 {
 	return first + npages == next &&
 		skx_blkio_block(file->rel, plane, first) + npages ==
@@ -192,26 +196,26 @@ skx_blkio_ahead_follows(const SkxBlkFile *file, const SkxBlkPlane *plane,
  * adjacent to that, after it or before it (for a scan that goes backward).
  */
 static void
-skx_blkio_ahead_append(SkxBlkFile *file, const SkxBlkPlane *plane,
-					   uint32 ordinal)
+skx_blkio_prefetch_append(SkxBlkFile *file, const SkxBlkPlane *plane,
+						  uint32 ordinal)
 {
 	uint32		unit = Min(plane->unit, SKX_BLK_GROUP_PAGES);
 	uint32		first = ordinal & ~(unit - 1);
 	uint32		npages = Min(unit, plane->npages - first);
-	SkxBlkPlan *plan;
+	SkxBlkPrefetchPlan *plan;
 
 	if (skx_blkio_plans_next != skx_blkio_plans_end)
 	{
-		plan = skx_blkio_ahead_at(skx_blkio_plans_end - 1);
+		plan = skx_blkio_prefetch_plan_at(skx_blkio_plans_end - 1);
 		if (plan->file == file && plan->plane == plane)
 		{
 			if (first >= plan->first && first < plan->first + plan->npages)
 				return;
 			if (plan->npages + npages <= SKX_BLK_RUN_PAGES &&
-				(skx_blkio_ahead_follows(file, plane, plan->first,
-										 plan->npages, first) ||
-				 skx_blkio_ahead_follows(file, plane, first, npages,
-										 plan->first)))
+				(skx_blkio_prefetch_is_adjacent(file, plane, plan->first,
+												plan->npages, first) ||
+				 skx_blkio_prefetch_is_adjacent(file, plane, first, npages,
+												plan->first)))
 			{
 				plan->first = Min(plan->first, first);
 				plan->npages += npages;
@@ -219,9 +223,9 @@ skx_blkio_ahead_append(SkxBlkFile *file, const SkxBlkPlane *plane,
 			}
 		}
 	}
-	if (skx_blkio_plans_end - skx_blkio_plans_next == SKX_BLK_MAX_PLANS)
+	if (skx_blkio_plans_end - skx_blkio_plans_next == SKX_BLK_PLANS_MAX)
 		return;
-	plan = skx_blkio_ahead_at(skx_blkio_plans_end++);
+	plan = skx_blkio_prefetch_plan_at(skx_blkio_plans_end++);
 	plan->file = file;
 	plan->owner = CurrentResourceOwner;
 	plan->plane = plane;
@@ -230,38 +234,38 @@ skx_blkio_ahead_append(SkxBlkFile *file, const SkxBlkPlane *plane,
 }
 
 void
-skx_blkio_ahead_plan(SkxBlkFile *file, const SkxBlkPlane *plane,
-					 const uint32 *ordinals, int n)
+skx_blkio_prefetch_plan(SkxBlkFile *file, const SkxBlkPlane *plane,
+						const uint32 *ordinals, int n)
 {
 	if (skx_blkio_plans == NULL)
 		skx_blkio_plans = MemoryContextAlloc(TopMemoryContext,
-											 SKX_BLK_MAX_PLANS *
-											 sizeof(SkxBlkPlan));
+											 SKX_BLK_PLANS_MAX *
+											 sizeof(SkxBlkPrefetchPlan));
 	for (int i = 0; i < n; i++)
 	{
 		if (ordinals[i] < plane->npages &&
 			!skx_blkio_claim_present(file, plane, ordinals[i]))
-			skx_blkio_ahead_append(file, plane, ordinals[i]);
+			skx_blkio_prefetch_append(file, plane, ordinals[i]);
 	}
-	skx_blkio_ahead_go();
+	skx_blkio_prefetch_continue();
 }
 
 void
-skx_blkio_ahead_finish(SkxBlkFile *file, const SkxBlkKey *key)
+skx_blkio_prefetch_finish(SkxBlkFile *file, const SkxBlkKey *key)
 {
 	int			which;
 	SkxBlkLoad *load = skx_blkio_load_find(key, false, &which);
 
 	if (load == NULL)
 		return;
-	skx_blkio_count(file)->ahead_used++;
+	skx_blkio_count(file)->prefetches_used++;
 	skx_blkio_load_finish(load);
 	skx_blkio_load_drop(load);
-	skx_blkio_ahead_go();
+	skx_blkio_prefetch_continue();
 }
 
 int32
-skx_blkio_ahead_take(SkxBlkFile *file, const SkxBlkKey *key)
+skx_blkio_prefetch_take(SkxBlkFile *file, const SkxBlkKey *key)
 {
 	int			which;
 	SkxBlkLoad *load = skx_blkio_load_find(key, true, &which);
@@ -270,29 +274,29 @@ skx_blkio_ahead_take(SkxBlkFile *file, const SkxBlkKey *key)
 
 	if (load == NULL)
 		return -1;
-	if (!load->done)
+	if (!load->is_complete)
 	{
-		skx_blkio_count(file)->ahead_used++;
+		skx_blkio_count(file)->prefetches_used++;
 		skx_blkio_load_finish(load);
 	}
 	slot = load->group.slots[which];
 	load->group.slots[which] = -1;
 	skx_blkio_pins_ahead--;
-	skx_blkio_pins_at(slot)->owner = CurrentResourceOwner;
+	skx_blkio_pins_slot(slot)->owner = CurrentResourceOwner;
 	for (int i = 0; i < load->group.nframes; i++)
 		left |= load->group.slots[i] >= 0;
 	if (!left)
 		skx_blkio_load_drop(load);
-	skx_blkio_ahead_go();
+	skx_blkio_prefetch_continue();
 	return slot;
 }
 
 void
-skx_blkio_ahead_forget(ResourceOwner owner, SkxBlkFile *file)
+skx_blkio_prefetch_forget(ResourceOwner owner, SkxBlkFile *file)
 {
 	for (uint32 i = skx_blkio_plans_next; i != skx_blkio_plans_end; i++)
 	{
-		SkxBlkPlan *plan = skx_blkio_ahead_at(i);
+		SkxBlkPrefetchPlan *plan = skx_blkio_prefetch_plan_at(i);
 
 		if (plan->file != NULL &&
 			(owner == NULL || plan->owner == owner) &&
@@ -300,7 +304,7 @@ skx_blkio_ahead_forget(ResourceOwner owner, SkxBlkFile *file)
 			plan->file = NULL;
 	}
 	while (skx_blkio_plans_next != skx_blkio_plans_end &&
-		   skx_blkio_ahead_at(skx_blkio_plans_next)->file == NULL)
+		   skx_blkio_prefetch_plan_at(skx_blkio_plans_next)->file == NULL)
 		skx_blkio_plans_next++;
 	if (skx_blkio_plans_next == skx_blkio_plans_end)
 		skx_blkio_ahead_starved = false;

@@ -4,9 +4,10 @@
  *
  * If the library is preloaded, anchor and cache are in main shared memory.
  * Otherwise the anchor is a small area that can be allocated at any time
- * (skx_compat_anchor).  The first process that needs the cache puts its first
- * piece into a segment of dynamic shared memory.  Other processes add further
- * pieces when the cache is full.  The pieces stay until the server stops.
+ * (skx_compat_shmem_area).  The first process that needs the cache puts its
+ * first piece into a segment of dynamic shared memory.  Other processes add
+ * further pieces when the cache is full.  The pieces stay until the server
+ * stops.
  *
  * The cache leaves most of the free memory to other uses (shm/: a container's
  * /dev/shm has 64 MB by default).  If the server cannot allocate what seemed
@@ -51,7 +52,8 @@ typedef struct SkxBlkAnchor
 	dsm_handle	handle;
 	pg_atomic_uint32 refusals;	/* one bit for each SkxBlkRefusal */
 	int			cache_size;		/* kB, the setting when the cache was made */
-	char		why[SKX_ROOM_WHY];	/* why it is smaller than that, or "" */
+	char		size_reason[SKX_SHM_REASON_SIZE];	/* why it is smaller than
+													 * that, or "" */
 	pg_atomic_uint64 totals[SKX_BLK_NTOTALS];
 } SkxBlkAnchor;
 
@@ -67,7 +69,7 @@ static SkxBlkAnchor *skx_blkio_anchor = NULL;
  * try again.
  */
 static bool skx_blkio_anchor_hopeless = false;
-static char skx_blkio_anchor_hopeless_why[SKX_ROOM_WHY];
+static char skx_blkio_anchor_hopeless_why[SKX_SHM_REASON_SIZE];
 
 /* True if this process has made the cache, or has noted that there is none. */
 static bool skx_blkio_anchor_maker = false;
@@ -181,7 +183,7 @@ skx_blkio_anchor_attempt(void (*action) (void *arg), void *arg)
 		return true;
 	ereport(LOG,
 			(errmsg("could not use shared memory for skipidx: %s", why)));
-	strlcpy(skx_blkio_anchor_hopeless_why, why, SKX_ROOM_WHY);
+	strlcpy(skx_blkio_anchor_hopeless_why, why, SKX_SHM_REASON_SIZE);
 	pfree(why);
 	return false;
 }
@@ -189,19 +191,19 @@ skx_blkio_anchor_attempt(void (*action) (void *arg), void *arg)
 static void
 skx_blkio_anchor_find(void *arg)
 {
-	skx_blkio_anchor = skx_compat_anchor(SKX_BLK_ANCHOR_NAME,
-										 sizeof(SkxBlkAnchor),
-										 skx_blkio_anchor_format);
+	skx_blkio_anchor = skx_compat_shmem_area(SKX_BLK_ANCHOR_NAME,
+											 sizeof(SkxBlkAnchor),
+											 skx_blkio_anchor_format);
 	skx_compat_tranche_name(skx_blkio_anchor->tranche, SKX_BLK_TRANCHE_NAME);
 }
 
 /* A cache, or a piece of it, that is being made. */
-typedef struct SkxBlkMaking
+typedef struct SkxBlkNewPiece
 {
 	Size		wanted;			/* bytes of pages */
 	Size		bytes;			/* bytes of pages that it gets; 0: no cache */
-	SkxRoomGrant grant;
-} SkxBlkMaking;
+	SkxShmGrant grant;
+} SkxBlkNewPiece;
 
 /* Returns the memory of a whole cache with this many bytes of pages. */
 static Size
@@ -216,10 +218,10 @@ skx_blkio_anchor_size(Size bytes)
 static void
 skx_blkio_anchor_measure(void *arg)
 {
-	SkxBlkMaking *making = arg;
+	SkxBlkNewPiece *making = arg;
 	Size		total = skx_blkio_anchor_size(making->wanted);
 
-	skx_shm_ask(total, &making->grant);
+	skx_shm_request(total, &making->grant);
 	making->bytes = making->wanted;
 	if (making->grant.bytes == total)
 		return;
@@ -238,7 +240,7 @@ skx_blkio_anchor_measure(void *arg)
 static void
 skx_blkio_anchor_create(void *arg)
 {
-	const SkxBlkMaking *making = arg;
+	const SkxBlkNewPiece *making = arg;
 	SkxBlkAnchor *anchor = skx_blkio_anchor;
 	SkxBlkAnchorState state = SKX_BLK_ANCHOR_FAILED;
 
@@ -262,7 +264,8 @@ skx_blkio_anchor_create(void *arg)
 			state = SKX_BLK_ANCHOR_DYNAMIC;
 		}
 		anchor->cache_size = making->wanted / 1024;
-		strlcpy(anchor->why, making->grant.why, SKX_ROOM_WHY);
+		strlcpy(anchor->size_reason, making->grant.reason,
+				SKX_SHM_REASON_SIZE);
 		skx_blkio_anchor_maker = true;
 		pg_write_barrier();
 		anchor->state = state;
@@ -313,7 +316,7 @@ skx_blkio_anchor_map_pieces(void *arg)
 
 /* Reports that the cache is smaller than configured, or missing. */
 static void
-skx_blkio_anchor_regret(int elevel, const SkxBlkMaking *making)
+skx_blkio_anchor_warn_smaller(int elevel, const SkxBlkNewPiece *making)
 {
 	int			wanted = making->wanted / (1024 * 1024);
 
@@ -323,7 +326,7 @@ skx_blkio_anchor_regret(int elevel, const SkxBlkMaking *making)
 					(int) (making->bytes / (1024 * 1024)), wanted) :
 			 errmsg("skipidx works without its block cache of %d MB",
 					wanted),
-			 errdetail_internal("Reason: %s.", making->grant.why),
+			 errdetail_internal("Reason: %s.", making->grant.reason),
 			 errhint("%s", skx_shm_hint(making->grant.limit))));
 }
 
@@ -332,9 +335,9 @@ skx_blkio_anchor_regret(int elevel, const SkxBlkMaking *making)
  * tries half the size, and so on.
  */
 static void
-skx_blkio_anchor_establish(void)
+skx_blkio_anchor_create_once(void)
 {
-	SkxBlkMaking making = {.wanted = skx_blkio_anchor_bytes()};
+	SkxBlkNewPiece making = {.wanted = skx_blkio_anchor_bytes()};
 	char	   *why = skx_shm_attempt(skx_blkio_anchor_measure, &making);
 
 	if (why != NULL)
@@ -344,11 +347,11 @@ skx_blkio_anchor_establish(void)
 								  &making)) != NULL)
 	{
 		/* the first refusal is the most informative one */
-		if (making.grant.limit != SKX_ROOM_LIMIT_REFUSED)
-			strlcpy(making.grant.why, why, SKX_ROOM_WHY);
-		making.grant.limit = SKX_ROOM_LIMIT_REFUSED;
+		if (making.grant.limit != SKX_SHM_LIMIT_REFUSED)
+			strlcpy(making.grant.reason, why, SKX_SHM_REASON_SIZE);
+		making.grant.limit = SKX_SHM_LIMIT_REFUSED;
 		making.bytes /= 2;
-		if (making.bytes < SKX_ROOM_LEAST)
+		if (making.bytes < SKX_SHM_GRANT_MIN)
 			making.bytes = 0;
 		pfree(why);
 		why = NULL;
@@ -357,15 +360,15 @@ skx_blkio_anchor_establish(void)
 	/* reported only by the backend that made the cache or gave it up */
 	if (skx_blkio_anchor_maker && making.bytes < making.wanted)
 	{
-		skx_blkio_anchor_regret(LOG_SERVER_ONLY, &making);
-		skx_blkio_anchor_regret(NOTICE, &making);
+		skx_blkio_anchor_warn_smaller(LOG_SERVER_ONLY, &making);
+		skx_blkio_anchor_warn_smaller(NOTICE, &making);
 	}
 }
 
 bool
-skx_blkio_anchor_follow(void)
+skx_blkio_anchor_map_new_pieces(void)
 {
-	uint32		ready = pg_atomic_read_u32(&skx_blkio_cache.header->ready);
+	uint32		ready = pg_atomic_read_u32(&skx_blkio_cache.header->npieces);
 
 	pg_read_barrier();
 	skx_blkio_cache_limit();
@@ -373,11 +376,11 @@ skx_blkio_anchor_follow(void)
 		return true;
 
 	/* a failure releases all locks, so this process must hold none */
-	if (InterruptHoldoffCount > 0 || skx_blkio_cache.partial)
+	if (InterruptHoldoffCount > 0 || skx_blkio_cache.map_failed)
 		return false;
-	skx_blkio_cache.partial =
+	skx_blkio_cache.map_failed =
 		!skx_blkio_anchor_attempt(skx_blkio_anchor_map_pieces, &ready);
-	return !skx_blkio_cache.partial;
+	return !skx_blkio_cache.map_failed;
 }
 
 /*
@@ -386,20 +389,21 @@ skx_blkio_anchor_follow(void)
 static void
 skx_blkio_anchor_add_piece(void *arg)
 {
-	SkxBlkMaking *making = arg;
+	SkxBlkNewPiece *making = arg;
 	SkxBlkCacheHeader *header = skx_blkio_cache.header;
 	Size		size = skx_blkio_cache_more_size(&header->division);
 	uint32		ready;
 
 	if (!LWLockConditionalAcquire(&skx_blkio_anchor->lock, LW_EXCLUSIVE))
 		return;
-	ready = pg_atomic_read_u32(&header->ready);
+	ready = pg_atomic_read_u32(&header->npieces);
 	if (ready == skx_blkio_cache.npieces &&
-		ready < pg_atomic_read_u32(&header->most))
+		ready < pg_atomic_read_u32(&header->max_pieces))
 	{
-		skx_shm_ask(size, &making->grant);
+		skx_shm_request(size, &making->grant);
 		if (making->grant.bytes < size)
-			making->bytes = skx_blkio_frames_bytes(skx_blkio_cache.mapped);
+			making->bytes =
+				skx_blkio_frames_bytes(skx_blkio_cache.mapped_frames);
 		else
 		{
 			dsm_segment *segment = skx_shm_segment(&making->grant, size);
@@ -411,7 +415,7 @@ skx_blkio_anchor_add_piece(void *arg)
 			header->handles[ready] = dsm_segment_handle(segment);
 			skx_blkio_cache_map_piece(dsm_segment_address(segment));
 			pg_write_barrier();
-			pg_atomic_write_u32(&header->ready, ready + 1);
+			pg_atomic_write_u32(&header->npieces, ready + 1);
 		}
 	}
 	LWLockRelease(&skx_blkio_anchor->lock);
@@ -422,18 +426,19 @@ skx_blkio_anchor_add_piece(void *arg)
  * if this call has ended it.
  */
 static bool
-skx_blkio_anchor_stop_growing(const SkxBlkMaking *making)
+skx_blkio_anchor_stop_growing(const SkxBlkNewPiece *making)
 {
 	SkxBlkCacheHeader *header = skx_blkio_cache.header;
 	bool		mine;
 
 	LWLockAcquire(&skx_blkio_anchor->lock, LW_EXCLUSIVE);
-	mine = pg_atomic_read_u32(&header->ready) == skx_blkio_cache.npieces &&
-		pg_atomic_read_u32(&header->most) > skx_blkio_cache.npieces;
+	mine = pg_atomic_read_u32(&header->npieces) == skx_blkio_cache.npieces &&
+		pg_atomic_read_u32(&header->max_pieces) > skx_blkio_cache.npieces;
 	if (mine)
 	{
-		pg_atomic_write_u32(&header->most, skx_blkio_cache.npieces);
-		strlcpy(skx_blkio_anchor->why, making->grant.why, SKX_ROOM_WHY);
+		pg_atomic_write_u32(&header->max_pieces, skx_blkio_cache.npieces);
+		strlcpy(skx_blkio_anchor->size_reason, making->grant.reason,
+				SKX_SHM_REASON_SIZE);
 	}
 	LWLockRelease(&skx_blkio_anchor->lock);
 	skx_blkio_cache_limit();
@@ -443,10 +448,10 @@ skx_blkio_anchor_stop_growing(const SkxBlkMaking *making)
 void
 skx_blkio_anchor_grow(void)
 {
-	SkxBlkMaking making = {.wanted = skx_blkio_cache_bytes()};
+	SkxBlkNewPiece making = {.wanted = skx_blkio_cache_bytes()};
 	char	   *why;
 
-	if (!skx_blkio_anchor_follow())
+	if (!skx_blkio_anchor_map_new_pieces())
 		return;
 	why = skx_shm_attempt(skx_blkio_anchor_add_piece, &making);
 	if (why != NULL)
@@ -454,15 +459,15 @@ skx_blkio_anchor_grow(void)
 		/* a cancelled query may be the reason of the failure */
 		if (QueryCancelPending || ProcDiePending)
 			return;
-		strlcpy(making.grant.why, why, SKX_ROOM_WHY);
-		making.grant.limit = SKX_ROOM_LIMIT_REFUSED;
-		making.bytes = skx_blkio_frames_bytes(skx_blkio_cache.mapped);
+		strlcpy(making.grant.reason, why, SKX_SHM_REASON_SIZE);
+		making.grant.limit = SKX_SHM_LIMIT_REFUSED;
+		making.bytes = skx_blkio_frames_bytes(skx_blkio_cache.mapped_frames);
 		pfree(why);
 	}
 	if (making.bytes > 0 && skx_blkio_anchor_stop_growing(&making))
 	{
-		skx_blkio_anchor_regret(LOG_SERVER_ONLY, &making);
-		skx_blkio_anchor_regret(NOTICE, &making);
+		skx_blkio_anchor_warn_smaller(LOG_SERVER_ONLY, &making);
+		skx_blkio_anchor_warn_smaller(NOTICE, &making);
 	}
 }
 
@@ -470,7 +475,7 @@ skx_blkio_anchor_grow(void)
  * Returns true if this process has an anchor.  It tries only once to get one.
  */
 static bool
-skx_blkio_anchor_found(void)
+skx_blkio_anchor_exists(void)
 {
 	if (skx_blkio_anchor == NULL && !skx_blkio_anchor_hopeless &&
 		IsUnderPostmaster)
@@ -484,14 +489,14 @@ skx_blkio_anchor_attach(void)
 {
 	if (skx_blkio_cache.header != NULL)
 	{
-		(void) skx_blkio_anchor_follow();
+		(void) skx_blkio_anchor_map_new_pieces();
 		return true;
 	}
-	if (skx_blkio_anchor_hopeless || !skx_blkio_anchor_found())
+	if (skx_blkio_anchor_hopeless || !skx_blkio_anchor_exists())
 		return false;
 	if (skx_blkio_anchor->state == SKX_BLK_ANCHOR_EMPTY &&
 		skx_blkio_cache_size > 0)
-		skx_blkio_anchor_establish();
+		skx_blkio_anchor_create_once();
 	pg_read_barrier();
 	if (skx_blkio_cache.header == NULL &&
 		skx_blkio_anchor->state == SKX_BLK_ANCHOR_DYNAMIC &&
@@ -499,49 +504,49 @@ skx_blkio_anchor_attach(void)
 		skx_blkio_anchor_hopeless = true;
 	if (skx_blkio_cache.header == NULL)
 		return false;
-	(void) skx_blkio_anchor_follow();
+	(void) skx_blkio_anchor_map_new_pieces();
 	return true;
 }
 
 const char *
-skx_blkio_anchor_why(bool *stale)
+skx_blkio_anchor_size_reason(bool *stale)
 {
 	SkxBlkAnchor *anchor = skx_blkio_anchor;
 
 	*stale = false;
-	if (skx_blkio_anchor_hopeless || skx_blkio_cache.partial)
+	if (skx_blkio_anchor_hopeless || skx_blkio_cache.map_failed)
 		return skx_blkio_anchor_hopeless_why;
 	if (anchor == NULL || anchor->state == SKX_BLK_ANCHOR_EMPTY)
 		return "";
 	*stale = anchor->cache_size != skx_blkio_cache_size;
-	return anchor->why;
+	return anchor->size_reason;
 }
 
 /* ---- what processes tell each other ---- */
 
 bool
-skx_blkio_refused(SkxBlkRefusal what)
+skx_blkio_limit_was_met(SkxBlkRefusal what)
 {
 	return skx_blkio_anchor != NULL &&
 		(pg_atomic_read_u32(&skx_blkio_anchor->refusals) & 1 << what) != 0;
 }
 
 bool
-skx_blkio_first_refusal(SkxBlkRefusal what)
+skx_blkio_note_limit(SkxBlkRefusal what)
 {
 	static uint32 mine = 0;
 	uint32		bit = (uint32) 1 << what;
 	bool		first = (mine & bit) == 0;
 
 	mine |= bit;
-	if (first && skx_blkio_anchor_found())
+	if (first && skx_blkio_anchor_exists())
 		first =
 			(pg_atomic_fetch_or_u32(&skx_blkio_anchor->refusals, bit) & bit) == 0;
 	return first;
 }
 
 bool
-skx_blkio_anchor_add(const SkxBlkCounters *delta)
+skx_blkio_anchor_add_counters(const SkxBlkCounters *delta)
 {
 	const uint64 *n = (const uint64 *) delta;
 
@@ -554,7 +559,7 @@ skx_blkio_anchor_add(const SkxBlkCounters *delta)
 }
 
 void
-skx_blkio_anchor_sums(SkxBlkCounters *sums)
+skx_blkio_anchor_read_totals(SkxBlkCounters *sums)
 {
 	uint64	   *n = (uint64 *) sums;
 

@@ -22,7 +22,7 @@
 #include "storage/blkio/blkio_cache.h"
 
 /* Longest wait for a frame that another backend reads ahead, in ms. */
-#define SKX_BLK_PATIENCE		2
+#define SKX_BLK_WAIT_MAX_MS		2
 
 uint32
 skx_blkio_cache_hash(const SkxBlkKey *key)
@@ -42,9 +42,9 @@ skx_blkio_cache_hash(const SkxBlkKey *key)
 
 /* Returns true if there are pieces that this process has not mapped yet. */
 static inline bool
-skx_blkio_cache_behind(void)
+skx_blkio_cache_has_unmapped(void)
 {
-	return pg_atomic_read_u32(&skx_blkio_cache.header->ready) !=
+	return pg_atomic_read_u32(&skx_blkio_cache.header->npieces) !=
 		skx_blkio_cache.npieces;
 }
 
@@ -63,10 +63,10 @@ skx_blkio_cache_lock(uint32 hash, LWLockMode mode)
 	for (;;)
 	{
 		LWLockAcquire(lock, mode);
-		if (likely(!skx_blkio_cache_behind()))
+		if (likely(!skx_blkio_cache_has_unmapped()))
 			return lock;
 		LWLockRelease(lock);
-		if (!skx_blkio_anchor_follow())
+		if (!skx_blkio_anchor_map_new_pieces())
 			return NULL;
 	}
 }
@@ -103,9 +103,9 @@ skx_blkio_cache_pin(SkxBlkFrame *frame, bool use)
 
 	do
 	{
-		new = old + SKX_BLK_PIN;
+		new = old + SKX_BLK_PIN_ONE;
 		if (use && (old & SKX_BLK_USE_MASK) < SKX_BLK_USE_MAX)
-			new += SKX_BLK_USE;
+			new += SKX_BLK_USE_ONE;
 	} while (!pg_atomic_compare_exchange_u64(&frame->state, &old, new));
 }
 
@@ -136,7 +136,7 @@ skx_blkio_cache_present(const SkxBlkKey *key, uint32 hash)
 	i = skx_blkio_cache_search(key, hash);
 	present = i >= 0 &&
 		(pg_atomic_read_u64(&skx_blkio_cache_frame(i)->state) &
-		 (SKX_BLK_VALID | SKX_BLK_BUSY)) != 0;
+		 (SKX_BLK_VALID | SKX_BLK_LOADING)) != 0;
 	LWLockRelease(lock);
 	return present;
 }
@@ -144,7 +144,7 @@ skx_blkio_cache_present(const SkxBlkKey *key, uint32 hash)
 void
 skx_blkio_cache_unpin(int32 i)
 {
-	pg_atomic_fetch_sub_u64(&skx_blkio_cache_frame(i)->state, SKX_BLK_PIN);
+	pg_atomic_fetch_sub_u64(&skx_blkio_cache_frame(i)->state, SKX_BLK_PIN_ONE);
 }
 
 /*
@@ -152,7 +152,7 @@ skx_blkio_cache_unpin(int32 i)
  * caller's.  The version stays.
  */
 static void
-skx_blkio_cache_become(SkxBlkFrame *frame, uint64 state)
+skx_blkio_cache_set_state(SkxBlkFrame *frame, uint64 state)
 {
 	uint64		old = pg_atomic_read_u64(&frame->state);
 
@@ -180,14 +180,14 @@ skx_blkio_cache_evict(int32 i)
 		skx_blkio_cache_unpin(i);
 		return false;
 	}
-	Assert(!(state & SKX_BLK_BUSY));
+	Assert(!(state & SKX_BLK_LOADING));
 	link = skx_blkio_cache_bucket(frame->hash);
 	while (*link != i)
 		link = &skx_blkio_cache_frame(*link)->next;
 	*link = frame->next;
 	pg_atomic_write_u64(&frame->state,
 						((state + SKX_BLK_VERSION) & SKX_BLK_VERSION_MASK) |
-						SKX_BLK_PIN);
+						SKX_BLK_PIN_ONE);
 	pg_write_barrier();
 	LWLockRelease(lock);
 	return true;
@@ -195,21 +195,21 @@ skx_blkio_cache_evict(int32 i)
 
 /* Returns the frame of a class at a position of the clock's hand. */
 static inline int32
-skx_blkio_cache_at(SkxBlkClass class, uint32 hand)
+skx_blkio_cache_at_hand(SkxBlkClass class, uint32 hand)
 {
 	const SkxBlkDivision *division = &skx_blkio_cache.header->division;
-	uint32		at = hand % skx_blkio_cache.mapped[class];
+	uint32		at = hand % skx_blkio_cache.mapped_frames[class];
 	uint32		i = 0;
 
-	if (at >= division->first[class])
+	if (at >= division->first_frames[class])
 	{
-		at -= division->first[class];
-		i = 1 + at / division->more[class];
-		at %= division->more[class];
+		at -= division->first_frames[class];
+		i = 1 + at / division->piece_frames[class];
+		at %= division->piece_frames[class];
 	}
 	if (class == SKX_BLK_CLASS_PAGE)
 		at += skx_blkio_cache.pieces[i].nframes[SKX_BLK_CLASS_BLOCK];
-	return (int32) (i << skx_blkio_cache.shift | at);
+	return (int32) (i << skx_blkio_cache.frame_shift | at);
 }
 
 /*
@@ -220,13 +220,15 @@ skx_blkio_cache_at(SkxBlkClass class, uint32 hand)
 static int32
 skx_blkio_cache_sweep(SkxBlkClass class)
 {
-	pg_atomic_uint32 *hand = &skx_blkio_cache.header->hand[class];
+	pg_atomic_uint32 *hand = &skx_blkio_cache.header->clock_hands[class];
 	uint32		pinned = 0;
 
-	while (pinned < skx_blkio_cache.mapped[class] && !skx_blkio_cache.partial)
+	while (pinned < skx_blkio_cache.mapped_frames[class] &&
+		   !skx_blkio_cache.map_failed)
 	{
-		int32		i = skx_blkio_cache_at(class,
-										   pg_atomic_fetch_add_u32(hand, 1));
+		int32		i = skx_blkio_cache_at_hand(class,
+												pg_atomic_fetch_add_u32(hand,
+																		1));
 		SkxBlkFrame *frame = skx_blkio_cache_frame(i);
 		uint64		state = pg_atomic_read_u64(&frame->state);
 
@@ -239,13 +241,13 @@ skx_blkio_cache_sweep(SkxBlkClass class)
 		if (state & SKX_BLK_USE_MASK)
 		{
 			pg_atomic_compare_exchange_u64(&frame->state, &state,
-										   state - SKX_BLK_USE);
+										   state - SKX_BLK_USE_ONE);
 			continue;
 		}
 		if (!pg_atomic_compare_exchange_u64(&frame->state, &state,
-											state + SKX_BLK_PIN))
+											state + SKX_BLK_PIN_ONE))
 			continue;
-		if (!(state & SKX_BLK_TAGGED))
+		if (!(state & SKX_BLK_HAS_KEY))
 			return i;
 		if (skx_blkio_cache_evict(i))
 		{
@@ -273,7 +275,7 @@ skx_blkio_cache_claim(const SkxBlkKey *key, uint32 hash, SkxBlkClass class,
 	lock = skx_blkio_cache_lock(hash, LW_EXCLUSIVE);
 	if (lock == NULL)
 	{
-		skx_blkio_cache_become(frame, 0);
+		skx_blkio_cache_set_state(frame, 0);
 		return -1;
 	}
 	other = skx_blkio_cache_search(key, hash);
@@ -281,15 +283,17 @@ skx_blkio_cache_claim(const SkxBlkKey *key, uint32 hash, SkxBlkClass class,
 	{
 		skx_blkio_cache_pin(skx_blkio_cache_frame(other), true);
 		LWLockRelease(lock);
-		skx_blkio_cache_become(frame, 0);
+		skx_blkio_cache_set_state(frame, 0);
 		return other;
 	}
 	frame->key = *key;
 	frame->hash = hash;
 	frame->next = *skx_blkio_cache_bucket(hash);
 	*skx_blkio_cache_bucket(hash) = i;
-	skx_blkio_cache_become(frame, SKX_BLK_PIN | SKX_BLK_USE | SKX_BLK_TAGGED |
-						   SKX_BLK_BUSY | (ahead ? SKX_BLK_AHEAD : 0));
+	skx_blkio_cache_set_state(frame, SKX_BLK_PIN_ONE | SKX_BLK_USE_ONE |
+							  SKX_BLK_HAS_KEY |
+							  SKX_BLK_LOADING |
+							  (ahead ? SKX_BLK_PREFETCHED : 0));
 	LWLockRelease(lock);
 	*mine = true;
 	return i;
@@ -304,9 +308,10 @@ skx_blkio_cache_grow(SkxBlkClass class)
 {
 	SkxBlkCacheHeader *header = skx_blkio_cache.header;
 
-	if (pg_atomic_read_u32(&header->hand[class]) >=
-		skx_blkio_cache.mapped[class] &&
-		skx_blkio_cache.mapped[class] < skx_blkio_cache.nframes[class] &&
+	if (pg_atomic_read_u32(&header->clock_hands[class]) >=
+		skx_blkio_cache.mapped_frames[class] &&
+		skx_blkio_cache.mapped_frames[class] <
+		skx_blkio_cache.nframes[class] &&
 		InterruptHoldoffCount == 0 && CritSectionCount == 0)
 		skx_blkio_anchor_grow();
 }
@@ -317,11 +322,11 @@ skx_blkio_cache_reclaim(int32 i, bool ahead)
 	SkxBlkFrame *frame = skx_blkio_cache_frame(i);
 	uint64		state = pg_atomic_read_u64(&frame->state);
 
-	while (!(state & (SKX_BLK_VALID | SKX_BLK_BUSY)))
+	while (!(state & (SKX_BLK_VALID | SKX_BLK_LOADING)))
 	{
 		if (pg_atomic_compare_exchange_u64(&frame->state, &state,
-										   state | SKX_BLK_BUSY |
-										   (ahead ? SKX_BLK_AHEAD : 0)))
+										   state | SKX_BLK_LOADING |
+										   (ahead ? SKX_BLK_PREFETCHED : 0)))
 			return true;
 	}
 	return false;
@@ -332,13 +337,13 @@ skx_blkio_cache_reclaim(int32 i, bool ahead)
  * meanwhile.
  */
 static void
-skx_blkio_cache_slow(SkxBlkFrame *frame)
+skx_blkio_cache_flag_slow(SkxBlkFrame *frame)
 {
 	uint64		state = pg_atomic_read_u64(&frame->state);
 
-	while ((state & SKX_BLK_AHEAD) &&
+	while ((state & SKX_BLK_PREFETCHED) &&
 		   !pg_atomic_compare_exchange_u64(&frame->state, &state,
-										   state | SKX_BLK_SLOW))
+										   state | SKX_BLK_TIMED_OUT))
 		;
 }
 
@@ -346,36 +351,37 @@ skx_blkio_cache_slow(SkxBlkFrame *frame)
  * After one backend has waited in vain for a frame read ahead, no other
  * backend waits for it until it is loaded.
  */
-SkxBlkAwaited
-skx_blkio_cache_await(int32 i, uint64 *waits)
+SkxBlkWaitResult
+skx_blkio_cache_wait_valid(int32 i, uint64 *waits)
 {
 	static uint32 wait_event = 0;
 	SkxBlkFrame *frame = skx_blkio_cache_frame(i);
 	uint64		state = pg_atomic_read_u64(&frame->state);
-	SkxBlkAwaited result = SKX_BLK_AWAITED_VALID;
+	SkxBlkWaitResult result = SKX_BLK_WAIT_VALID;
 	bool		slept = false;
 
 	while (!(state & SKX_BLK_VALID))
 	{
-		if (state & SKX_BLK_BUSY)
+		if (state & SKX_BLK_LOADING)
 		{
-			long		most = state & SKX_BLK_AHEAD ? SKX_BLK_PATIENCE : -1;
+			long		most = state & SKX_BLK_PREFETCHED ?
+				SKX_BLK_WAIT_MAX_MS : -1;
 
 			if (wait_event == 0)
 				wait_event = skx_compat_wait_event("SkipidxFrameLoad");
-			if (state & SKX_BLK_SLOW)
+			if (state & SKX_BLK_TIMED_OUT)
 			{
-				result = SKX_BLK_AWAITED_SLOW;
+				result = SKX_BLK_WAIT_TIMED_OUT;
 				break;
 			}
 			*waits += !slept;
 			slept = true;
-			if (ConditionVariableTimedSleep(&frame->loaded, most, wait_event))
-				skx_blkio_cache_slow(frame);
+			if (ConditionVariableTimedSleep(&frame->load_cv, most, wait_event))
+				skx_blkio_cache_flag_slow(frame);
 		}
 		else if (skx_blkio_cache_reclaim(i, false))
 		{
-			result = SKX_BLK_AWAITED_MINE;
+			result = SKX_BLK_WAIT_MUST_LOAD;
 			break;
 		}
 		state = pg_atomic_read_u64(&frame->state);
@@ -387,15 +393,16 @@ skx_blkio_cache_await(int32 i, uint64 *waits)
 }
 
 void
-skx_blkio_cache_loaded(int32 i, bool valid)
+skx_blkio_cache_end_load(int32 i, bool valid)
 {
 	SkxBlkFrame *frame = skx_blkio_cache_frame(i);
 
 	if (valid)
 		pg_atomic_fetch_or_u64(&frame->state, SKX_BLK_VALID);
-	pg_atomic_fetch_and_u64(&frame->state, ~(SKX_BLK_BUSY | SKX_BLK_AHEAD |
-											 SKX_BLK_SLOW));
-	ConditionVariableBroadcast(&frame->loaded);
+	pg_atomic_fetch_and_u64(&frame->state,
+							~(SKX_BLK_LOADING | SKX_BLK_PREFETCHED |
+							  SKX_BLK_TIMED_OUT));
+	ConditionVariableBroadcast(&frame->load_cv);
 }
 
 uint64
@@ -411,16 +418,16 @@ skx_blkio_cache_forget(uint64 incarnation)
 		SkxBlkFrame *frame = skx_blkio_cache_frame(i);
 		uint64		state = pg_atomic_read_u64(&frame->state);
 
-		if (!(state & SKX_BLK_TAGGED) || (state & SKX_BLK_PIN_MASK) ||
+		if (!(state & SKX_BLK_HAS_KEY) || (state & SKX_BLK_PIN_MASK) ||
 			!pg_atomic_compare_exchange_u64(&frame->state, &state,
-											state + SKX_BLK_PIN))
+											state + SKX_BLK_PIN_ONE))
 			continue;
 		if (incarnation != 0 &&
 			frame->key.incarnation != incarnation)
 			skx_blkio_cache_unpin(i);
 		else if (skx_blkio_cache_evict(i))
 		{
-			skx_blkio_cache_become(frame, 0);
+			skx_blkio_cache_set_state(frame, 0);
 			forgotten++;
 		}
 	}
@@ -428,8 +435,8 @@ skx_blkio_cache_forget(uint64 incarnation)
 }
 
 static bool
-skx_blkio_cache_of(const SkxBlkFrame *frame, uint64 incarnation,
-				   const SkxBlkPlane *const *planes, int n)
+skx_blkio_cache_index_of(const SkxBlkFrame *frame, uint64 incarnation,
+						 const SkxBlkPlane *const *planes, int n)
 {
 	if (frame->key.incarnation != incarnation)
 		return false;
@@ -457,7 +464,7 @@ skx_blkio_cache_retire(uint64 incarnation, const SkxBlkPlane *const *planes,
 		SkxBlkFrame *frame = skx_blkio_cache_frame(i);
 
 		if ((pg_atomic_read_u64(&frame->state) & SKX_BLK_USE_MASK) != 0 &&
-			skx_blkio_cache_of(frame, incarnation, planes, n))
+			skx_blkio_cache_index_of(frame, incarnation, planes, n))
 			pg_atomic_fetch_and_u64(&frame->state, ~SKX_BLK_USE_MASK);
 	}
 }
@@ -473,11 +480,13 @@ skx_blkio_cache_state(SkxBlkCacheState *result)
 		return;
 	result->evictions =
 		pg_atomic_read_u64(&skx_blkio_cache.header->evictions);
-	result->reads = pg_atomic_read_u32(&skx_blkio_cache.header->depth);
-	result->queue =
+	result->reads_in_flight =
+		pg_atomic_read_u32(&skx_blkio_cache.header->depth_in_use);
+	result->queued_backends =
 		pg_atomic_read_u32(&skx_blkio_cache.header->depth_waiters);
 	result->bytes = skx_blkio_cache_bytes();
-	result->taken = skx_blkio_frames_bytes(skx_blkio_cache.mapped);
+	result->bytes_allocated =
+		skx_blkio_frames_bytes(skx_blkio_cache.mapped_frames);
 	result->frames = skx_blkio_cache.nframes[SKX_BLK_CLASS_BLOCK] +
 		skx_blkio_cache.nframes[SKX_BLK_CLASS_PAGE];
 	while ((i = skx_blkio_cache_next(i)) >= 0)
@@ -485,7 +494,7 @@ skx_blkio_cache_state(SkxBlkCacheState *result)
 		uint64		state =
 			pg_atomic_read_u64(&skx_blkio_cache_frame(i)->state);
 
-		if (state & SKX_BLK_TAGGED)
+		if (state & SKX_BLK_HAS_KEY)
 			result->frames_used++;
 		if (state & SKX_BLK_PIN_MASK)
 			result->pinned++;
@@ -495,8 +504,8 @@ skx_blkio_cache_state(SkxBlkCacheState *result)
 static int
 skx_blkio_cache_compare(const void *a, const void *b)
 {
-	uint64		x = ((const SkxBlkCached *) a)->incarnation;
-	uint64		y = ((const SkxBlkCached *) b)->incarnation;
+	uint64		x = ((const SkxBlkIndexFrames *) a)->incarnation;
+	uint64		y = ((const SkxBlkIndexFrames *) b)->incarnation;
 
 	return (x > y) - (x < y);
 }
@@ -505,26 +514,27 @@ skx_blkio_cache_compare(const void *a, const void *b)
  * Reads each frame without a lock.  A frame that gets another key meanwhile
  * counts for the old index or the new one.
  */
-SkxBlkCached *
+SkxBlkIndexFrames *
 skx_blkio_cache_indexes(int *n)
 {
 	uint32		nframes;
-	SkxBlkCached *list;
+	SkxBlkIndexFrames *list;
 	int32		frame = -1;
 	int			last = -1;
 
 	*n = 0;
 	if (!skx_blkio_anchor_attach())
 		return NULL;
-	nframes = skx_blkio_cache.mapped[SKX_BLK_CLASS_BLOCK] +
-		skx_blkio_cache.mapped[SKX_BLK_CLASS_PAGE];
-	list = palloc_extended(nframes * sizeof(SkxBlkCached), MCXT_ALLOC_HUGE);
+	nframes = skx_blkio_cache.mapped_frames[SKX_BLK_CLASS_BLOCK] +
+		skx_blkio_cache.mapped_frames[SKX_BLK_CLASS_PAGE];
+	list = palloc_extended(nframes * sizeof(SkxBlkIndexFrames),
+						   MCXT_ALLOC_HUGE);
 	while ((frame = skx_blkio_cache_next(frame)) >= 0)
 	{
 		SkxBlkFrame *at = skx_blkio_cache_frame(frame);
 		SkxBlkClass class = skx_blkio_cache_class(frame);
 
-		if (!(pg_atomic_read_u64(&at->state) & SKX_BLK_TAGGED))
+		if (!(pg_atomic_read_u64(&at->state) & SKX_BLK_HAS_KEY))
 			continue;
 		list[*n].incarnation = at->key.incarnation;
 		list[*n].block_frames = class == SKX_BLK_CLASS_BLOCK;
@@ -532,7 +542,7 @@ skx_blkio_cache_indexes(int *n)
 		list[*n].bytes = skx_blkio_frame_pages(class) * BLCKSZ;
 		(*n)++;
 	}
-	qsort(list, *n, sizeof(SkxBlkCached), skx_blkio_cache_compare);
+	qsort(list, *n, sizeof(SkxBlkIndexFrames), skx_blkio_cache_compare);
 	for (int i = 0; i < *n; i++)
 	{
 		if (last < 0 || list[last].incarnation != list[i].incarnation)

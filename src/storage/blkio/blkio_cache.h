@@ -14,11 +14,11 @@
 #define SKX_BLK_PARTITIONS		128
 
 /*
- * Words in the table of answers of skx_blkio_path: of the table in shared
- * memory, and of the one that a process without a cache has for itself.
+ * Words in the table of answers of skx_blkio_path_is_readable: of the table in
+ * shared memory, and of the one that a process without a cache has for itself.
  */
-#define SKX_BLK_PATHS			4096
-#define SKX_BLK_PATHS_MINE		64
+#define SKX_BLK_PATHS_SHARED			4096
+#define SKX_BLK_PATHS_LOCAL		64
 
 /*
  * State of a frame in one word: the number of pins, the use count of the
@@ -26,16 +26,16 @@
  * pins of a frame at most.  The version changes before the pages of a frame
  * that was VALID may change (blkio_glance.c).
  */
-#define SKX_BLK_PIN				UINT64CONST(1)
+#define SKX_BLK_PIN_ONE				UINT64CONST(1)
 #define SKX_BLK_PIN_MASK		UINT64CONST(0xFFFFFF)
-#define SKX_BLK_USE				(UINT64CONST(1) << 24)
+#define SKX_BLK_USE_ONE				(UINT64CONST(1) << 24)
 #define SKX_BLK_USE_MASK		(UINT64CONST(7) << 24)
-#define SKX_BLK_USE_MAX			(SKX_BLK_USES * SKX_BLK_USE)
-#define SKX_BLK_TAGGED			(UINT64CONST(1) << 27)	/* has a key */
+#define SKX_BLK_USE_MAX			(SKX_BLK_USE_COUNT_MAX * SKX_BLK_USE_ONE)
+#define SKX_BLK_HAS_KEY			(UINT64CONST(1) << 27)	/* has a key */
 #define SKX_BLK_VALID			(UINT64CONST(1) << 28)	/* pages verified */
-#define SKX_BLK_BUSY			(UINT64CONST(1) << 29)	/* being read */
-#define SKX_BLK_AHEAD			(UINT64CONST(1) << 30)	/* ahead of its pin */
-#define SKX_BLK_SLOW			(UINT64CONST(1) << 31)	/* a wait timed out */
+#define SKX_BLK_LOADING			(UINT64CONST(1) << 29)	/* being read */
+#define SKX_BLK_PREFETCHED			(UINT64CONST(1) << 30)	/* ahead of its pin */
+#define SKX_BLK_TIMED_OUT			(UINT64CONST(1) << 31)	/* a wait timed out */
 #define SKX_BLK_VERSION			(UINT64CONST(1) << SKX_BLK_VERSION_SHIFT)
 #define SKX_BLK_VERSION_MASK	(~(SKX_BLK_VERSION - 1))
 
@@ -50,7 +50,7 @@ typedef struct SkxBlkFrame
 	SkxBlkKey	key;
 	uint32		hash;			/* skx_blkio_cache_hash of the key */
 	int32		next;			/* next frame of the bucket, -1 at the end */
-	ConditionVariable loaded;	/* signals that BUSY has been cleared */
+	ConditionVariable load_cv;	/* signals that BUSY has been cleared */
 } SkxBlkFrame;
 
 /* Bytes of a cache line of the processor. */
@@ -79,8 +79,8 @@ StaticAssertDecl(sizeof(SkxBlkFramePadded) == SKX_BLK_FRAME_SIZE,
 /* How a cache is divided into pieces; arrays are by class of frame. */
 typedef struct SkxBlkDivision
 {
-	uint32		first[SKX_BLK_NCLASSES];	/* frames of the first piece */
-	uint32		more[SKX_BLK_NCLASSES]; /* frames of each other piece */
+	uint32		first_frames[SKX_BLK_NCLASSES]; /* frames of the first piece */
+	uint32		piece_frames[SKX_BLK_NCLASSES]; /* frames of each other piece */
 	uint32		npieces;
 } SkxBlkDivision;
 
@@ -112,21 +112,21 @@ typedef struct SkxBlkLayout
 typedef struct SkxBlkCacheHeader
 {
 	uint64		kind;			/* SKX_BLK_CACHE_KIND */
-	SkxBlkDivision division;	/* as made; `most` limits the pieces */
+	SkxBlkDivision division;	/* as made; `max_pieces` limits the pieces */
 	SkxBlkLayout layout;		/* of the first piece */
 	uint32		nbuckets;		/* a power of two, at least the partitions */
 	Size		buckets;		/* int32 each: first frame, or -1 if empty */
-	pg_atomic_uint32 most;		/* most pieces the cache may get */
-	pg_atomic_uint32 ready;		/* number of pieces that exist */
+	pg_atomic_uint32 max_pieces;	/* most pieces the cache may get */
+	pg_atomic_uint32 npieces;	/* number of pieces that exist */
 	dsm_handle	handles[SKX_BLK_PIECES];	/* of pieces from 1 on */
 	pg_atomic_uint64 evictions; /* frames evicted so far */
-	pg_atomic_uint32 hand[SKX_BLK_NCLASSES];	/* clock hands */
+	pg_atomic_uint32 clock_hands[SKX_BLK_NCLASSES]; /* clock hands */
 	uint32		ndepths;		/* words of processes, see blkio_depth.c */
 	Size		depths;			/* pg_atomic_uint64 each */
-	pg_atomic_uint32 depth;		/* reads under way */
+	pg_atomic_uint32 depth_in_use;	/* reads under way */
 	pg_atomic_uint32 depth_waiters; /* backends that wait to read */
-	ConditionVariable depth_free;	/* signals that a read has ended */
-	pg_atomic_uint64 paths[SKX_BLK_PATHS];	/* see blkio_path.c */
+	ConditionVariable depth_cv; /* signals that a read has ended */
+	pg_atomic_uint64 paths[SKX_BLK_PATHS_SHARED];	/* see blkio_path.c */
 	LWLockPadded locks[SKX_BLK_PARTITIONS];
 } SkxBlkCacheHeader;
 
@@ -141,19 +141,20 @@ typedef struct SkxBlkPiece
 /*
  * The cache as mapped in this process; header is NULL without a cache.  The
  * number of a frame has the number of its piece in the high bits, and in the
- * `shift` low bits the index of its descriptor in that piece.
+ * `frame_shift` low bits the index of its descriptor in that piece.
  */
 typedef struct SkxBlkCache
 {
 	SkxBlkCacheHeader *header;
 	int32	   *buckets;
 	uint32		bucket_mask;
-	int			shift;			/* low bits of a frame's number */
+	int			frame_shift;	/* low bits of a frame's number */
 	uint32		npieces;		/* pieces mapped */
-	bool		partial;		/* mapping further pieces has failed */
+	bool		map_failed;		/* mapping further pieces has failed */
 	SkxBlkPiece pieces[SKX_BLK_PIECES];
 	uint32		nframes[SKX_BLK_NCLASSES];	/* with all pieces to come */
-	uint32		mapped[SKX_BLK_NCLASSES];	/* frames of the pieces mapped */
+	uint32		mapped_frames[SKX_BLK_NCLASSES];	/* frames of the pieces
+													 * mapped */
 	pg_atomic_uint64 *depths;	/* words of processes, see blkio_depth.c */
 } SkxBlkCache;
 
@@ -164,14 +165,14 @@ extern SkxBlkCache skx_blkio_cache;
 static inline const SkxBlkPiece *
 skx_blkio_cache_piece(int32 frame)
 {
-	return &skx_blkio_cache.pieces[frame >> skx_blkio_cache.shift];
+	return &skx_blkio_cache.pieces[frame >> skx_blkio_cache.frame_shift];
 }
 
 /* Returns the index of a frame's descriptor in its piece. */
 static inline uint32
-skx_blkio_cache_place(int32 frame)
+skx_blkio_cache_index_in_piece(int32 frame)
 {
-	return frame & (((uint32) 1 << skx_blkio_cache.shift) - 1);
+	return frame & (((uint32) 1 << skx_blkio_cache.frame_shift) - 1);
 }
 
 /* Returns the descriptor of a frame. */
@@ -180,7 +181,7 @@ skx_blkio_cache_frame(int32 frame)
 {
 	const SkxBlkPiece *piece = skx_blkio_cache_piece(frame);
 
-	return &piece->frames[skx_blkio_cache_place(frame)].frame;
+	return &piece->frames[skx_blkio_cache_index_in_piece(frame)].frame;
 }
 
 /* Returns the class of a frame. */
@@ -189,7 +190,8 @@ skx_blkio_cache_class(int32 frame)
 {
 	const SkxBlkPiece *piece = skx_blkio_cache_piece(frame);
 
-	return skx_blkio_cache_place(frame) < piece->nframes[SKX_BLK_CLASS_BLOCK] ?
+	return skx_blkio_cache_index_in_piece(frame) <
+		piece->nframes[SKX_BLK_CLASS_BLOCK] ?
 		SKX_BLK_CLASS_BLOCK : SKX_BLK_CLASS_PAGE;
 }
 
@@ -198,7 +200,7 @@ static inline char *
 skx_blkio_cache_pages(int32 frame)
 {
 	const SkxBlkPiece *piece = skx_blkio_cache_piece(frame);
-	uint32		place = skx_blkio_cache_place(frame);
+	uint32		place = skx_blkio_cache_index_in_piece(frame);
 	uint32		nblock = piece->nframes[SKX_BLK_CLASS_BLOCK];
 
 	if (place < nblock)
@@ -221,13 +223,13 @@ skx_blkio_cache_next(int32 frame)
 	if (frame < 0)
 		return skx_blkio_cache.npieces > 0 ? 0 : -1;
 	piece = skx_blkio_cache_piece(frame);
-	if (skx_blkio_cache_place(frame) + 1 <
+	if (skx_blkio_cache_index_in_piece(frame) + 1 <
 		piece->nframes[SKX_BLK_CLASS_BLOCK] +
 		piece->nframes[SKX_BLK_CLASS_PAGE])
 		return frame + 1;
-	behind = (frame >> skx_blkio_cache.shift) + 1;
+	behind = (frame >> skx_blkio_cache.frame_shift) + 1;
 	return behind < skx_blkio_cache.npieces ?
-		(int32) (behind << skx_blkio_cache.shift) : -1;
+		(int32) (behind << skx_blkio_cache.frame_shift) : -1;
 }
 
 /* Returns true if two keys are equal. */
@@ -258,12 +260,12 @@ skx_blkio_cache_bytes(void)
 /* blkio_cache.c : the life of a frame */
 
 /* Result of a wait for a frame. */
-typedef enum SkxBlkAwaited
+typedef enum SkxBlkWaitResult
 {
-	SKX_BLK_AWAITED_VALID,		/* the frame has its pages */
-	SKX_BLK_AWAITED_MINE,		/* this backend must load it */
-	SKX_BLK_AWAITED_SLOW		/* read ahead by a backend that may sleep */
-} SkxBlkAwaited;
+	SKX_BLK_WAIT_VALID,			/* the frame has its pages */
+	SKX_BLK_WAIT_MUST_LOAD,		/* this backend must load it */
+	SKX_BLK_WAIT_TIMED_OUT		/* read ahead by a backend that may sleep */
+} SkxBlkWaitResult;
 
 /* Returns the hash of a key, as the functions below take it. */
 extern uint32 skx_blkio_cache_hash(const SkxBlkKey *key);
@@ -310,14 +312,14 @@ extern bool skx_blkio_cache_reclaim(int32 frame, bool ahead);
  * wait is not worthwhile; the result says which.  Adds 1 to *waits if it had
  * to sleep.  The wait can be cancelled, which raises an error.
  */
-extern SkxBlkAwaited skx_blkio_cache_await(int32 frame, uint64 *waits);
+extern SkxBlkWaitResult skx_blkio_cache_wait_valid(int32 frame, uint64 *waits);
 
 /*
  * Ends the load of a frame by this backend and wakes waiting backends.  With
  * `valid` the frame has its pages, else the load has failed.  The pin
  * remains.  Never fails, so it can be called while cleaning up.
  */
-extern void skx_blkio_cache_loaded(int32 frame, bool valid);
+extern void skx_blkio_cache_end_load(int32 frame, bool valid);
 
 /* Releases a pin of a frame.  Never fails. */
 extern void skx_blkio_cache_unpin(int32 frame);
@@ -333,12 +335,12 @@ skx_blkio_cache_valid(int32 frame)
 	return (state & SKX_BLK_VALID) != 0;
 }
 
-/* Returns the use count of a frame, 0 to SKX_BLK_USES. */
+/* Returns the use count of a frame, 0 to SKX_BLK_USE_COUNT_MAX. */
 static inline int
 skx_blkio_cache_uses(int32 frame)
 {
 	return (int) ((pg_atomic_read_u64(&skx_blkio_cache_frame(frame)->state) &
-				   SKX_BLK_USE_MASK) / SKX_BLK_USE);
+				   SKX_BLK_USE_MASK) / SKX_BLK_USE_ONE);
 }
 
 /* Returns the ordinal of the first page of the frame that holds a page. */
@@ -362,8 +364,8 @@ extern void skx_blkio_claim(SkxBlkLoad *load, uint32 first);
  * Notes in a reserved slot that this backend has pinned a frame of the
  * cache; with `loading` it must also load it.
  */
-extern void skx_blkio_claim_note(int32 slot, SkxBlkClass class, int32 frame,
-								 bool loading);
+extern void skx_blkio_claim_set_slot(int32 slot, SkxBlkClass class,
+									 int32 frame, bool loading);
 
 /*
  * Returns true if the page is in the cache or being read into it; false
@@ -482,9 +484,9 @@ extern void skx_blkio_private_trim(void);
  * With `filled` only a frame that already has its pages counts.  In
  * blkio_pins.c.
  */
-extern const SkxBlkPin *skx_blkio_pins_other(SkxBlkClass class,
-											 const SkxBlkKey *key,
-											 bool filled);
+extern const SkxBlkPin *skx_blkio_pins_find_other(SkxBlkClass class,
+												  const SkxBlkKey *key,
+												  bool filled);
 
 /*
  * blkio_depth.c : reads under way in all backends, skipidx.io_depth_total
@@ -498,10 +500,10 @@ extern const SkxBlkPin *skx_blkio_pins_other(SkxBlkClass class,
  * raises an error.  A backend must give back its reads that have ended
  * before it waits.
  */
-extern int	skx_blkio_depth_take(int n, bool wait);
+extern int	skx_blkio_depth_acquire(int n, bool wait);
 
 /* Gives back n reads, or as many as this backend has.  Never fails. */
-extern void skx_blkio_depth_give(int n);
+extern void skx_blkio_depth_release(int n);
 
 /* blkio_path.c : which files can be read and written past the server */
 
@@ -522,7 +524,7 @@ typedef enum SkxBlkPath
  * for later calls.  To compare, it locks the metapage's buffer shared and
  * writes it out, so the caller holds no buffer lock.
  */
-extern SkxBlkPath skx_blkio_path(Relation rel, uint64 incarnation);
+extern SkxBlkPath skx_blkio_path_is_readable(Relation rel, uint64 incarnation);
 
 /* blkio_anchor.c : where processes find the cache, and what they share */
 
@@ -532,7 +534,7 @@ typedef enum SkxBlkRefusal
 	SKX_BLK_REFUSAL_RING,		/* no io_uring */
 	SKX_BLK_REFUSAL_DIRECT,		/* a file system without O_DIRECT */
 	SKX_BLK_REFUSAL_PATH,		/* files that only the server can read */
-	SKX_BLK_REFUSAL_LOOK		/* files that could not be compared */
+	SKX_BLK_REFUSAL_COMPARE		/* files that could not be compared */
 } SkxBlkRefusal;
 
 /*
@@ -540,7 +542,7 @@ typedef enum SkxBlkRefusal
  * first call for this limit, by any process, so that the caller can log it.
  * Without shared memory for the note, each process has a first call.
  */
-extern bool skx_blkio_first_refusal(SkxBlkRefusal what);
+extern bool skx_blkio_note_limit(SkxBlkRefusal what);
 
 /*
  * Makes the cache usable in this process, and creates it if it does not
@@ -553,7 +555,7 @@ extern bool skx_blkio_anchor_attach(void);
  * false if not all pieces are mapped.  Never fails; the caller holds no lock
  * of the cache.
  */
-extern bool skx_blkio_anchor_follow(void);
+extern bool skx_blkio_anchor_map_new_pieces(void);
 
 /*
  * Makes one more piece of the cache if there may be one.  If the memory is
@@ -567,21 +569,21 @@ extern void skx_blkio_anchor_grow(void);
  * such a reason.  *stale is true if the setting has changed since the cache
  * was made.  Called after skx_blkio_anchor_attach.
  */
-extern const char *skx_blkio_anchor_why(bool *stale);
+extern const char *skx_blkio_anchor_size_reason(bool *stale);
 
 /*
  * Returns true if any process has met with the limit; false without shared
  * memory for the note.
  */
-extern bool skx_blkio_refused(SkxBlkRefusal what);
+extern bool skx_blkio_limit_was_met(SkxBlkRefusal what);
 
 /*
  * Adds SKX_BLK_NMETHODS structs of counters to the totals in shared memory.
  * Returns false, and adds nothing, if this process has no anchor.
  */
-extern bool skx_blkio_anchor_add(const SkxBlkCounters *delta);
+extern bool skx_blkio_anchor_add_counters(const SkxBlkCounters *delta);
 
 /* Reads the totals into SKX_BLK_NMETHODS structs; zeros without an anchor. */
-extern void skx_blkio_anchor_sums(SkxBlkCounters *sums);
+extern void skx_blkio_anchor_read_totals(SkxBlkCounters *sums);
 
 #endif							/* SKX_BLKIO_CACHE_H */

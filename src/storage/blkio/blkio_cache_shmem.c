@@ -36,7 +36,7 @@ skx_blkio_cache_divide(Size bytes, bool whole, SkxBlkDivision *division)
 	memset(division, 0, sizeof(*division));
 	bytes = Max(bytes, SKX_BLK_MIN_BYTES);
 	first = whole ? bytes : Min(bytes, piece);
-	skx_blkio_cache_split(first, division->first);
+	skx_blkio_cache_split(first, division->first_frames);
 	division->npieces = 1;
 	rest = bytes - first;
 	if (rest == 0)
@@ -45,7 +45,7 @@ skx_blkio_cache_divide(Size bytes, bool whole, SkxBlkDivision *division)
 
 	/* every further piece has as many pages of one class as of the other */
 	skx_blkio_cache_split(TYPEALIGN(2 * SKX_BLK_FRAME_PAGES * BLCKSZ,
-									rest / n), division->more);
+									rest / n), division->piece_frames);
 	division->npieces += n;
 }
 
@@ -76,8 +76,8 @@ skx_blkio_cache_nbuckets(const SkxBlkDivision *division)
 	uint32		frames = 0;
 
 	for (int i = 0; i < SKX_BLK_NCLASSES; i++)
-		frames += division->first[i] +
-			(division->npieces - 1) * division->more[i];
+		frames += division->first_frames[i] +
+			(division->npieces - 1) * division->piece_frames[i];
 	return pg_nextpower2_32(Max(frames, SKX_BLK_PARTITIONS));
 }
 
@@ -100,7 +100,7 @@ skx_blkio_cache_first_size(const SkxBlkDivision *division)
 	SkxBlkLayout layout;
 
 	skx_blkio_cache_lay_out(0, skx_blkio_cache_head_size(division),
-							division->first, &layout);
+							division->first_frames, &layout);
 	return layout.end + SKX_BLK_FRAME_SIZE + SKX_IO_ALIGN;
 }
 
@@ -109,7 +109,7 @@ skx_blkio_cache_more_size(const SkxBlkDivision *division)
 {
 	SkxBlkLayout layout;
 
-	skx_blkio_cache_lay_out(0, 0, division->more, &layout);
+	skx_blkio_cache_lay_out(0, 0, division->piece_frames, &layout);
 	return layout.end + SKX_BLK_FRAME_SIZE + SKX_IO_ALIGN;
 }
 
@@ -126,9 +126,9 @@ skx_blkio_cache_format_depth(SkxBlkCacheHeader *header)
 	pg_atomic_uint64 *depths =
 		(pg_atomic_uint64 *) ((char *) header + header->depths);
 
-	pg_atomic_init_u32(&header->depth, 0);
+	pg_atomic_init_u32(&header->depth_in_use, 0);
 	pg_atomic_init_u32(&header->depth_waiters, 0);
-	ConditionVariableInit(&header->depth_free);
+	ConditionVariableInit(&header->depth_cv);
 	for (uint32 i = 0; i < header->ndepths; i++)
 		pg_atomic_init_u64(&depths[i], 0);
 }
@@ -146,7 +146,7 @@ skx_blkio_cache_format_frames(void *memory, const SkxBlkLayout *layout,
 	{
 		pg_atomic_init_u64(&frames[i].frame.state, 0);
 		frames[i].frame.next = -1;
-		ConditionVariableInit(&frames[i].frame.loaded);
+		ConditionVariableInit(&frames[i].frame.load_cv);
 	}
 }
 
@@ -163,8 +163,8 @@ skx_blkio_cache_format(SkxBlkCacheHeader *header,
 
 	header->kind = SKX_BLK_CACHE_KIND;
 	header->division = *division;
-	pg_atomic_init_u32(&header->most, division->npieces);
-	pg_atomic_init_u32(&header->ready, 1);
+	pg_atomic_init_u32(&header->max_pieces, division->npieces);
+	pg_atomic_init_u32(&header->npieces, 1);
 	header->ndepths = SKX_COMPAT_BACKEND_SLOTS();
 	header->depths = offset;
 	offset += header->ndepths * sizeof(pg_atomic_uint64);
@@ -172,21 +172,22 @@ skx_blkio_cache_format(SkxBlkCacheHeader *header,
 	header->buckets = offset;
 	skx_blkio_cache_lay_out((uintptr_t) header,
 							skx_blkio_cache_head_size(division),
-							division->first, &header->layout);
+							division->first_frames, &header->layout);
 	Assert(header->layout.end <= skx_blkio_cache_first_size(division));
 
 	pg_atomic_init_u64(&header->evictions, 0);
 	for (int i = 0; i < SKX_BLK_NCLASSES; i++)
-		pg_atomic_init_u32(&header->hand[i], 0);
+		pg_atomic_init_u32(&header->clock_hands[i], 0);
 	for (int i = 0; i < SKX_BLK_PARTITIONS; i++)
 		LWLockInitialize(&header->locks[i].lock, tranche);
 	skx_blkio_cache_format_depth(header);
-	for (int i = 0; i < SKX_BLK_PATHS; i++)
+	for (int i = 0; i < SKX_BLK_PATHS_SHARED; i++)
 		pg_atomic_init_u64(&header->paths[i], 0);
 	buckets = (int32 *) ((char *) header + header->buckets);
 	for (uint32 i = 0; i < header->nbuckets; i++)
 		buckets[i] = -1;
-	skx_blkio_cache_format_frames(header, &header->layout, division->first);
+	skx_blkio_cache_format_frames(header, &header->layout,
+								  division->first_frames);
 }
 
 void
@@ -194,8 +195,9 @@ skx_blkio_cache_format_piece(void *memory, const SkxBlkDivision *division)
 {
 	SkxBlkLayout layout;
 
-	skx_blkio_cache_lay_out((uintptr_t) memory, 0, division->more, &layout);
-	skx_blkio_cache_format_frames(memory, &layout, division->more);
+	skx_blkio_cache_lay_out((uintptr_t) memory, 0, division->piece_frames,
+							&layout);
+	skx_blkio_cache_format_frames(memory, &layout, division->piece_frames);
 }
 
 /* Adds a piece to the mapped pieces of this process. */
@@ -210,7 +212,7 @@ skx_blkio_cache_map_frames(void *memory, const SkxBlkLayout *layout,
 	{
 		piece->pages[i] = (char *) memory + layout->pages[i];
 		piece->nframes[i] = nframes[i];
-		skx_blkio_cache.mapped[i] += nframes[i];
+		skx_blkio_cache.mapped_frames[i] += nframes[i];
 	}
 	skx_blkio_cache.npieces++;
 }
@@ -220,11 +222,11 @@ skx_blkio_cache_limit(void)
 {
 	SkxBlkCacheHeader *header = skx_blkio_cache.header;
 	const SkxBlkDivision *division = &header->division;
-	uint32		most = pg_atomic_read_u32(&header->most);
+	uint32		most = pg_atomic_read_u32(&header->max_pieces);
 
 	for (int i = 0; i < SKX_BLK_NCLASSES; i++)
-		skx_blkio_cache.nframes[i] = division->first[i] +
-			(most - 1) * division->more[i];
+		skx_blkio_cache.nframes[i] = division->first_frames[i] +
+			(most - 1) * division->piece_frames[i];
 }
 
 void
@@ -237,17 +239,18 @@ skx_blkio_cache_map(SkxBlkCacheHeader *header)
 	if (header == NULL)
 		return;
 	division = &header->division;
-	largest = Max(division->first[SKX_BLK_CLASS_BLOCK] +
-				  division->first[SKX_BLK_CLASS_PAGE],
-				  division->more[SKX_BLK_CLASS_BLOCK] +
-				  division->more[SKX_BLK_CLASS_PAGE]);
+	largest = Max(division->first_frames[SKX_BLK_CLASS_BLOCK] +
+				  division->first_frames[SKX_BLK_CLASS_PAGE],
+				  division->piece_frames[SKX_BLK_CLASS_BLOCK] +
+				  division->piece_frames[SKX_BLK_CLASS_PAGE]);
 	skx_blkio_cache.header = header;
-	skx_blkio_cache.shift = pg_ceil_log2_32(largest);
+	skx_blkio_cache.frame_shift = pg_ceil_log2_32(largest);
 	skx_blkio_cache.buckets = (int32 *) ((char *) header + header->buckets);
 	skx_blkio_cache.bucket_mask = header->nbuckets - 1;
 	skx_blkio_cache.depths =
 		(pg_atomic_uint64 *) ((char *) header + header->depths);
-	skx_blkio_cache_map_frames(header, &header->layout, division->first);
+	skx_blkio_cache_map_frames(header, &header->layout,
+							   division->first_frames);
 	skx_blkio_cache_limit();
 }
 
@@ -257,6 +260,7 @@ skx_blkio_cache_map_piece(void *memory)
 	const SkxBlkDivision *division = &skx_blkio_cache.header->division;
 	SkxBlkLayout layout;
 
-	skx_blkio_cache_lay_out((uintptr_t) memory, 0, division->more, &layout);
-	skx_blkio_cache_map_frames(memory, &layout, division->more);
+	skx_blkio_cache_lay_out((uintptr_t) memory, 0, division->piece_frames,
+							&layout);
+	skx_blkio_cache_map_frames(memory, &layout, division->piece_frames);
 }

@@ -20,37 +20,37 @@
 
 /* Pins the frame of the key; returns true if it has its pages. */
 static bool
-skx_blkio_cached_take(SkxBlkFile *file, const SkxBlkKey *key,
-					  SkxBlkClass class, int32 slot)
+skx_blkio_cached_pin_frame(SkxBlkFile *file, const SkxBlkKey *key,
+						   SkxBlkClass class, int32 slot)
 {
 	uint32		hash = skx_blkio_cache_hash(key);
 	bool		mine = false;
-	int32		frame = skx_blkio_cache_find(key, hash, !file->once);
+	int32		frame = skx_blkio_cache_find(key, hash, !file->read_once);
 
-	if (frame < 0 && !file->once)
+	if (frame < 0 && !file->read_once)
 	{
 		skx_blkio_cache_grow(class);
 		frame = skx_blkio_cache_claim(key, hash, class, false, &mine);
 	}
 	if (frame < 0)
 		return skx_blkio_pins_private(slot, class, key);
-	skx_blkio_claim_note(slot, class, frame, mine);
+	skx_blkio_claim_set_slot(slot, class, frame, mine);
 	if (mine)
 		return false;
 	if (skx_blkio_cache_valid(frame))
 		return true;
 	if (skx_blkio_loads_ahead > 0)
-		skx_blkio_ahead_finish(file, key);
-	switch (skx_blkio_cache_await(frame, &skx_blkio_count(file)->waits))
+		skx_blkio_prefetch_finish(file, key);
+	switch (skx_blkio_cache_wait_valid(frame, &skx_blkio_count(file)->waits))
 	{
-		case SKX_BLK_AWAITED_VALID:
+		case SKX_BLK_WAIT_VALID:
 			return true;
-		case SKX_BLK_AWAITED_MINE:
-			skx_blkio_pins_at(slot)->loading = true;
+		case SKX_BLK_WAIT_MUST_LOAD:
+			skx_blkio_pins_slot(slot)->loading = true;
 			break;
-		case SKX_BLK_AWAITED_SLOW:
+		case SKX_BLK_WAIT_TIMED_OUT:
 			skx_blkio_cache_unpin(frame);
-			skx_blkio_pins_at(slot)->kind = SKX_BLK_PIN_NOTHING;
+			skx_blkio_pins_slot(slot)->kind = SKX_BLK_PIN_NOTHING;
 			return skx_blkio_pins_private(slot, class, key);
 	}
 	return false;
@@ -73,7 +73,7 @@ skx_blkio_cached_read(SkxBlkFile *file, const SkxBlkPlane *plane,
 	bool		neighbours;
 
 	/* in a cache of a few units, neighbours would only evict each other */
-	neighbours = skx_blkio_pins_at(slot)->kind == SKX_BLK_PIN_FRAME &&
+	neighbours = skx_blkio_pins_slot(slot)->kind == SKX_BLK_PIN_FRAME &&
 		unit / frame_pages <= skx_blkio_cache.nframes[class] / 8;
 	for (uint32 at = first; at < end; at += frame_pages)
 	{
@@ -105,7 +105,7 @@ skx_blkio_cached_fill(SkxBlkFile *file, const SkxBlkPlane *plane,
 	if (skx_blkio_cache.header == NULL)
 		found = skx_blkio_pins_private(slot, class, key);
 	else
-		found = skx_blkio_cached_take(file, key, class, slot);
+		found = skx_blkio_cached_pin_frame(file, key, class, slot);
 	if (found)
 	{
 		skx_blkio_count(file)->hits++;
@@ -121,19 +121,21 @@ skx_blkio_cached_fill(SkxBlkFile *file, const SkxBlkPlane *plane,
 }
 
 /*
- * Notes for skx_blkio_met whether the cache had the frame, and its use count.
+ * Notes for skx_blkio_hit_use_count whether the cache had the frame, and its
+ * use count.
  */
 static void
-skx_blkio_cached_meet(SkxBlkFile *file, const SkxBlkPlane *plane,
-					  const SkxBlkPin *pin)
+skx_blkio_cached_note_hit(SkxBlkFile *file, const SkxBlkPlane *plane,
+						  const SkxBlkPin *pin)
 {
 	int			uses = 0;
 
 	Assert(plane->plane < SKX_BLK_PLANES);
 	if (pin->kind == SKX_BLK_PIN_FRAME)
 		uses = Max(skx_blkio_cache_uses(pin->number), 1);
-	file->met_last[plane->plane] = (uint8) uses;
-	file->met[plane->plane] = (uint8) Max(file->met[plane->plane], uses);
+	file->last_hit_plane[plane->plane] = (uint8) uses;
+	file->hit_use_counts[plane->plane] =
+		(uint8) Max(file->hit_use_counts[plane->plane], uses);
 }
 
 void
@@ -146,19 +148,19 @@ skx_blkio_cached_pin(SkxBlkFile *file, const SkxBlkPlane *plane,
 	SkxBlkPin  *pin;
 
 	skx_blkio_key(file, plane, first, &key);
-	if (file->once && skx_blkio_loads_ahead > 0)
-		slot = skx_blkio_ahead_take(file, &key);
+	if (file->read_once && skx_blkio_loads_ahead > 0)
+		slot = skx_blkio_prefetch_take(file, &key);
 	if (slot < 0)
 	{
 		slot = skx_blkio_pins_take();
 		if (skx_blkio_cached_fill(file, plane, &key, slot) ||
 			skx_blkio_ahead_starved)
-			skx_blkio_ahead_go();
+			skx_blkio_prefetch_continue();
 	}
-	pin = skx_blkio_pins_at(slot);
+	pin = skx_blkio_pins_slot(slot);
 	pin->filled = true;
-	if (file->once)
-		skx_blkio_cached_meet(file, plane, pin);
+	if (file->read_once)
+		skx_blkio_cached_note_hit(file, plane, pin);
 	ref->base = pin->memory;
 	ref->first = first;
 	ref->npages = Min(skx_blkio_frame_pages(skx_blkio_class(plane)),

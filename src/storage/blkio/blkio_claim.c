@@ -7,10 +7,10 @@
 #include "storage/blkio/blkio_cache.h"
 
 void
-skx_blkio_claim_note(int32 slot, SkxBlkClass class, int32 frame,
-					 bool loading)
+skx_blkio_claim_set_slot(int32 slot, SkxBlkClass class, int32 frame,
+						 bool loading)
 {
-	SkxBlkPin  *pin = skx_blkio_pins_at(slot);
+	SkxBlkPin  *pin = skx_blkio_pins_slot(slot);
 
 	pin->kind = SKX_BLK_PIN_FRAME;
 	pin->class = class;
@@ -38,7 +38,7 @@ skx_blkio_claim_free(const SkxBlkKey *key, uint32 hash,
 		frame = skx_blkio_cache_claim(key, hash, class, ahead, &mine);
 	}
 	if (frame >= 0)
-		skx_blkio_claim_note(slot, class, frame, mine);
+		skx_blkio_claim_set_slot(slot, class, frame, mine);
 	return mine;
 }
 
@@ -54,17 +54,17 @@ skx_blkio_claim(SkxBlkLoad *load, uint32 first)
 	skx_blkio_key(file, load->group.plane, first, &key);
 	hash = skx_blkio_cache_hash(&key);
 	if (skx_blkio_cache_present(&key, hash) ||
-		(file->once &&
+		(file->read_once &&
 		 (skx_blkio_private_has(class, &key) ||
-		  skx_blkio_pins_other(class, &key, false) != NULL)))
+		  skx_blkio_pins_find_other(class, &key, false) != NULL)))
 		return;
 	slot = skx_blkio_pins_take();
-	if (file->once)
+	if (file->read_once)
 	{
 		skx_blkio_load_add(load, slot, first);
 		(void) skx_blkio_pins_private(slot, class, &key);
 	}
-	else if (skx_blkio_claim_free(&key, hash, class, load->ahead, slot))
+	else if (skx_blkio_claim_free(&key, hash, class, load->is_prefetch, slot))
 		skx_blkio_load_add(load, slot, first);
 	else
 		skx_blkio_pins_drop(slot);

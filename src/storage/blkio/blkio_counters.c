@@ -66,7 +66,7 @@ skx_blkio_counters_publish(void)
 
 	for (int i = 0; i < SKX_BLK_NMETHODS * SKX_BLK_NCOUNTERS; i++)
 		n[i] = now[i] - then[i];
-	if (skx_blkio_anchor_add(delta))
+	if (skx_blkio_anchor_add_counters(delta))
 		memcpy(skx_blkio_published, skx_blkio_mine, sizeof(skx_blkio_mine));
 }
 
@@ -75,5 +75,5 @@ skx_blkio_totals(SkxBlkCounters *totals)
 {
 	(void) skx_blkio_anchor_attach();
 	skx_blkio_counters_publish();
-	skx_blkio_anchor_sums(totals);
+	skx_blkio_anchor_read_totals(totals);
 }

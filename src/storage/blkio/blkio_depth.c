@@ -35,10 +35,10 @@
  * After a wait this long, and if unchanged for this long, tokens are taken
  * back; in ms.
  */
-#define SKX_BLK_DEPTH_PATIENCE	50
+#define SKX_BLK_DEPTH_RECLAIM_MS	50
 
 /* Longest sleep between two attempts, in case a wakeup is missed, in ms. */
-#define SKX_BLK_DEPTH_NAP		10
+#define SKX_BLK_DEPTH_SLEEP_MS		10
 
 /*
  * The word of a backend: tokens in the low bits, above them the time of the
@@ -47,7 +47,7 @@
 #define SKX_BLK_DEPTH_BITS		16
 #define SKX_BLK_DEPTH_MASK		((UINT64CONST(1) << SKX_BLK_DEPTH_BITS) - 1)
 
-StaticAssertDecl(SKX_BLK_DEPTH_MOST <= SKX_BLK_DEPTH_MASK,
+StaticAssertDecl(SKX_BLK_DEPTH_MAX <= SKX_BLK_DEPTH_MASK,
 				 "the tokens of a backend must fit its word");
 
 /* True if the callback that gives back all tokens at exit is registered. */
@@ -70,18 +70,18 @@ skx_blkio_depth_now(void)
 }
 
 static inline pg_atomic_uint64 *
-skx_blkio_depth_mine(void)
+skx_blkio_depth_own_word(void)
 {
 	return &skx_blkio_cache.depths[SKX_COMPAT_BACKEND_SLOT()];
 }
 
 /* Puts tokens back into the total and wakes a waiting backend. */
 static void
-skx_blkio_depth_return(SkxBlkCacheHeader *header, uint32 n)
+skx_blkio_depth_return_permits(SkxBlkCacheHeader *header, uint32 n)
 {
-	pg_atomic_fetch_sub_u32(&header->depth, n);
+	pg_atomic_fetch_sub_u32(&header->depth_in_use, n);
 	if (pg_atomic_read_u32(&header->depth_waiters) > 0)
-		ConditionVariableSignal(&header->depth_free);
+		ConditionVariableSignal(&header->depth_cv);
 }
 
 /* Takes up to n free tokens without waiting; returns how many. */
@@ -89,7 +89,7 @@ static uint32
 skx_blkio_depth_try(SkxBlkCacheHeader *header, uint32 n)
 {
 	uint32		cap = skx_blkio_io_depth_total;
-	uint32		old = pg_atomic_read_u32(&header->depth);
+	uint32		old = pg_atomic_read_u32(&header->depth_in_use);
 	uint32		got;
 
 	do
@@ -97,16 +97,16 @@ skx_blkio_depth_try(SkxBlkCacheHeader *header, uint32 n)
 		if (old >= cap)
 			return 0;
 		got = Min(n, cap - old);
-	} while (!pg_atomic_compare_exchange_u32(&header->depth, &old,
+	} while (!pg_atomic_compare_exchange_u32(&header->depth_in_use, &old,
 											 old + got));
 	return got;
 }
 
 /* Notes tokens that this backend has taken from the total. */
 static void
-skx_blkio_depth_note(uint32 n)
+skx_blkio_depth_note_permits(uint32 n)
 {
-	pg_atomic_uint64 *mine = skx_blkio_depth_mine();
+	pg_atomic_uint64 *mine = skx_blkio_depth_own_word();
 	uint64		time = skx_blkio_depth_now() << SKX_BLK_DEPTH_BITS;
 	uint64		old = pg_atomic_read_u64(mine);
 
@@ -117,7 +117,7 @@ skx_blkio_depth_note(uint32 n)
 
 /* Takes back the tokens that backends have had unchanged for too long. */
 static void
-skx_blkio_depth_reclaim(SkxBlkCacheHeader *header)
+skx_blkio_depth_reclaim_permits(SkxBlkCacheHeader *header)
 {
 	uint64		now = skx_blkio_depth_now();
 
@@ -127,10 +127,10 @@ skx_blkio_depth_reclaim(SkxBlkCacheHeader *header)
 		uint64		old = pg_atomic_read_u64(word);
 
 		if ((old & SKX_BLK_DEPTH_MASK) != 0 &&
-			now >= (old >> SKX_BLK_DEPTH_BITS) + SKX_BLK_DEPTH_PATIENCE &&
+			now >= (old >> SKX_BLK_DEPTH_BITS) + SKX_BLK_DEPTH_RECLAIM_MS &&
 			pg_atomic_compare_exchange_u64(word, &old,
 										   old & ~SKX_BLK_DEPTH_MASK))
-			skx_blkio_depth_return(header, old & SKX_BLK_DEPTH_MASK);
+			skx_blkio_depth_return_permits(header, old & SKX_BLK_DEPTH_MASK);
 	}
 }
 
@@ -140,13 +140,13 @@ skx_blkio_depth_reclaim(SkxBlkCacheHeader *header)
  * more tokens than it took.
  */
 static void
-skx_blkio_depth_leave(SkxBlkCacheHeader *header)
+skx_blkio_depth_leave_queue(SkxBlkCacheHeader *header)
 {
 	ConditionVariableCancelSleep();
 	skx_blkio_depth_queued = false;
 	if (pg_atomic_sub_fetch_u32(&header->depth_waiters, 1) > 0 &&
-		pg_atomic_read_u32(&header->depth) < skx_blkio_io_depth_total)
-		ConditionVariableSignal(&header->depth_free);
+		pg_atomic_read_u32(&header->depth_in_use) < skx_blkio_io_depth_total)
+		ConditionVariableSignal(&header->depth_cv);
 }
 
 /* Waits for at least one token and takes up to n; returns how many. */
@@ -163,22 +163,23 @@ skx_blkio_depth_wait(SkxBlkCacheHeader *header, uint32 n)
 	skx_blkio_depth_queued = true;
 	PG_TRY();
 	{
-		ConditionVariablePrepareToSleep(&header->depth_free);
+		ConditionVariablePrepareToSleep(&header->depth_cv);
 		while ((got = skx_blkio_depth_try(header, n)) == 0)
 		{
-			if (skx_blkio_depth_now() >= start + SKX_BLK_DEPTH_PATIENCE)
-				skx_blkio_depth_reclaim(header);
-			(void) ConditionVariableTimedSleep(&header->depth_free,
-											   SKX_BLK_DEPTH_NAP, wait_event);
+			if (skx_blkio_depth_now() >= start + SKX_BLK_DEPTH_RECLAIM_MS)
+				skx_blkio_depth_reclaim_permits(header);
+			(void) ConditionVariableTimedSleep(&header->depth_cv,
+											   SKX_BLK_DEPTH_SLEEP_MS,
+											   wait_event);
 		}
 	}
 	PG_CATCH();
 	{
-		skx_blkio_depth_leave(header);
+		skx_blkio_depth_leave_queue(header);
 		PG_RE_THROW();
 	}
 	PG_END_TRY();
-	skx_blkio_depth_leave(header);
+	skx_blkio_depth_leave_queue(header);
 	return got;
 }
 
@@ -189,17 +190,17 @@ skx_blkio_depth_process_ends(int code, Datum arg)
 	if (skx_blkio_cache.header == NULL)
 		return;
 	if (skx_blkio_depth_queued)
-		skx_blkio_depth_leave(skx_blkio_cache.header);
-	skx_blkio_depth_give(SKX_BLK_DEPTH_MOST);
+		skx_blkio_depth_leave_queue(skx_blkio_cache.header);
+	skx_blkio_depth_release(SKX_BLK_DEPTH_MAX);
 }
 
 int
-skx_blkio_depth_take(int n, bool wait)
+skx_blkio_depth_acquire(int n, bool wait)
 {
 	SkxBlkCacheHeader *header = skx_blkio_cache.header;
 	uint32		got = 0;
 
-	Assert(n > 0 && n <= SKX_BLK_DEPTH_MOST);
+	Assert(n > 0 && n <= SKX_BLK_DEPTH_MAX);
 	if (header == NULL)
 		return n;
 	if (!skx_blkio_depth_registered)
@@ -212,12 +213,12 @@ skx_blkio_depth_take(int n, bool wait)
 	if (got == 0 && wait)
 		got = skx_blkio_depth_wait(header, n);
 	if (got > 0)
-		skx_blkio_depth_note(got);
+		skx_blkio_depth_note_permits(got);
 	return got;
 }
 
 void
-skx_blkio_depth_give(int n)
+skx_blkio_depth_release(int n)
 {
 	SkxBlkCacheHeader *header = skx_blkio_cache.header;
 	pg_atomic_uint64 *mine;
@@ -228,7 +229,7 @@ skx_blkio_depth_give(int n)
 
 	if (header == NULL)
 		return;
-	mine = skx_blkio_depth_mine();
+	mine = skx_blkio_depth_own_word();
 	time = skx_blkio_depth_now() << SKX_BLK_DEPTH_BITS;
 	old = pg_atomic_read_u64(mine);
 	do
@@ -239,5 +240,5 @@ skx_blkio_depth_give(int n)
 			 !pg_atomic_compare_exchange_u64(mine, &old,
 											 time | (has - given)));
 	if (given > 0)
-		skx_blkio_depth_return(header, given);
+		skx_blkio_depth_return_permits(header, given);
 }

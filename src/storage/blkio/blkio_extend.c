@@ -50,13 +50,13 @@ skx_blkio_extend_by(Relation rel, BlockNumber from, BlockNumber nblocks)
 		BlockNumber n = Min(nblocks - now, SKX_BLK_EXTEND_STEP);
 		SMgrRelation smgr = RelationGetSmgr(rel);
 
-		error = skx_compat_allocate(smgr, now, now + n);
+		error = skx_compat_allocate_space(smgr, now, now + n);
 		error = -(int) skx_fault_grow(-error);
 		now += n;
 		if (error != 0)
-			skx_compat_cut(smgr, from, now);
+			skx_compat_truncate_tail(smgr, from, now);
 		else
-			skx_compat_reserve(smgr, now - n, now);
+			skx_compat_write_zeros(smgr, now - n, now);
 		CHECK_FOR_INTERRUPTS();
 	}
 	return error;
@@ -106,7 +106,7 @@ skx_blkio_extend_new(Relation rel, BlockNumber nblocks)
 			skx_blkio_no_space(rel, error, ERROR);
 		/* With its own storage manager the server reads holes as zeros. */
 		if (skx_blkio_io_method == SKX_BLK_SHARED_BUFFERS)
-			skx_compat_reserve(RelationGetSmgr(rel), now, nblocks);
+			skx_compat_write_zeros(RelationGetSmgr(rel), now, nblocks);
 		else
 			skx_compat_extend(RelationGetSmgr(rel), now, nblocks);
 	}

@@ -32,10 +32,10 @@ typedef struct SkxBlkFd
 	int			users;			/* transfers under way */
 	bool		direct;
 	bool		write;
-	bool		stale;			/* close it when the last user has given it
+	bool		is_stale;		/* close it when the last user has given it
 								 * back */
-	uint32		checked;		/* epoch when its name was checked */
-	uint64		used;			/* clock of the last use */
+	uint32		checked_epoch;	/* epoch when its name was checked */
+	uint64		last_use;		/* clock of the last use */
 } SkxBlkFd;
 
 static SkxBlkFd skx_blkio_fds[SKX_BLK_MAX_FDS];
@@ -51,7 +51,7 @@ skx_blkio_fd_close(SkxBlkFd *entry)
 		return;
 	if (entry->users > 0)
 	{
-		entry->stale = true;
+		entry->is_stale = true;
 		return;
 	}
 	close(entry->fd);
@@ -88,7 +88,7 @@ skx_blkio_fd_close_oldest(void)
 		SkxBlkFd   *entry = &skx_blkio_fds[i];
 
 		if (entry->fd >= 0 && entry->users == 0 &&
-			(oldest == NULL || entry->used < oldest->used))
+			(oldest == NULL || entry->last_use < oldest->last_use))
 			oldest = entry;
 	}
 	if (oldest == NULL)
@@ -123,7 +123,7 @@ skx_blkio_fd_slot(void)
 }
 
 static bool
-skx_blkio_fd_exhausted(int fd)
+skx_blkio_fd_none_left(int fd)
 {
 	return fd < 0 && (errno == EMFILE || errno == ENFILE);
 }
@@ -139,15 +139,15 @@ skx_blkio_fd_open_path(const char *path, int flags)
 
 	do
 		fd = open(path, flags);
-	while (skx_blkio_fd_exhausted(fd) && skx_blkio_fd_close_oldest());
-	return skx_blkio_fd_exhausted(fd) ? BasicOpenFile(path, flags) : fd;
+	while (skx_blkio_fd_none_left(fd) && skx_blkio_fd_close_oldest());
+	return skx_blkio_fd_none_left(fd) ? BasicOpenFile(path, flags) : fd;
 }
 
 static int
 skx_blkio_fd_open_file(SkxLocator locator, BlockNumber segment, bool direct,
 					   bool write)
 {
-	char	   *base = skx_compat_path(locator);
+	char	   *base = skx_compat_relation_path(locator);
 	char	   *path = segment == 0 ? base : psprintf("%s.%u", base, segment);
 	int			flags = (write ? O_RDWR : O_RDONLY) | PG_BINARY | O_CLOEXEC;
 	int			fd;
@@ -168,7 +168,7 @@ skx_blkio_fd_open_file(SkxLocator locator, BlockNumber segment, bool direct,
 	if (fd < 0 && direct && !write && errno == EINVAL)
 	{
 		/* a file system without direct I/O, such as tmpfs */
-		if (skx_blkio_first_refusal(SKX_BLK_REFUSAL_DIRECT))
+		if (skx_blkio_note_limit(SKX_BLK_REFUSAL_DIRECT))
 			ereport(LOG,
 					(errmsg("file \"%s\" cannot be read with direct I/O, skipidx reads it through the page cache",
 							path)));
@@ -195,13 +195,13 @@ skx_blkio_fd_open_file(SkxLocator locator, BlockNumber segment, bool direct,
  * that once per epoch.
  */
 static bool
-skx_blkio_fd_orphaned(SkxBlkFd *entry)
+skx_blkio_fd_is_unlinked(SkxBlkFd *entry)
 {
 	struct stat st;
 
-	if (entry->checked == skx_blkio_fd_epoch)
+	if (entry->checked_epoch == skx_blkio_fd_epoch)
 		return false;
-	entry->checked = skx_blkio_fd_epoch;
+	entry->checked_epoch = skx_blkio_fd_epoch;
 	return fstat(entry->fd, &st) == 0 && st.st_nlink == 0;
 }
 
@@ -213,7 +213,7 @@ skx_blkio_fd_find(SkxLocator locator, BlockNumber segment, bool direct,
 	{
 		SkxBlkFd   *entry = &skx_blkio_fds[i];
 
-		if (entry->fd >= 0 && !entry->stale && entry->segment == segment &&
+		if (entry->fd >= 0 && !entry->is_stale && entry->segment == segment &&
 			entry->direct == direct && entry->write == write &&
 			SKX_LOCATOR_EQUALS(entry->locator, locator))
 			return entry;
@@ -236,7 +236,8 @@ skx_blkio_fd_get(Relation rel, BlockNumber block, int how, int *handle)
 		skx_blkio_fd_registered = true;
 	}
 	entry = skx_blkio_fd_find(locator, segment, direct, write);
-	if (entry != NULL && ((how & SKX_BLK_FD_FRESH) || skx_blkio_fd_orphaned(entry)))
+	if (entry != NULL &&
+		((how & SKX_BLK_FD_FRESH) || skx_blkio_fd_is_unlinked(entry)))
 	{
 		skx_blkio_fd_close(entry);
 		entry = NULL;
@@ -261,11 +262,11 @@ skx_blkio_fd_get(Relation rel, BlockNumber block, int how, int *handle)
 		entry->users = 0;
 		entry->direct = direct;
 		entry->write = write;
-		entry->stale = false;
-		entry->checked = skx_blkio_fd_epoch;
+		entry->is_stale = false;
+		entry->checked_epoch = skx_blkio_fd_epoch;
 	}
 	entry->users++;
-	entry->used = ++skx_blkio_fd_clock;
+	entry->last_use = ++skx_blkio_fd_clock;
 	*handle = entry - skx_blkio_fds;
 	return entry->fd;
 }
@@ -276,12 +277,12 @@ skx_blkio_fd_put(int handle)
 	SkxBlkFd   *entry = &skx_blkio_fds[handle];
 
 	entry->users--;
-	if (entry->stale && entry->users == 0)
+	if (entry->is_stale && entry->users == 0)
 		skx_blkio_fd_close(entry);
 }
 
 ssize_t
-skx_blkio_fd_look(Relation rel, BlockNumber block, char *page)
+skx_blkio_fd_read_page(Relation rel, BlockNumber block, char *page)
 {
 	int			fd = skx_blkio_fd_open_file(SKX_REL_LOCATOR(rel),
 											block / RELSEG_SIZE, false, false);

@@ -10,34 +10,34 @@
 #include "utils/memutils.h"
 
 /* Most pins of a backend; no scan needs more pages at once to run well. */
-#define SKX_BLK_PIN_BUDGET		64
+#define SKX_BLK_PINS_MAX		64
 
 /*
  * The same for files read in passing.  A page of these that is pinned again
  * may have to be read again, so a merge of many segments must be able to hold
  * a few pages of each.
  */
-#define SKX_BLK_ONCE_BUDGET		1024
+#define SKX_BLK_READ_ONCE_PINS_MAX		1024
 
 /*
  * Returns how many pins one backend should hold at most, as a share of the
  * memory that they come from.
  */
 static int
-skx_blkio_budget(const SkxBlkMethod *method, Relation rel)
+skx_blkio_pin_budget(const SkxBlkMethod *method, Relation rel)
 {
 	int			share;
 
 	if (method->pin == NULL)
 	{
 		if (skx_blkio_cache.header == NULL)
-			return SKX_BLK_PIN_BUDGET;
+			return SKX_BLK_PINS_MAX;
 		share = skx_blkio_cache.nframes[SKX_BLK_CLASS_BLOCK] / 4;
 	}
 	else
 		share = (RelationUsesLocalBuffers(rel) ? num_temp_buffers :
 				 NBuffers) / 8;
-	return Min(SKX_BLK_PIN_BUDGET, Max(share, 4));
+	return Min(SKX_BLK_PINS_MAX, Max(share, 4));
 }
 
 SkxBlkFile *
@@ -49,12 +49,12 @@ skx_blkio_open(Relation rel, uint64 incarnation, SkxBlkVerify verify)
 	file->verify = verify;
 	file->incarnation = incarnation;
 	file->method = skx_blkio_choose(rel, incarnation);
-	file->pin_budget = skx_blkio_budget(file->method, rel);
-	file->ahead = skx_blkio_depth_in_force(file->method);
-	file->once = false;
+	file->pin_budget = skx_blkio_pin_budget(file->method, rel);
+	file->prefetch_depth = skx_blkio_depth_in_force(file->method);
+	file->read_once = false;
 	file->strategy = NULL;
-	memset(file->met, 0, sizeof(file->met));
-	memset(file->met_last, 0, sizeof(file->met_last));
+	memset(file->hit_use_counts, 0, sizeof(file->hit_use_counts));
+	memset(file->last_hit_plane, 0, sizeof(file->last_hit_plane));
 	skx_blkio_fd_recheck();
 	skx_blkio_release_register();
 	return file;
@@ -63,7 +63,7 @@ skx_blkio_open(Relation rel, uint64 incarnation, SkxBlkVerify verify)
 void
 skx_blkio_close(SkxBlkFile *file)
 {
-	skx_blkio_ahead_forget(NULL, file);
+	skx_blkio_prefetch_forget(NULL, file);
 	skx_blkio_counters_publish();
 	if (file->strategy != NULL)
 		FreeAccessStrategy(file->strategy);
@@ -71,35 +71,35 @@ skx_blkio_close(SkxBlkFile *file)
 }
 
 void
-skx_blkio_once(SkxBlkFile *file)
+skx_blkio_set_read_once(SkxBlkFile *file)
 {
 	MemoryContext context = MemoryContextSwitchTo(GetMemoryChunkContext(file));
 
-	file->once = true;
+	file->read_once = true;
 	if (file->method->pin == NULL)
-		file->pin_budget = SKX_BLK_ONCE_BUDGET;
+		file->pin_budget = SKX_BLK_READ_ONCE_PINS_MAX;
 	else if (file->strategy == NULL)
 		file->strategy = GetAccessStrategy(BAS_BULKREAD);
 	MemoryContextSwitchTo(context);
 }
 
 void
-skx_blkio_past(SkxBlkFile *file)
+skx_blkio_bypass_page_cache(SkxBlkFile *file)
 {
-	if (skx_blkio_io_method != SKX_BLK_AUTO ||
+	if (skx_blkio_io_method != SKX_BLK_METHOD_AUTO ||
 		file->method != &skx_blkio_method_uring)
 		return;
 	file->method = &skx_blkio_method_uring_direct;
-	file->ahead = skx_blkio_depth_in_force(file->method);
+	file->prefetch_depth = skx_blkio_depth_in_force(file->method);
 }
 
 int
-skx_blkio_met(SkxBlkFile *file, uint8 plane)
+skx_blkio_hit_use_count(SkxBlkFile *file, uint8 plane)
 {
-	int			uses = file->met[plane];
+	int			uses = file->hit_use_counts[plane];
 
-	Assert(file->once && plane < SKX_BLK_PLANES);
-	file->met[plane] = file->met_last[plane];
+	Assert(file->read_once && plane < SKX_BLK_PLANES);
+	file->hit_use_counts[plane] = file->last_hit_plane[plane];
 	return uses;
 }
 
@@ -126,7 +126,7 @@ skx_blkio_unpin(SkxBlkFile *file, SkxBlkRef *ref)
 {
 	if (ref->npages > 0)
 	{
-		SkxBlkPin  *pin = skx_blkio_pins_at(ref->slot);
+		SkxBlkPin  *pin = skx_blkio_pins_slot(ref->slot);
 
 		/* the serial differs if the pin has ended with its owner */
 		if (pin->kind != SKX_BLK_PIN_FREE && pin->serial == ref->serial)
@@ -139,18 +139,18 @@ void
 skx_blkio_prefetch(SkxBlkFile *file, const SkxBlkPlane *plane,
 				   const uint32 *ordinals, int n)
 {
-	if (file->ahead > 0)
+	if (file->prefetch_depth > 0)
 		file->method->prefetch(file, plane, ordinals, n);
 }
 
 int
-skx_blkio_ahead(const SkxBlkFile *file)
+skx_blkio_prefetch_depth(const SkxBlkFile *file)
 {
-	return file->ahead;
+	return file->prefetch_depth;
 }
 
 bool
-skx_blkio_crowded(SkxBlkFile *file)
+skx_blkio_has_many_pins(SkxBlkFile *file)
 {
 	return skx_blkio_pins_count() >= file->pin_budget;
 }

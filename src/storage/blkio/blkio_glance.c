@@ -27,11 +27,11 @@
 #include "utils/memutils.h"
 
 /* Number of notes and of copies, both powers of two. */
-#define SKX_BLK_NOTES		65536
-#define SKX_BLK_COPIES		512
+#define SKX_BLK_NOTED_PAGES		65536
+#define SKX_BLK_COPIED_PAGES		512
 
 /* Divisor for the share of the cache that may be filled in advance. */
-#define SKX_BLK_ROOM_SHARE	4
+#define SKX_BLK_WARM_FRACTION	4
 
 /* A copy of a page.  `state` has a version, as a frame's state does. */
 typedef struct SkxBlkCopy
@@ -46,11 +46,11 @@ typedef struct SkxBlkCopy
  * none.  Entries that are never written take no memory, and pages of one plane
  * have adjacent entries.
  */
-static int32 skx_blkio_notes[SKX_BLK_NOTES];
+static int32 skx_blkio_notes[SKX_BLK_NOTED_PAGES];
 static SkxBlkCopy *skx_blkio_copies = NULL;
 
 static inline uint32
-skx_blkio_place(const SkxBlkPlane *plane, uint32 ordinal)
+skx_blkio_note_slot(const SkxBlkPlane *plane, uint32 ordinal)
 {
 	return (uint32) (plane->salt ^ plane->salt >> 32) + ordinal;
 }
@@ -58,18 +58,18 @@ skx_blkio_place(const SkxBlkPlane *plane, uint32 ordinal)
 static inline int32 *
 skx_blkio_note_of(const SkxBlkPlane *plane, uint32 ordinal)
 {
-	return &skx_blkio_notes[skx_blkio_place(plane, ordinal) % SKX_BLK_NOTES];
+	return &skx_blkio_notes[skx_blkio_note_slot(plane, ordinal) % SKX_BLK_NOTED_PAGES];
 }
 
 static inline SkxBlkCopy *
 skx_blkio_copy_of(const SkxBlkPlane *plane, uint32 ordinal)
 {
-	return &skx_blkio_copies[skx_blkio_place(plane, ordinal) % SKX_BLK_COPIES];
+	return &skx_blkio_copies[skx_blkio_note_slot(plane, ordinal) % SKX_BLK_COPIED_PAGES];
 }
 
 static bool
-skx_blkio_glance_copy(SkxBlkFile *file, const SkxBlkPlane *plane,
-					  uint32 ordinal, SkxBlkGlance *glance)
+skx_blkio_optimistic_from_copy(SkxBlkFile *file, const SkxBlkPlane *plane,
+							   uint32 ordinal, SkxBlkOptimisticRead *glance)
 {
 	SkxBlkCopy *copy = skx_blkio_copy_of(plane, ordinal);
 	SkxBlkKey	key;
@@ -79,7 +79,7 @@ skx_blkio_glance_copy(SkxBlkFile *file, const SkxBlkPlane *plane,
 		return false;
 	glance->page = copy->page;
 	glance->state = &copy->state;
-	glance->seen = pg_atomic_read_u64(&copy->state);
+	glance->version_seen = pg_atomic_read_u64(&copy->state);
 	return true;
 }
 
@@ -88,16 +88,16 @@ skx_blkio_glance_copy(SkxBlkFile *file, const SkxBlkPlane *plane,
  * is written to shared memory as long as the clock evicts nothing.
  */
 static inline void
-skx_blkio_glance_use(SkxBlkFrame *frame, uint64 state)
+skx_blkio_optimistic_count_use(SkxBlkFrame *frame, uint64 state)
 {
 	if ((state & SKX_BLK_USE_MASK) < SKX_BLK_USE_MAX)
 		pg_atomic_compare_exchange_u64(&frame->state, &state,
-									   state + SKX_BLK_USE);
+									   state + SKX_BLK_USE_ONE);
 }
 
 bool
-skx_blkio_glance(SkxBlkFile *file, const SkxBlkPlane *plane, uint32 ordinal,
-				 SkxBlkGlance *glance)
+skx_blkio_optimistic_read(SkxBlkFile *file, const SkxBlkPlane *plane,
+						  uint32 ordinal, SkxBlkOptimisticRead *glance)
 {
 	int32		note = *skx_blkio_note_of(plane, ordinal);
 	uint32		first = skx_blkio_frame_first(plane, ordinal);
@@ -106,7 +106,7 @@ skx_blkio_glance(SkxBlkFile *file, const SkxBlkPlane *plane, uint32 ordinal,
 	uint64		state;
 
 	if (note < 0)
-		return skx_blkio_glance_copy(file, plane, ordinal, glance);
+		return skx_blkio_optimistic_from_copy(file, plane, ordinal, glance);
 	if (note == 0 || file->method->pin != NULL)
 		return false;
 	frame = skx_blkio_cache_frame(note - 1);
@@ -115,12 +115,12 @@ skx_blkio_glance(SkxBlkFile *file, const SkxBlkPlane *plane, uint32 ordinal,
 	skx_blkio_key(file, plane, first, &key);
 	if (!(state & SKX_BLK_VALID) || !skx_blkio_same_key(&frame->key, &key))
 		return false;
-	if (!file->once)
-		skx_blkio_glance_use(frame, state);
+	if (!file->read_once)
+		skx_blkio_optimistic_count_use(frame, state);
 	glance->page = skx_blkio_cache_pages(note - 1) +
 		(Size) (ordinal - first) * BLCKSZ;
 	glance->state = &frame->state;
-	glance->seen = state;
+	glance->version_seen = state;
 	SKX_FAULT(SKX_FAULT_GLANCE_BEGUN);
 	return true;
 }
@@ -130,7 +130,7 @@ skx_blkio_glance(SkxBlkFile *file, const SkxBlkPlane *plane, uint32 ordinal,
  * after that.
  */
 static void
-skx_blkio_note_copy(SkxBlkFile *file, const SkxBlkRef *ref)
+skx_blkio_remember_copy(SkxBlkFile *file, const SkxBlkRef *ref)
 {
 	SkxBlkCopy *copy;
 
@@ -138,8 +138,8 @@ skx_blkio_note_copy(SkxBlkFile *file, const SkxBlkRef *ref)
 	{
 		skx_blkio_copies = MemoryContextAllocZero(TopMemoryContext,
 												  sizeof(SkxBlkCopy) *
-												  SKX_BLK_COPIES);
-		for (int i = 0; i < SKX_BLK_COPIES; i++)
+												  SKX_BLK_COPIED_PAGES);
+		for (int i = 0; i < SKX_BLK_COPIED_PAGES; i++)
 			pg_atomic_init_u64(&skx_blkio_copies[i].state, 0);
 	}
 	copy = skx_blkio_copy_of(ref->plane, ref->ordinal);
@@ -151,22 +151,23 @@ skx_blkio_note_copy(SkxBlkFile *file, const SkxBlkRef *ref)
 }
 
 void
-skx_blkio_note(SkxBlkFile *file, const SkxBlkRef *ref)
+skx_blkio_remember_page(SkxBlkFile *file, const SkxBlkRef *ref)
 {
-	const SkxBlkPin *pin = skx_blkio_pins_at(ref->slot);
+	const SkxBlkPin *pin = skx_blkio_pins_slot(ref->slot);
 	int32	   *note = skx_blkio_note_of(ref->plane, ref->ordinal);
 
 	if (pin->kind == SKX_BLK_PIN_FRAME)
 		*note = pin->number + 1;
 	else
 	{
-		skx_blkio_note_copy(file, ref);
+		skx_blkio_remember_copy(file, ref);
 		*note = -1;
 	}
 }
 
 bool
-skx_blkio_cached(SkxBlkFile *file, const SkxBlkPlane *plane, uint32 ordinal)
+skx_blkio_page_is_cached(SkxBlkFile *file, const SkxBlkPlane *plane,
+						 uint32 ordinal)
 {
 	if (file->method->pin == NULL)
 		return skx_blkio_claim_present(file, plane, ordinal);
@@ -176,12 +177,12 @@ skx_blkio_cached(SkxBlkFile *file, const SkxBlkPlane *plane, uint32 ordinal)
 }
 
 uint32
-skx_blkio_room(const SkxBlkFile *file, const SkxBlkPlane *plane)
+skx_blkio_warmable_pages(const SkxBlkFile *file, const SkxBlkPlane *plane)
 {
 	SkxBlkClass class = skx_blkio_class(plane);
 
 	if (file->method->pin != NULL || skx_blkio_cache.header == NULL)
-		return SKX_BLK_COPIES;
-	return Min(skx_blkio_cache.nframes[class] / SKX_BLK_ROOM_SHARE *
-			   skx_blkio_frame_pages(class), SKX_BLK_NOTES);
+		return SKX_BLK_COPIED_PAGES;
+	return Min(skx_blkio_cache.nframes[class] / SKX_BLK_WARM_FRACTION *
+			   skx_blkio_frame_pages(class), SKX_BLK_NOTED_PAGES);
 }

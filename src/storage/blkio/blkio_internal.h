@@ -61,7 +61,7 @@ typedef struct SkxBlkTransfer
 	size_t		done;			/* bytes transferred */
 	int			error;			/* errno or 0 */
 	int			handle;			/* for skx_blkio_fd_put, while under way */
-	void		(*ended) (struct SkxBlkTransfer *transfer); /* in the ring */
+	void		(*in_ring_result) (struct SkxBlkTransfer *transfer);	/* in the ring */
 } SkxBlkTransfer;
 
 /*
@@ -115,16 +115,17 @@ struct SkxBlkFile
 	SkxBlkVerify verify;
 	uint64		incarnation;
 	int			pin_budget;		/* pins that make it crowded */
-	int			ahead;			/* prefetch depth in units, or 0 */
-	bool		once;			/* read in passing: skx_blkio_once */
+	int			prefetch_depth; /* prefetch depth in units, or 0 */
+	bool		read_once;		/* read in passing: skx_blkio_set_read_once */
 	BufferAccessStrategy strategy;	/* NULL: the server's default */
 
 	/*
-	 * For skx_blkio_met, by plane: the highest use count of frames found in
-	 * the cache, and that of the last frame pinned; 0 if it was not found.
+	 * For skx_blkio_hit_use_count, by plane: the highest use count of frames
+	 * found in the cache, and that of the last frame pinned; 0 if it was not
+	 * found.
 	 */
-	uint8		met[SKX_BLK_PLANES];
-	uint8		met_last[SKX_BLK_PLANES];
+	uint8		hit_use_counts[SKX_BLK_PLANES];
+	uint8		last_hit_plane[SKX_BLK_PLANES];
 };
 
 /* Sets `key` to the key of a page. */
@@ -191,7 +192,7 @@ typedef struct SkxBlkPin
 extern int32 skx_blkio_pins_take(void);
 
 /* Returns the slot of a number; valid until the next skx_blkio_pins_take. */
-extern SkxBlkPin *skx_blkio_pins_at(int32 slot);
+extern SkxBlkPin *skx_blkio_pins_slot(int32 slot);
 
 /*
  * Releases what the slot holds, and the slot.  If this backend was loading
@@ -265,18 +266,18 @@ typedef struct SkxBlkGroup
 
 /*
  * A load: frames and the reads that fill them.  A load ahead of pins has its
- * own pins of its frames, and a token of skx_blkio_depth_take before it
+ * own pins of its frames, and a token of skx_blkio_depth_acquire before it
  * starts.
  */
 typedef struct SkxBlkLoad
 {
-	bool		used;			/* false: free for the next load */
-	bool		ahead;			/* ahead of pins */
-	bool		started;		/* all of its reads have begun */
-	bool		done;			/* its pages are there and verified */
-	bool		token;			/* has one of skx_blkio_depth_take */
-	int			under_way;		/* transfers under way in the ring */
-	uint32		wanted;			/* clock in loads when made or wanted */
+	bool		is_used;		/* false: free for the next load */
+	bool		is_prefetch;	/* ahead of pins */
+	bool		is_started;		/* all of its reads have begun */
+	bool		is_complete;	/* its pages are there and verified */
+	bool		has_permit;		/* has one of skx_blkio_depth_acquire */
+	int			transfers_in_flight;	/* transfers under way in the ring */
+	uint32		wanted_clock;	/* clock in loads when made or wanted */
 	uint32		round;			/* round of reads that it belongs to */
 	struct ResourceOwnerData *owner;
 	SkxBlkFile *file;
@@ -341,7 +342,7 @@ extern void skx_blkio_load_drop(SkxBlkLoad *load);
  * `patience` other loads were.  Sound pages stay in the cache; a load with
  * reads under way is kept.
  */
-extern void skx_blkio_loads_weed(uint32 patience);
+extern void skx_blkio_loads_drop_stale(uint32 patience);
 
 /*
  * Drops all loads of a resource owner (NULL: of any), or, if `file` is not
@@ -361,17 +362,17 @@ extern bool skx_blkio_ahead_starved;
  * `prefetch` of methods that have `start`.  Pages past the end of the plane,
  * in the cache, or beyond the capacity of the queue are ignored.
  */
-extern void skx_blkio_ahead_plan(SkxBlkFile *file, const SkxBlkPlane *plane,
-								 const uint32 *ordinals, int n);
+extern void skx_blkio_prefetch_plan(SkxBlkFile *file, const SkxBlkPlane *plane,
+									const uint32 *ordinals, int n);
 
 /* Starts as many of the planned reads as the depth allows. */
-extern void skx_blkio_ahead_go(void);
+extern void skx_blkio_prefetch_continue(void);
 
 /*
  * If this backend reads the frame of the key ahead into the cache, waits for
  * it and ends its load.  Raises errors as skx_blkio_load_finish.
  */
-extern void skx_blkio_ahead_finish(SkxBlkFile *file, const SkxBlkKey *key);
+extern void skx_blkio_prefetch_finish(SkxBlkFile *file, const SkxBlkKey *key);
 
 /*
  * If this backend reads the frame of the key ahead into its own memory,
@@ -379,14 +380,14 @@ extern void skx_blkio_ahead_finish(SkxBlkFile *file, const SkxBlkKey *key);
  * the caller and the current resource owner.  Raises errors as
  * skx_blkio_load_finish.
  */
-extern int32 skx_blkio_ahead_take(SkxBlkFile *file, const SkxBlkKey *key);
+extern int32 skx_blkio_prefetch_take(SkxBlkFile *file, const SkxBlkKey *key);
 
 /*
  * Drops the plans and loads of a resource owner (NULL: of any) or, of these,
  * only those of a file (NULL: of any), as skx_blkio_loads_end.
  */
-extern void skx_blkio_ahead_forget(struct ResourceOwnerData *owner,
-								   SkxBlkFile *file);
+extern void skx_blkio_prefetch_forget(struct ResourceOwnerData *owner,
+									  SkxBlkFile *file);
 
 /* blkio_release.c : what ends with a resource owner or the process */
 
@@ -425,7 +426,7 @@ extern int	skx_blkio_ring_reap(bool wait);
 extern int	skx_blkio_ring_depth(void);
 
 /* Returns the reason after skx_blkio_ring_ready has returned false. */
-extern const char *skx_blkio_ring_why(void);
+extern const char *skx_blkio_ring_refusal(void);
 
 /* True if this errno of a write means lack of space, on disk or by a limit. */
 #define SKX_BLK_NO_SPACE(error) \
@@ -456,7 +457,7 @@ extern void skx_blkio_write_failed(Relation rel,
  * off interrupts.  `context` is the memory context that was current before the
  * error; it becomes current.
  */
-extern ErrorData *skx_blkio_mend_begin(MemoryContext context);
+extern ErrorData *skx_blkio_repair_begin(MemoryContext context);
 
 /*
  * Repairs consecutive pages that may have been written in part, so that none
@@ -465,11 +466,12 @@ extern ErrorData *skx_blkio_mend_begin(MemoryContext context);
  * Returns false, and stops, at a page for which the device reports an I/O
  * error, or with which that cannot be done either.
  */
-extern bool skx_blkio_mend(Relation rel, BlockNumber block, char **pages,
-						   int npages, bool direct, bool in_use);
+extern bool skx_blkio_repair_pages(Relation rel, BlockNumber block,
+								   char **pages, int npages, bool direct,
+								   bool in_use);
 
-/* Lets interrupts go on, and throws the error of skx_blkio_mend_begin. */
-extern void skx_blkio_mend_end(ErrorData *error);
+/* Lets interrupts go on, and throws the error of skx_blkio_repair_begin. */
+extern void skx_blkio_repair_end(ErrorData *error);
 
 /* blkio_fd.c : descriptors of this module */
 
@@ -500,7 +502,8 @@ extern int	skx_blkio_fd_wait(Relation rel, BlockNumber block, int how,
  * Reads a page through the page cache with a new descriptor.  Returns the
  * bytes read, fewer than BLCKSZ at the end of the file, or -errno.
  */
-extern ssize_t skx_blkio_fd_look(Relation rel, BlockNumber block, char *page);
+extern ssize_t skx_blkio_fd_read_page(Relation rel, BlockNumber block,
+									  char *page);
 
 /* Gives back a descriptor of skx_blkio_fd_get or skx_blkio_fd_wait. */
 extern void skx_blkio_fd_put(int handle);

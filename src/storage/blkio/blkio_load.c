@@ -19,27 +19,27 @@
 #include "utils/resowner.h"
 
 /* Most loads that exist at a time: those read ahead, and one for a pin. */
-#define SKX_BLK_MAX_LOADS		(SKX_BLK_MAX_AHEAD + 8)
+#define SKX_BLK_LOADS_MAX		(SKX_BLK_MAX_AHEAD + 8)
 
 int			skx_blkio_loads_ahead = 0;
 
-static SkxBlkLoad *skx_blkio_loads[SKX_BLK_MAX_LOADS];
+static SkxBlkLoad *skx_blkio_loads[SKX_BLK_LOADS_MAX];
 static int	skx_blkio_nloads = 0;	/* allocated, used or free */
 static int	skx_blkio_loads_used = 0;
 static uint32 skx_blkio_load_clock = 0; /* loads finished so far */
 static uint32 skx_blkio_load_round = 0; /* round of new reads */
 
 static SkxBlkLoad *
-skx_blkio_load_unused(void)
+skx_blkio_load_free_slot(void)
 {
 	int			i;
 
 	for (i = 0; i < skx_blkio_nloads; i++)
 	{
-		if (!skx_blkio_loads[i]->used)
+		if (!skx_blkio_loads[i]->is_used)
 			return skx_blkio_loads[i];
 	}
-	if (skx_blkio_nloads == SKX_BLK_MAX_LOADS)
+	if (skx_blkio_nloads == SKX_BLK_LOADS_MAX)
 		elog(ERROR, "too many reads of skipidx are under way");
 	skx_blkio_loads[i] = MemoryContextAllocZero(TopMemoryContext,
 												sizeof(SkxBlkLoad));
@@ -50,17 +50,17 @@ skx_blkio_load_unused(void)
 SkxBlkLoad *
 skx_blkio_load_new(SkxBlkFile *file, const SkxBlkPlane *plane, bool ahead)
 {
-	SkxBlkLoad *load = skx_blkio_load_unused();
+	SkxBlkLoad *load = skx_blkio_load_free_slot();
 
-	load->used = true;
+	load->is_used = true;
 	skx_blkio_loads_used++;
-	load->ahead = ahead;
+	load->is_prefetch = ahead;
 	skx_blkio_loads_ahead += ahead;
-	load->started = false;
-	load->done = false;
-	load->token = false;
-	load->under_way = 0;
-	load->wanted = skx_blkio_load_clock;
+	load->is_started = false;
+	load->is_complete = false;
+	load->has_permit = false;
+	load->transfers_in_flight = 0;
+	load->wanted_clock = skx_blkio_load_clock;
 	load->owner = CurrentResourceOwner;
 	load->file = file;
 	skx_blkio_key(file, plane, 0, &load->key);
@@ -81,7 +81,7 @@ skx_blkio_load_add(SkxBlkLoad *load, int32 slot, uint32 first)
 	group->slots[group->nframes] = slot;
 	group->firsts[group->nframes] = first;
 	group->nframes++;
-	skx_blkio_pins_ahead += load->ahead;
+	skx_blkio_pins_ahead += load->is_prefetch;
 }
 
 /* Lists the pages of the group, with their blocks and their memory. */
@@ -98,7 +98,7 @@ skx_blkio_load_plan(SkxBlkLoad *load)
 		uint32		first = group->firsts[i];
 		uint32		n = Min(frame_pages, plane->npages - first);
 		BlockNumber block = skx_blkio_block(load->file->rel, plane, first);
-		char	   *memory = skx_blkio_pins_at(group->slots[i])->memory;
+		char	   *memory = skx_blkio_pins_slot(group->slots[i])->memory;
 
 		for (uint32 k = 0; k < n; k++)
 		{
@@ -112,19 +112,19 @@ skx_blkio_load_plan(SkxBlkLoad *load)
 
 /* Gives back the token of a load of which no transfer is under way. */
 static void
-skx_blkio_load_ended(SkxBlkLoad *load)
+skx_blkio_load_release_permit(SkxBlkLoad *load)
 {
-	if (load->token)
-		skx_blkio_depth_give(1);
-	load->token = false;
+	if (load->has_permit)
+		skx_blkio_depth_release(1);
+	load->has_permit = false;
 }
 
 /* Takes note that a transfer of a load has ended in the ring. */
 static void
-skx_blkio_load_one_ended(SkxBlkTransfer *transfer)
+skx_blkio_load_transfer_ended(SkxBlkTransfer *transfer)
 {
-	if (--transfer->load->under_way == 0)
-		skx_blkio_load_ended(transfer->load);
+	if (--transfer->load->transfers_in_flight == 0)
+		skx_blkio_load_release_permit(transfer->load);
 }
 
 /*
@@ -132,7 +132,7 @@ skx_blkio_load_one_ended(SkxBlkTransfer *transfer)
  * file.
  */
 static void
-skx_blkio_load_join(SkxBlkLoad *load)
+skx_blkio_load_make_transfers(SkxBlkLoad *load)
 {
 	SkxBlkTransfer *transfer = NULL;
 	int			niov = 0;
@@ -152,7 +152,7 @@ skx_blkio_load_join(SkxBlkLoad *load)
 			transfer = &load->transfers[load->ntransfers++];
 			memset(transfer, 0, sizeof(*transfer));
 			transfer->load = load;
-			transfer->ended = skx_blkio_load_one_ended;
+			transfer->in_ring_result = skx_blkio_load_transfer_ended;
 			transfer->block = block;
 			transfer->iov = &load->iov[niov];
 		}
@@ -174,7 +174,7 @@ skx_blkio_load_join(SkxBlkLoad *load)
 static void
 skx_blkio_load_failed(Relation rel, const SkxBlkTransfer *transfer)
 {
-	char	   *path = skx_compat_path(SKX_REL_LOCATOR(rel));
+	char	   *path = skx_compat_relation_path(SKX_REL_LOCATOR(rel));
 	BlockNumber segment = transfer->block / RELSEG_SIZE;
 	BlockNumber block = transfer->block + transfer->done / BLCKSZ;
 
@@ -209,7 +209,7 @@ skx_blkio_load_count(SkxBlkLoad *load)
 	SkxBlkCounters *count = skx_blkio_count(file);
 
 	load->round = skx_blkio_load_round;
-	count->batches += !load->ahead;
+	count->batches += !load->is_prefetch;
 	for (int i = 0; i < load->ntransfers; i++)
 	{
 		int			npages = load->transfers[i].npages;
@@ -232,7 +232,7 @@ skx_blkio_load_count(SkxBlkLoad *load)
 static void
 skx_blkio_load_wait(SkxBlkLoad *load, bool interrupts)
 {
-	while (load->under_way > 0)
+	while (load->transfers_in_flight > 0)
 	{
 		if (interrupts)
 			CHECK_FOR_INTERRUPTS();
@@ -246,7 +246,7 @@ skx_blkio_load_wait(SkxBlkLoad *load, bool interrupts)
  * do this read at all.
  */
 static bool
-skx_blkio_load_again(int error)
+skx_blkio_load_may_retry(int error)
 {
 	return error == 0 || error == EINTR || error == EAGAIN ||
 		error == ENOMEM || error == ECANCELED || error == EINVAL ||
@@ -258,14 +258,15 @@ skx_blkio_load_again(int error)
  * support.  If that fails too, raises the error.
  */
 static void
-skx_blkio_load_settle(SkxBlkLoad *load)
+skx_blkio_load_complete_reads(SkxBlkLoad *load)
 {
 	for (int i = 0; i < load->ntransfers; i++)
 	{
 		SkxBlkTransfer *transfer = &load->transfers[i];
 		size_t		want = (size_t) transfer->npages * BLCKSZ;
 
-		if (transfer->done != want && skx_blkio_load_again(transfer->error))
+		if (transfer->done != want &&
+			skx_blkio_load_may_retry(transfer->error))
 			skx_blkio_pread(load->file, transfer, 1);
 		if (transfer->done != want)
 			skx_blkio_load_failed(load->file->rel, transfer);
@@ -273,7 +274,7 @@ skx_blkio_load_settle(SkxBlkLoad *load)
 }
 
 static void
-skx_blkio_load_time(SkxBlkLoad *load, void (*what) (SkxBlkLoad *load))
+skx_blkio_load_count_time(SkxBlkLoad *load, void (*what) (SkxBlkLoad *load))
 {
 	instr_time	start;
 	instr_time	now;
@@ -299,16 +300,16 @@ skx_blkio_load_begin(SkxBlkLoad *load)
 {
 	const SkxBlkMethod *method = load->file->method;
 
-	if (method->start == NULL || (!load->ahead && load->ntransfers == 1))
+	if (method->start == NULL || (!load->is_prefetch && load->ntransfers == 1))
 		method->read(load->file, load->transfers, load->ntransfers);
 	else
 	{
 		method->start(load->file, load->transfers, load->ntransfers);
-		if (!load->ahead)
+		if (!load->is_prefetch)
 			skx_blkio_ring_submit();
 	}
-	if (load->under_way == 0)
-		skx_blkio_load_ended(load);
+	if (load->transfers_in_flight == 0)
+		skx_blkio_load_release_permit(load);
 }
 
 /*
@@ -317,13 +318,13 @@ skx_blkio_load_begin(SkxBlkLoad *load)
  * reads.
  */
 static void
-skx_blkio_load_turn(SkxBlkLoad *load)
+skx_blkio_load_wait_turn(SkxBlkLoad *load)
 {
-	load->token = skx_blkio_depth_take(1, false) > 0;
-	if (!load->token && skx_blkio_ring_depth() == 0)
+	load->has_permit = skx_blkio_depth_acquire(1, false) > 0;
+	if (!load->has_permit && skx_blkio_ring_depth() == 0)
 	{
 		skx_blkio_count(load->file)->queue_waits++;
-		load->token = skx_blkio_depth_take(1, true) > 0;
+		load->has_permit = skx_blkio_depth_acquire(1, true) > 0;
 	}
 }
 
@@ -331,7 +332,7 @@ static void
 skx_blkio_load_end(SkxBlkLoad *load)
 {
 	skx_blkio_load_wait(load, true);
-	skx_blkio_load_settle(load);
+	skx_blkio_load_complete_reads(load);
 }
 
 /*
@@ -340,7 +341,7 @@ skx_blkio_load_end(SkxBlkLoad *load)
  * both.
  */
 static bool
-skx_blkio_load_sound(SkxBlkLoad *load, int i, bool report)
+skx_blkio_load_verify_page(SkxBlkLoad *load, int i, bool report)
 {
 	Relation	rel = load->file->rel;
 	BlockNumber block = load->blocks[i];
@@ -348,14 +349,14 @@ skx_blkio_load_sound(SkxBlkLoad *load, int i, bool report)
 	SkxBlkKey	key;
 
 	if (!load->resident[i])
-		sound = skx_compat_page_verified(load->pages[i], block,
-										 SKX_REL_LOCATOR(rel));
+		sound = skx_compat_page_is_verified(load->pages[i], block,
+											SKX_REL_LOCATOR(rel));
 	skx_blkio_key(load->file, load->group.plane, load->ordinals[i], &key);
 	if (!load->file->verify(rel, &key, block, load->pages[i], report))
 		return false;
 	if (!sound && report)
 	{
-		char	   *path = skx_compat_path(SKX_REL_LOCATOR(rel));
+		char	   *path = skx_compat_relation_path(SKX_REL_LOCATOR(rel));
 
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
@@ -378,19 +379,19 @@ skx_blkio_load_start(SkxBlkLoad *load)
 		load->resident[i] = skx_blkio_resident_copy(file->rel,
 													load->blocks[i],
 													load->pages[i]);
-		skx_blkio_count(file)->resident += load->resident[i];
+		skx_blkio_count(file)->resident_pages += load->resident[i];
 	}
-	skx_blkio_load_join(load);
+	skx_blkio_load_make_transfers(load);
 	if (load->ntransfers > 0)
 	{
-		if (!load->ahead)
-			skx_blkio_load_turn(load);
+		if (!load->is_prefetch)
+			skx_blkio_load_wait_turn(load);
 		skx_blkio_load_count(load);
-		skx_blkio_load_time(load, skx_blkio_load_begin);
+		skx_blkio_load_count_time(load, skx_blkio_load_begin);
 	}
 	else
-		skx_blkio_load_ended(load);
-	load->started = true;
+		skx_blkio_load_release_permit(load);
+	load->is_started = true;
 }
 
 /*
@@ -416,7 +417,7 @@ static void
 skx_blkio_load_restart(SkxBlkLoad *load)
 {
 	skx_blkio_load_wait(load, false);
-	skx_blkio_load_ended(load);
+	skx_blkio_load_release_permit(load);
 	skx_blkio_load_start(load);
 }
 
@@ -426,32 +427,32 @@ skx_blkio_load_finish(SkxBlkLoad *load)
 	SkxBlkFile *file = load->file;
 	SkxBlkGroup *group = &load->group;
 
-	if (!load->started)
+	if (!load->is_started)
 		skx_blkio_load_restart(load);
 	skx_blkio_load_end_round(load);
-	if (load->under_way > 0)
+	if (load->transfers_in_flight > 0)
 	{
 		(void) skx_blkio_ring_reap(false);
-		skx_blkio_count(file)->waits += load->under_way > 0;
+		skx_blkio_count(file)->waits += load->transfers_in_flight > 0;
 	}
-	skx_blkio_load_time(load, skx_blkio_load_end);
+	skx_blkio_load_count_time(load, skx_blkio_load_end);
 	for (int i = 0; i < load->npages; i++)
-		(void) skx_blkio_load_sound(load, i, true);
+		(void) skx_blkio_load_verify_page(load, i, true);
 	skx_blkio_count(file)->loads += group->nframes;
 	for (int i = 0; i < group->nframes; i++)
 		skx_blkio_pins_loaded(group->slots[i]);
-	load->done = true;
-	load->wanted = ++skx_blkio_load_clock;
-	if (!load->ahead)
+	load->is_complete = true;
+	load->wanted_clock = ++skx_blkio_load_clock;
+	if (!load->is_prefetch)
 	{
-		load->used = false;
+		load->is_used = false;
 		skx_blkio_loads_used--;
 	}
 }
 
 /* Returns true if all pages of a load have been read and are sound. */
 static bool
-skx_blkio_load_came(SkxBlkLoad *load)
+skx_blkio_load_is_verified(SkxBlkLoad *load)
 {
 	for (int i = 0; i < load->ntransfers; i++)
 	{
@@ -462,7 +463,7 @@ skx_blkio_load_came(SkxBlkLoad *load)
 	}
 	for (int i = 0; i < load->npages; i++)
 	{
-		if (!skx_blkio_load_sound(load, i, false))
+		if (!skx_blkio_load_verify_page(load, i, false))
 			return false;
 	}
 	return true;
@@ -474,24 +475,25 @@ skx_blkio_load_came(SkxBlkLoad *load)
  * again each time.  Damage is not reported.
  */
 static void
-skx_blkio_load_keep(SkxBlkLoad *load)
+skx_blkio_load_keep_pages(SkxBlkLoad *load)
 {
-	if (!load->ahead || !load->started || load->done || load->file->once)
+	if (!load->is_prefetch || !load->is_started || load->is_complete ||
+		load->file->read_once)
 		return;
 	skx_blkio_load_wait(load, false);
-	if (!skx_blkio_load_came(load))
+	if (!skx_blkio_load_is_verified(load))
 		return;
 	for (int i = 0; i < load->group.nframes; i++)
 		skx_blkio_pins_loaded(load->group.slots[i]);
-	load->done = true;
+	load->is_complete = true;
 }
 
 void
 skx_blkio_load_drop(SkxBlkLoad *load)
 {
 	skx_blkio_load_wait(load, false);
-	skx_blkio_load_ended(load);
-	if (load->ahead)
+	skx_blkio_load_release_permit(load);
+	if (load->is_prefetch)
 	{
 		for (int i = 0; i < load->group.nframes; i++)
 		{
@@ -502,7 +504,7 @@ skx_blkio_load_drop(SkxBlkLoad *load)
 		}
 		skx_blkio_loads_ahead--;
 	}
-	load->used = false;
+	load->is_used = false;
 	skx_blkio_loads_used--;
 }
 
@@ -513,7 +515,7 @@ skx_blkio_load_find(const SkxBlkKey *key, bool private, int *which)
 	{
 		SkxBlkLoad *load = skx_blkio_loads[i];
 
-		if (!load->used || !load->ahead ||
+		if (!load->is_used || !load->is_prefetch ||
 			load->key.segment != key->segment ||
 			load->key.plane != key->plane ||
 			load->key.incarnation != key->incarnation ||
@@ -524,7 +526,7 @@ skx_blkio_load_find(const SkxBlkKey *key, bool private, int *which)
 			int32		slot = load->group.slots[k];
 
 			if (load->group.firsts[k] == key->ordinal && slot >= 0 &&
-				private == (skx_blkio_pins_at(slot)->kind ==
+				private == (skx_blkio_pins_slot(slot)->kind ==
 							SKX_BLK_PIN_PRIVATE))
 			{
 				*which = k;
@@ -536,16 +538,17 @@ skx_blkio_load_find(const SkxBlkKey *key, bool private, int *which)
 }
 
 void
-skx_blkio_loads_weed(uint32 patience)
+skx_blkio_loads_drop_stale(uint32 patience)
 {
 	for (int i = 0; i < skx_blkio_nloads; i++)
 	{
 		SkxBlkLoad *load = skx_blkio_loads[i];
 
-		if (load->used && load->ahead && load->under_way == 0 &&
-			skx_blkio_load_clock - load->wanted > patience)
+		if (load->is_used && load->is_prefetch &&
+			load->transfers_in_flight == 0 &&
+			skx_blkio_load_clock - load->wanted_clock > patience)
 		{
-			skx_blkio_load_keep(load);
+			skx_blkio_load_keep_pages(load);
 			skx_blkio_load_drop(load);
 		}
 	}
@@ -558,13 +561,13 @@ skx_blkio_loads_end(ResourceOwner owner, SkxBlkFile *file)
 	{
 		SkxBlkLoad *load = skx_blkio_loads[i];
 
-		if (load->used &&
+		if (load->is_used &&
 			(owner == NULL || load->owner == owner) &&
-			(file == NULL || (load->file == file && load->ahead)))
+			(file == NULL || (load->file == file && load->is_prefetch)))
 		{
 			/* without `file`, the load's file may be freed already */
 			if (file != NULL)
-				skx_blkio_load_keep(load);
+				skx_blkio_load_keep_pages(load);
 			skx_blkio_load_drop(load);
 		}
 	}

@@ -17,16 +17,16 @@
 #include "storage/blkio/blkio_marks.h"
 
 /* A bit of planes in keys that no plane of a segment has. */
-#define SKX_BLK_MARKS_PLANE		0x100
+#define SKX_BLK_BITS_PLANE		0x100
 
 /* Head of a page, before its bits. */
-typedef struct SkxBlkMarksHead
+typedef struct SkxBlkBitsHead
 {
 	SkxLocator	locator;
 	pg_atomic_uint64 groups;	/* used in the first page */
-} SkxBlkMarksHead;
+} SkxBlkBitsHead;
 
-StaticAssertDecl(sizeof(SkxBlkMarksHead) <= BLCKSZ - SKX_BLK_MARKS_BYTES,
+StaticAssertDecl(sizeof(SkxBlkBitsHead) <= BLCKSZ - SKX_BLK_BITS_PAGE_BYTES,
 				 "bits begin behind the head");
 
 /*
@@ -35,22 +35,22 @@ StaticAssertDecl(sizeof(SkxBlkMarksHead) <= BLCKSZ - SKX_BLK_MARKS_BYTES,
  * bits.
  */
 #ifdef WORDS_BIGENDIAN
-#define SKX_BLK_MARKS_HALF(bit)	((bit) / 32 ^ 1)
+#define SKX_BLK_BITS_HALF(bit)	((bit) / 32 ^ 1)
 #else
-#define SKX_BLK_MARKS_HALF(bit)	((bit) / 32)
+#define SKX_BLK_BITS_HALF(bit)	((bit) / 32)
 #endif
 
 static inline uint64 *
-skx_blkio_marks_words(int32 frame)
+skx_blkio_bits_words(int32 frame)
 {
 	return (uint64 *) (skx_blkio_cache_pages(frame) +
-					   (BLCKSZ - SKX_BLK_MARKS_BYTES));
+					   (BLCKSZ - SKX_BLK_BITS_PAGE_BYTES));
 }
 
-static inline SkxBlkMarksHead *
-skx_blkio_marks_head(int32 frame)
+static inline SkxBlkBitsHead *
+skx_blkio_bits_head(int32 frame)
 {
-	return (SkxBlkMarksHead *) skx_blkio_cache_pages(frame);
+	return (SkxBlkBitsHead *) skx_blkio_cache_pages(frame);
 }
 
 /*
@@ -59,7 +59,8 @@ skx_blkio_marks_head(int32 frame)
  * it always tells them apart.
  */
 static void
-skx_blkio_marks_key(const SkxBlkMarks *marks, uint32 page, SkxBlkKey *key)
+skx_blkio_bits_page_key(const SkxBlkBitsKey *marks, uint32 page,
+						SkxBlkKey *key)
 {
 	key->incarnation = marks->incarnation;
 	key->salt = marks->salt +
@@ -67,30 +68,30 @@ skx_blkio_marks_key(const SkxBlkMarks *marks, uint32 page, SkxBlkKey *key)
 		 SKX_LOCATOR_DATABASE(marks->locator));
 	key->segment = marks->segment;
 	key->ordinal = page;
-	key->plane = SKX_BLK_MARKS_PLANE | marks->plane;
+	key->plane = SKX_BLK_BITS_PLANE | marks->plane;
 }
 
 /* Returns true if a pinned frame is valid and has bits of this file. */
 static bool
-skx_blkio_marks_is_of(const SkxBlkMarks *marks, int32 frame)
+skx_blkio_bits_is_of_file(const SkxBlkBitsKey *marks, int32 frame)
 {
 	return skx_blkio_cache_valid(frame) &&
-		SKX_LOCATOR_EQUALS(skx_blkio_marks_head(frame)->locator,
+		SKX_LOCATOR_EQUALS(skx_blkio_bits_head(frame)->locator,
 						   marks->locator);
 }
 
 /* Returns the frame of a page, pinned, or -1 if there is none. */
 static int32
-skx_blkio_marks_find(const SkxBlkMarks *marks, uint32 page)
+skx_blkio_bits_find_page(const SkxBlkBitsKey *marks, uint32 page)
 {
 	SkxBlkKey	key;
 	int32		frame;
 
 	if (skx_blkio_cache.header == NULL)
 		return -1;
-	skx_blkio_marks_key(marks, page, &key);
+	skx_blkio_bits_page_key(marks, page, &key);
 	frame = skx_blkio_cache_find(&key, skx_blkio_cache_hash(&key), true);
-	if (frame >= 0 && !skx_blkio_marks_is_of(marks, frame))
+	if (frame >= 0 && !skx_blkio_bits_is_of_file(marks, frame))
 	{
 		skx_blkio_cache_unpin(frame);
 		frame = -1;
@@ -103,26 +104,26 @@ skx_blkio_marks_find(const SkxBlkMarks *marks, uint32 page)
  * has no free frame.
  */
 static int32
-skx_blkio_marks_make(const SkxBlkMarks *marks, uint32 page)
+skx_blkio_bits_make_page(const SkxBlkBitsKey *marks, uint32 page)
 {
 	SkxBlkKey	key;
-	int32		frame = skx_blkio_marks_find(marks, page);
+	int32		frame = skx_blkio_bits_find_page(marks, page);
 	bool		mine;
 
 	if (frame >= 0 || skx_blkio_cache.header == NULL)
 		return frame;
-	skx_blkio_marks_key(marks, page, &key);
+	skx_blkio_bits_page_key(marks, page, &key);
 	frame = skx_blkio_cache_claim(&key, skx_blkio_cache_hash(&key),
 								  SKX_BLK_CLASS_PAGE, false, &mine);
 	if (mine)
 	{
 		memset(skx_blkio_cache_pages(frame), 0, BLCKSZ);
-		skx_blkio_marks_head(frame)->locator = marks->locator;
-		pg_atomic_init_u64(&skx_blkio_marks_head(frame)->groups, 0);
+		skx_blkio_bits_head(frame)->locator = marks->locator;
+		pg_atomic_init_u64(&skx_blkio_bits_head(frame)->groups, 0);
 		pg_write_barrier();
-		skx_blkio_cache_loaded(frame, true);
+		skx_blkio_cache_end_load(frame, true);
 	}
-	if (frame >= 0 && !skx_blkio_marks_is_of(marks, frame))
+	if (frame >= 0 && !skx_blkio_bits_is_of_file(marks, frame))
 	{
 		skx_blkio_cache_unpin(frame);
 		frame = -1;
@@ -131,76 +132,77 @@ skx_blkio_marks_make(const SkxBlkMarks *marks, uint32 page)
 }
 
 uint64
-skx_blkio_marks_groups(const SkxBlkMarks *marks)
+skx_blkio_bits_groups(const SkxBlkBitsKey *marks)
 {
-	int32		frame = skx_blkio_marks_find(marks, 0);
+	int32		frame = skx_blkio_bits_find_page(marks, 0);
 	uint64		groups;
 
 	if (frame < 0)
 		return 0;
-	groups = pg_atomic_read_u64(&skx_blkio_marks_head(frame)->groups);
+	groups = pg_atomic_read_u64(&skx_blkio_bits_head(frame)->groups);
 	skx_blkio_cache_unpin(frame);
 	return groups;
 }
 
 int
-skx_blkio_marks_drop(const SkxBlkMarks *marks, uint32 page, uint32 *numbers,
-					 int n)
+skx_blkio_bits_drop_numbers(const SkxBlkBitsKey *marks, uint32 page,
+							uint32 *numbers, int n)
 {
-	int32		frame = skx_blkio_marks_find(marks, page);
+	int32		frame = skx_blkio_bits_find_page(marks, page);
 	const uint64 *words;
 	int			kept = 0;
 	int			i;
 
 	if (frame < 0)
 		return n;
-	words = skx_blkio_marks_words(frame);
+	words = skx_blkio_bits_words(frame);
 	for (i = 0; i < n; i++)
 	{
-		Assert(numbers[i] / SKX_BLK_MARKS == page);
+		Assert(numbers[i] / SKX_BLK_BITS_PER_PAGE == page);
 		numbers[kept] = numbers[i];
-		kept += !skx_bitset_test(words, numbers[i] % SKX_BLK_MARKS);
+		kept += !skx_bitset_test(words, numbers[i] % SKX_BLK_BITS_PER_PAGE);
 	}
 	skx_blkio_cache_unpin(frame);
 	return kept;
 }
 
 bool
-skx_blkio_marks_read(const SkxBlkMarks *marks, uint32 page, uint64 *words)
+skx_blkio_bits_read_page(const SkxBlkBitsKey *marks, uint32 page,
+						 uint64 *words)
 {
-	int32		frame = skx_blkio_marks_find(marks, page);
+	int32		frame = skx_blkio_bits_find_page(marks, page);
 
 	if (frame < 0)
 		return false;
-	memcpy(words, skx_blkio_marks_words(frame), SKX_BLK_MARKS_BYTES);
+	memcpy(words, skx_blkio_bits_words(frame), SKX_BLK_BITS_PAGE_BYTES);
 	skx_blkio_cache_unpin(frame);
 	return true;
 }
 
 void
-skx_blkio_marks_set(const SkxBlkMarks *marks, uint64 number)
+skx_blkio_bits_set(const SkxBlkBitsKey *marks, uint64 number)
 {
-	uint64		page = number / SKX_BLK_MARKS;
+	uint64		page = number / SKX_BLK_BITS_PER_PAGE;
 	int32		first;
 	int32		frame;
 
 	if (page > PG_UINT32_MAX)
 		return;
-	first = skx_blkio_marks_make(marks, 0);
+	first = skx_blkio_bits_make_page(marks, 0);
 	if (first < 0)
 		return;
-	frame = skx_blkio_marks_make(marks, (uint32) page);
+	frame = skx_blkio_bits_make_page(marks, (uint32) page);
 	if (frame >= 0)
 	{
-		uint32		bit = number % SKX_BLK_MARKS;
-		uint32	   *halves = (uint32 *) skx_blkio_marks_words(frame);
+		uint32		bit = number % SKX_BLK_BITS_PER_PAGE;
+		uint32	   *halves = (uint32 *) skx_blkio_bits_words(frame);
 
 		pg_atomic_fetch_or_u32((pg_atomic_uint32 *)
-							   &halves[SKX_BLK_MARKS_HALF(bit)],
+							   &halves[SKX_BLK_BITS_HALF(bit)],
 							   (uint32) 1 << bit % 32);
 		skx_blkio_cache_unpin(frame);
-		pg_atomic_fetch_or_u64(&skx_blkio_marks_head(first)->groups,
-							   skx_bitset_bit((uint32) page));
+		pg_atomic_fetch_or_u64(&skx_blkio_bits_head(first)->groups,
+							   skx_bitset_mask_bit((uint32) page));
 	}
 	skx_blkio_cache_unpin(first);
 }

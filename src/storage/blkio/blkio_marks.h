@@ -22,45 +22,45 @@
  * the file that the numbers belong to; a copy of an index has all other
  * fields in common with the original.
  */
-typedef struct SkxBlkMarks
+typedef struct SkxBlkBitsKey
 {
 	SkxLocator	locator;
 	uint64		incarnation;
 	uint64		salt;
 	uint32		segment;
 	uint8		plane;
-} SkxBlkMarks;
+} SkxBlkBitsKey;
 
 /* Sizes of a page of bits, which has a head before the bits. */
-#define SKX_BLK_MARKS_BYTES		(BLCKSZ - 64)	/* bytes of bits in a page */
-#define SKX_BLK_MARKS			(SKX_BLK_MARKS_BYTES * 8)	/* bits per page */
+#define SKX_BLK_BITS_PAGE_BYTES		(BLCKSZ - 64)	/* bytes of bits in a page */
+#define SKX_BLK_BITS_PER_PAGE			(SKX_BLK_BITS_PAGE_BYTES * 8)	/* bits per page */
 
 /*
  * Returns which pages of the set may have a bit that is set.  Pages with the
- * same remainder modulo 64 share a bit of the result (skx_bitset_has()).
+ * same remainder modulo 64 share a bit of the result (skx_bitset_word_has()).
  * Returns 0 if no bit is set or the first page of the set has been evicted.
  */
-extern uint64 skx_blkio_marks_groups(const SkxBlkMarks *marks);
+extern uint64 skx_blkio_bits_groups(const SkxBlkBitsKey *marks);
 
 /*
  * Removes the numbers whose bit is set from `numbers`, n ascending numbers
  * of one page of the set, and returns how many are left.
  */
-extern int	skx_blkio_marks_drop(const SkxBlkMarks *marks, uint32 page,
-								 uint32 *numbers, int n);
+extern int	skx_blkio_bits_drop_numbers(const SkxBlkBitsKey *marks,
+										uint32 page, uint32 *numbers, int n);
 
 /*
- * Copies the bits of a page, SKX_BLK_MARKS_BYTES bytes, into `words`, a set as
- * of bitset.h.  Returns false, and copies nothing, if the page is not in the
- * cache, so that no bit of it is set.
+ * Copies the bits of a page, SKX_BLK_BITS_PAGE_BYTES bytes, into `words`, a
+ * set as of bitset.h.  Returns false, and copies nothing, if the page is not
+ * in the cache, so that no bit of it is set.
  */
-extern bool skx_blkio_marks_read(const SkxBlkMarks *marks, uint32 page,
-								 uint64 *words);
+extern bool skx_blkio_bits_read_page(const SkxBlkBitsKey *marks, uint32 page,
+									 uint64 *words);
 
 /*
  * Sets the bit of a number.  Does nothing without a cache, without a free
  * frame in it, or if the number is too large for a page of the set.
  */
-extern void skx_blkio_marks_set(const SkxBlkMarks *marks, uint64 number);
+extern void skx_blkio_bits_set(const SkxBlkBitsKey *marks, uint64 number);
 
 #endif							/* SKX_BLKIO_MARKS_H */

@@ -27,11 +27,11 @@
  * Most blocks skipped before each read of SKX_MEASURE_SKIPPING; the average is
  * half of it.
  */
-#define SKX_MEASURE_GAP			14
+#define SKX_MEASURE_SKIP_MAX			14
 
 typedef struct SkxMeasure
 {
-	const SkxBlkMeasure *what;
+	const SkxBlkMeasure *request;
 	int			fd;
 	char	   *pages;			/* one for each read under way, aligned */
 	uint32		next;			/* number of the next read of the pass */
@@ -63,20 +63,21 @@ skx_measure_shuffle(uint32 number, uint32 nblocks)
 static bool
 skx_measure_block(SkxMeasure *m, uint32 number, uint32 *block)
 {
-	uint32		nblocks = m->what->nblocks;
+	uint32		nblocks = m->request->nblocks;
 
 	if (number >= nblocks)
 		return false;
 	*block = number;
-	if (m->what->pattern == SKX_MEASURE_BACKWARD)
+	if (m->request->pattern == SKX_MEASURE_BACKWARD)
 		*block = nblocks - 1 - number;
-	if (m->what->pattern == SKX_MEASURE_RANDOM)
+	if (m->request->pattern == SKX_MEASURE_RANDOM)
 		*block = skx_measure_shuffle(number, nblocks);
-	if (m->what->pattern == SKX_MEASURE_SKIPPING)
+	if (m->request->pattern == SKX_MEASURE_SKIPPING)
 	{
 		/* skips 7 blocks on average, as a function of the read's number */
-		*block = number * (SKX_MEASURE_GAP / 2 + 1) +
-			skx_measure_shuffle(number, nblocks) % (SKX_MEASURE_GAP / 2 + 1);
+		*block = number * (SKX_MEASURE_SKIP_MAX / 2 + 1) +
+			skx_measure_shuffle(number,
+								nblocks) % (SKX_MEASURE_SKIP_MAX / 2 + 1);
 		return *block < nblocks;
 	}
 	return true;
@@ -101,11 +102,11 @@ skx_measure_failed(const SkxMeasure *m, int64 result, int error)
 	if (result < 0)
 		ereport(ERROR,
 				(errcode_for_file_access(),
-				 errmsg("could not read file \"%s\": %m", m->what->path)));
+				 errmsg("could not read file \"%s\": %m", m->request->path)));
 	ereport(ERROR,
 			(errcode(ERRCODE_DATA_CORRUPTED),
 			 errmsg("could not read file \"%s\": read %lld of %d bytes",
-					m->what->path, (long long) result, BLCKSZ)));
+					m->request->path, (long long) result, BLCKSZ)));
 }
 
 /*
@@ -115,16 +116,16 @@ skx_measure_failed(const SkxMeasure *m, int64 result, int error)
  * pass.
  */
 static uint32
-skx_measure_tell(SkxMeasure *m, uint32 from)
+skx_measure_advise(SkxMeasure *m, uint32 from)
 {
 	uint32		n = 1;
 	uint32		block;
 
 	if (!skx_measure_block(m, from, &block))
-		return m->what->nblocks;
-	if (m->what->pattern == SKX_MEASURE_BACKWARD)
-		n = Min(SKX_BLK_RUN, block + 1);
-	if (m->what->pattern != SKX_MEASURE_FORWARD)
+		return m->request->nblocks;
+	if (m->request->pattern == SKX_MEASURE_BACKWARD)
+		n = Min(SKX_BLK_HINT_RUN_BLOCKS, block + 1);
+	if (m->request->pattern != SKX_MEASURE_FORWARD)
 		(void) posix_fadvise(m->fd, (off_t) (block - (n - 1)) * BLCKSZ,
 							 (off_t) n * BLCKSZ, POSIX_FADV_WILLNEED);
 	return from + n;
@@ -134,18 +135,18 @@ skx_measure_tell(SkxMeasure *m, uint32 from)
 static void
 skx_measure_one_by_one(SkxMeasure *m)
 {
-	uint32		ahead = m->what->direct ? 0 : m->what->depth - 1;
+	uint32		ahead = m->request->direct ? 0 : m->request->depth - 1;
 	uint32		told = 1;
 	uint32		block;
 
-	while (skx_measure_seconds(m) < m->what->seconds &&
+	while (skx_measure_seconds(m) < m->request->seconds &&
 		   skx_measure_block(m, m->next, &block))
 	{
 		ssize_t		result;
 
 		told = Max(told, m->next + 1);
-		while (told <= m->next + ahead && told < m->what->nblocks)
-			told = skx_measure_tell(m, told);
+		while (told <= m->next + ahead && told < m->request->nblocks)
+			told = skx_measure_advise(m, told);
 		result = pread(m->fd, m->pages, BLCKSZ, (off_t) block * BLCKSZ);
 		skx_measure_failed(m, result, errno);
 		m->next++;
@@ -163,7 +164,7 @@ skx_measure_queue(SkxMeasure *m, struct io_uring *ring, char *page)
 	struct io_uring_sqe *sqe;
 	uint32		block;
 
-	if (skx_measure_seconds(m) >= m->what->seconds ||
+	if (skx_measure_seconds(m) >= m->request->seconds ||
 		!skx_measure_block(m, m->next, &block))
 		return false;
 	sqe = io_uring_get_sqe(ring);
@@ -205,7 +206,7 @@ skx_measure_wait(struct io_uring *ring, int *result)
 static void
 skx_measure_loop(SkxMeasure *m, struct io_uring *ring, volatile int *under_way)
 {
-	while (*under_way < m->what->depth &&
+	while (*under_way < m->request->depth &&
 		   skx_measure_queue(m, ring, m->pages + (Size) *under_way * BLCKSZ))
 		(*under_way)++;
 	while (*under_way > 0)
@@ -246,7 +247,7 @@ skx_measure_in_ring(SkxMeasure *m)
 
 	if (!AcquireExternalFD())
 		return false;
-	if (io_uring_queue_init(m->what->depth, &ring, 0) < 0)
+	if (io_uring_queue_init(m->request->depth, &ring, 0) < 0)
 	{
 		ReleaseExternalFD();
 		return false;
@@ -284,7 +285,7 @@ skx_blkio_measure(const SkxBlkMeasure *what)
 	bool		done = true;
 
 	Assert((what->nblocks & (what->nblocks - 1)) == 0 && what->depth > 0);
-	m.what = what;
+	m.request = what;
 	m.fd = OpenTransientFile(what->path, O_RDONLY | PG_BINARY |
 							 (what->direct ? PG_O_DIRECT : 0));
 	if (m.fd < 0 && what->direct && errno == EINVAL)

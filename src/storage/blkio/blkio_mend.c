@@ -26,13 +26,13 @@
 #include "storage/blkio/blkio_cache.h"
 #include "storage/smgr.h"
 
-typedef struct SkxBlkMend
+typedef struct SkxBlkRepair
 {
 	Relation	rel;
 	bool		direct;			/* written past the page cache */
 	BlockNumber block;
 	char	   *page;			/* the new contents */
-} SkxBlkMend;
+} SkxBlkRepair;
 
 /*
  * Returns true if the file has the new page or another sound one.  Without
@@ -40,24 +40,24 @@ typedef struct SkxBlkMend
  * counts.
  */
 static bool
-skx_blkio_mend_sound(const SkxBlkMend *m)
+skx_blkio_repair_is_done(const SkxBlkRepair *m)
 {
 	char		memory[BLCKSZ + SKX_IO_ALIGN];
 	char	   *page = (char *) TYPEALIGN(SKX_IO_ALIGN, memory);
 
 	smgrread(RelationGetSmgr(m->rel), MAIN_FORKNUM, m->block, page);
 	return memcmp(page, m->page, BLCKSZ) == 0 ||
-		(DataChecksumsEnabled() && skx_compat_page_sound(page, m->block));
+		(DataChecksumsEnabled() && skx_compat_page_is_valid(page, m->block));
 }
 
 static void
-skx_blkio_mend_write(const SkxBlkMend *m)
+skx_blkio_repair_write(const SkxBlkRepair *m)
 {
 	SkxBlkTransfer transfer = {0};
 	struct iovec iov = {m->page, BLCKSZ};
 	char	   *page = m->page;
 
-	if (skx_blkio_mend_sound(m))
+	if (skx_blkio_repair_is_done(m))
 		return;
 	if (!m->direct)
 	{
@@ -74,14 +74,14 @@ skx_blkio_mend_write(const SkxBlkMend *m)
 }
 
 static void
-skx_blkio_mend_install(const SkxBlkMend *m)
+skx_blkio_repair_install(const SkxBlkRepair *m)
 {
 	skx_blkio_install(m->rel, m->block, m->page);
 }
 
 /* For lack of space it may end with an error at the hole, where it may stop. */
 static void
-skx_blkio_mend_clear(const SkxBlkMend *m)
+skx_blkio_mend_clear(const SkxBlkRepair *m)
 {
 	PGAlignedBlock zero;
 	char	   *page = zero.data;
@@ -92,7 +92,8 @@ skx_blkio_mend_clear(const SkxBlkMend *m)
 
 /* Runs a step.  Returns the SQLSTATE of the error that ended it, or 0. */
 static int
-skx_blkio_mend_try(const SkxBlkMend *m, void (*step) (const SkxBlkMend *m))
+skx_blkio_repair_try(const SkxBlkRepair *m,
+					 void (*step) (const SkxBlkRepair *m))
 {
 	MemoryContext context = CurrentMemoryContext;
 	volatile int state = 0;
@@ -114,7 +115,7 @@ skx_blkio_mend_try(const SkxBlkMend *m, void (*step) (const SkxBlkMend *m))
 }
 
 ErrorData *
-skx_blkio_mend_begin(MemoryContext context)
+skx_blkio_repair_begin(MemoryContext context)
 {
 	ErrorData  *error;
 
@@ -130,27 +131,27 @@ skx_blkio_mend_begin(MemoryContext context)
 
 /* Takes a page that cannot be written out of the way.  Returns false if not. */
 static bool
-skx_blkio_mend_leave(const SkxBlkMend *m, bool in_use)
+skx_blkio_mend_leave(const SkxBlkRepair *m, bool in_use)
 {
-	int			state = skx_blkio_mend_try(m, in_use ?
-										   skx_blkio_mend_install :
-										   skx_blkio_mend_clear);
+	int			state = skx_blkio_repair_try(m, in_use ?
+											 skx_blkio_repair_install :
+											 skx_blkio_mend_clear);
 
 	return state == 0 || (!in_use && state == ERRCODE_DISK_FULL);
 }
 
 bool
-skx_blkio_mend(Relation rel, BlockNumber block, char **pages, int npages,
-			   bool direct, bool in_use)
+skx_blkio_repair_pages(Relation rel, BlockNumber block, char **pages,
+					   int npages, bool direct, bool in_use)
 {
-	SkxBlkMend	m = {rel, direct, block, NULL};
+	SkxBlkRepair m = {rel, direct, block, NULL};
 
 	for (int i = 0; i < npages; i++, m.block++)
 	{
 		int			state;
 
 		m.page = pages[i];
-		state = skx_blkio_mend_try(&m, skx_blkio_mend_write);
+		state = skx_blkio_repair_try(&m, skx_blkio_repair_write);
 		if (state == ERRCODE_IO_ERROR ||
 			(state != 0 && !skx_blkio_mend_leave(&m, in_use)))
 			return false;
@@ -159,7 +160,7 @@ skx_blkio_mend(Relation rel, BlockNumber block, char **pages, int npages,
 }
 
 void
-skx_blkio_mend_end(ErrorData *error)
+skx_blkio_repair_end(ErrorData *error)
 {
 	RESUME_INTERRUPTS();
 	ReThrowError(error);

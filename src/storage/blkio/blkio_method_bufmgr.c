@@ -25,7 +25,7 @@ skx_blkio_bufmgr_pin(SkxBlkFile *file, const SkxBlkPlane *plane,
 		pgBufferUsage.local_blks_read;
 	Buffer		buffer = ReadBufferExtended(file->rel, MAIN_FORKNUM, block,
 											RBM_NORMAL, file->strategy);
-	SkxBlkPin  *pin = skx_blkio_pins_at(slot);
+	SkxBlkPin  *pin = skx_blkio_pins_slot(slot);
 	SkxBlkCounters *count = skx_blkio_count(file);
 	SkxBlkKey	key;
 
@@ -47,7 +47,7 @@ skx_blkio_bufmgr_pin(SkxBlkFile *file, const SkxBlkPlane *plane,
 	skx_blkio_key(file, plane, ordinal, &key);
 	(void) file->verify(file->rel, &key, block, pin->memory, true);
 
-	pin = skx_blkio_pins_at(slot);
+	pin = skx_blkio_pins_slot(slot);
 	ref->base = pin->memory;
 	ref->first = ordinal;
 	ref->npages = 1;

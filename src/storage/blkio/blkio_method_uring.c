@@ -25,7 +25,7 @@ skx_blkio_uring_start(SkxBlkFile *file, SkxBlkTransfer *transfers, int n)
 			transfer->error = errno;
 		else
 		{
-			transfer->load->under_way++;
+			transfer->load->transfers_in_flight++;
 			skx_blkio_ring_add(transfer, fd);
 		}
 	}
@@ -34,7 +34,7 @@ skx_blkio_uring_start(SkxBlkFile *file, SkxBlkTransfer *transfers, int n)
 const SkxBlkMethod skx_blkio_method_uring = {
 	.number = SKX_BLK_URING,
 	.direct = false,
-	.prefetch = skx_blkio_ahead_plan,
+	.prefetch = skx_blkio_prefetch_plan,
 	.read = skx_blkio_pread,
 	.start = skx_blkio_uring_start,
 };
@@ -42,7 +42,7 @@ const SkxBlkMethod skx_blkio_method_uring = {
 const SkxBlkMethod skx_blkio_method_uring_direct = {
 	.number = SKX_BLK_URING_DIRECT,
 	.direct = true,
-	.prefetch = skx_blkio_ahead_plan,
+	.prefetch = skx_blkio_prefetch_plan,
 	.read = skx_blkio_pread,
 	.start = skx_blkio_uring_start,
 };

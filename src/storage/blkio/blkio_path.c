@@ -33,7 +33,7 @@
 #include "utils/wait_event.h"
 
 /* Block of the page of a file in use that is compared; every index has it. */
-#define SKX_BLK_PATH_BLOCK		0
+#define SKX_BLK_PATH_TEST_BLOCK		0
 
 /*
  * Number of comparisons before the result counts as negative, and the pause
@@ -43,7 +43,7 @@
 #define SKX_BLK_PATH_PAUSE		1000
 
 /* Number of table entries that the answer for a file may be in. */
-#define SKX_BLK_PATH_WAYS		4
+#define SKX_BLK_PATH_TABLE_WAYS		4
 
 /*
  * The answer is in the low bits of an entry, the hash of the key above them.
@@ -51,7 +51,7 @@
 #define SKX_BLK_PATH_MASK		UINT64CONST(3)
 
 /* The table of this process, used without a cache. */
-static pg_atomic_uint64 skx_blkio_paths_mine[SKX_BLK_PATHS_MINE];
+static pg_atomic_uint64 skx_blkio_paths_mine[SKX_BLK_PATHS_LOCAL];
 static bool skx_blkio_paths_ready = false;
 
 /* Two pages for a comparison, aligned for direct I/O of the server. */
@@ -76,16 +76,16 @@ skx_blkio_path_table(uint32 *size)
 {
 	if (skx_blkio_cache.header != NULL)
 	{
-		*size = SKX_BLK_PATHS;
+		*size = SKX_BLK_PATHS_SHARED;
 		return skx_blkio_cache.header->paths;
 	}
 	if (!skx_blkio_paths_ready)
 	{
-		for (int i = 0; i < SKX_BLK_PATHS_MINE; i++)
+		for (int i = 0; i < SKX_BLK_PATHS_LOCAL; i++)
 			pg_atomic_init_u64(&skx_blkio_paths_mine[i], 0);
 		skx_blkio_paths_ready = true;
 	}
-	*size = SKX_BLK_PATHS_MINE;
+	*size = SKX_BLK_PATHS_LOCAL;
 	return skx_blkio_paths_mine;
 }
 
@@ -109,7 +109,7 @@ skx_blkio_path_recall(uint64 key)
 	uint32		size;
 	pg_atomic_uint64 *table = skx_blkio_path_table(&size);
 
-	for (uint32 i = 0; i < SKX_BLK_PATH_WAYS; i++)
+	for (uint32 i = 0; i < SKX_BLK_PATH_TABLE_WAYS; i++)
 	{
 		uint64		word =
 			pg_atomic_read_u64(&table[((key >> 2) + i) & (size - 1)]);
@@ -131,7 +131,7 @@ skx_blkio_path_remember(uint64 key, SkxBlkPath path)
 	pg_atomic_uint64 *table = skx_blkio_path_table(&size);
 	uint32		place = (key >> 2) & (size - 1);
 
-	for (uint32 i = 0; i < SKX_BLK_PATH_WAYS; i++)
+	for (uint32 i = 0; i < SKX_BLK_PATH_TABLE_WAYS; i++)
 	{
 		uint32		at = ((key >> 2) + i) & (size - 1);
 		uint64		word = pg_atomic_read_u64(&table[at]);
@@ -155,7 +155,7 @@ skx_blkio_path_read(Relation rel, BlockNumber block, char *page)
 	ssize_t		n;
 
 	pgstat_report_wait_start(WAIT_EVENT_DATA_FILE_READ);
-	n = skx_blkio_fd_look(rel, block, page);
+	n = skx_blkio_fd_read_page(rel, block, page);
 	pgstat_report_wait_end();
 	if (n < 0 && n != -ENOENT)
 		return SKX_BLK_PATH_UNKNOWN;
@@ -171,13 +171,13 @@ skx_blkio_path_read(Relation rel, BlockNumber block, char *page)
 static SkxBlkPath
 skx_blkio_path_compare(Relation rel, SkxBlkPathPages *pages)
 {
-	Buffer		buffer = ReadBuffer(rel, SKX_BLK_PATH_BLOCK);
+	Buffer		buffer = ReadBuffer(rel, SKX_BLK_PATH_TEST_BLOCK);
 	SkxBlkPath	path;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	FlushOneBuffer(buffer);
 	memcpy(pages->wanted, BufferGetPage(buffer), BLCKSZ);
-	path = skx_blkio_path_read(rel, SKX_BLK_PATH_BLOCK, pages->raw);
+	path = skx_blkio_path_read(rel, SKX_BLK_PATH_TEST_BLOCK, pages->raw);
 	UnlockReleaseBuffer(buffer);
 	if (path != SKX_BLK_PATH_PROVEN)
 		return path;
@@ -195,9 +195,9 @@ static void
 skx_blkio_path_report(Relation rel, SkxBlkPath path)
 {
 	if (path == SKX_BLK_PATH_PROVEN ||
-		!skx_blkio_first_refusal(path == SKX_BLK_PATH_REFUSED ?
-								 SKX_BLK_REFUSAL_PATH :
-								 SKX_BLK_REFUSAL_LOOK))
+		!skx_blkio_note_limit(path == SKX_BLK_PATH_REFUSED ?
+							  SKX_BLK_REFUSAL_PATH :
+							  SKX_BLK_REFUSAL_COMPARE))
 		return;
 	ereport(LOG,
 			(errmsg("skipidx reads and writes index \"%s\" and others like it through the server only",
@@ -208,7 +208,7 @@ skx_blkio_path_report(Relation rel, SkxBlkPath path)
 }
 
 SkxBlkPath
-skx_blkio_path(Relation rel, uint64 incarnation)
+skx_blkio_path_is_readable(Relation rel, uint64 incarnation)
 {
 	uint64		key = skx_blkio_path_key(rel, incarnation);
 	SkxBlkPath	path = skx_blkio_path_recall(key);

@@ -47,7 +47,7 @@ skx_blkio_pins_release(int32 slot, bool owner_gone)
 			break;
 		case SKX_BLK_PIN_FRAME:
 			if (pin->loading)
-				skx_blkio_cache_loaded(pin->number, false);
+				skx_blkio_cache_end_load(pin->number, false);
 			skx_blkio_cache_unpin(pin->number);
 			break;
 		case SKX_BLK_PIN_PRIVATE:
@@ -137,7 +137,7 @@ skx_blkio_pins_take(void)
 }
 
 SkxBlkPin *
-skx_blkio_pins_at(int32 slot)
+skx_blkio_pins_slot(int32 slot)
 {
 	return &skx_blkio_pins[slot];
 }
@@ -149,7 +149,7 @@ skx_blkio_pins_drop(int32 slot)
 }
 
 const SkxBlkPin *
-skx_blkio_pins_other(SkxBlkClass class, const SkxBlkKey *key, bool filled)
+skx_blkio_pins_find_other(SkxBlkClass class, const SkxBlkKey *key, bool filled)
 {
 	for (int32 slot = 0; slot < skx_blkio_pins_size; slot++)
 	{
@@ -171,7 +171,7 @@ skx_blkio_pins_private(int32 slot, SkxBlkClass class, const SkxBlkKey *key)
 
 	if (!found)
 	{
-		const SkxBlkPin *other = skx_blkio_pins_other(class, key, true);
+		const SkxBlkPin *other = skx_blkio_pins_find_other(class, key, true);
 
 		memory = skx_blkio_private_take(class);
 		found = other != NULL;
@@ -196,7 +196,7 @@ skx_blkio_pins_loaded(int32 slot)
 	if (pin->loading)
 	{
 		pin->loading = false;
-		skx_blkio_cache_loaded(pin->number, true);
+		skx_blkio_cache_end_load(pin->number, true);
 	}
 }
 

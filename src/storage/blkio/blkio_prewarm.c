@@ -14,11 +14,11 @@
 #include "utils/guc.h"
 
 /* Pages prefetched ahead of the pins, and most pages of one prefetch. */
-#define SKX_BLK_WARM_AHEAD		512
-#define SKX_BLK_WARM_STEP		64
+#define SKX_BLK_WARM_PREFETCH		512
+#define SKX_BLK_WARM_STEP_PAGES		64
 
 /* Frames between two checks of the first one. */
-#define SKX_BLK_WARM_LOOK		16
+#define SKX_BLK_WARM_CHECK_EVERY		16
 
 typedef struct SkxBlkWarmRun
 {
@@ -29,14 +29,14 @@ typedef struct SkxBlkWarmRun
 /* What has been read for one class of frames. */
 typedef struct SkxBlkWarmClass
 {
-	uint64		most;			/* frames that fit */
+	uint64		max_frames;		/* frames that fit */
 	uint64		n;				/* frames so far */
-	uint64		asked;			/* pages prefetched */
+	uint64		planned;		/* pages prefetched */
 	const SkxBlkPlane *plane;	/* plane of the first frame; NULL if there is
 								 * none or it cannot be looked up */
 	uint32		first;			/* its first page */
 	uint32		frame_pages;
-	bool		full;
+	bool		is_full;
 } SkxBlkWarmClass;
 
 typedef struct SkxBlkWarm
@@ -45,8 +45,8 @@ typedef struct SkxBlkWarm
 	SkxBlkWarmClass classes[SKX_BLK_NCLASSES];
 	SkxBlkWarmRun *runs;		/* by block */
 	int			nruns;
-	uint64		pinned;			/* pages of runs that were pinned or skipped */
-	uint64		asked;			/* pages of runs that were prefetched or
+	uint64		npinned;		/* pages of runs that were pinned or skipped */
+	uint64		nrequested;		/* pages of runs that were prefetched or
 								 * skipped */
 	int			next;			/* run of the page to prefetch next */
 	uint32		next_page;		/* in that run */
@@ -127,34 +127,36 @@ skx_blkio_prewarm_count(SkxBlkWarm *warm, const SkxBlkRef *ref)
 		class->plane = ref->plane;
 		class->first = ref->first;
 	}
-	if (class->n >= class->most)
-		class->full = true;
-	else if (class->plane != NULL && class->n % SKX_BLK_WARM_LOOK == 0)
-		class->full = !skx_blkio_prewarm_has(warm->file, class->plane,
-											 class->first);
+	if (class->n >= class->max_frames)
+		class->is_full = true;
+	else if (class->plane != NULL && class->n % SKX_BLK_WARM_CHECK_EVERY == 0)
+		class->is_full = !skx_blkio_prewarm_has(warm->file, class->plane,
+												class->first);
 }
 
-/* Prefetches pages, up to SKX_BLK_WARM_AHEAD before the ones being pinned. */
+/*
+ * Prefetches pages, up to SKX_BLK_WARM_PREFETCH before the ones being pinned.
+ */
 static void
 skx_blkio_prewarm_ahead(SkxBlkWarm *warm)
 {
 	while (warm->next < warm->nruns &&
-		   warm->asked < warm->pinned + SKX_BLK_WARM_AHEAD)
+		   warm->nrequested < warm->npinned + SKX_BLK_WARM_PREFETCH)
 	{
 		const SkxBlkWarmRun *run = &warm->runs[warm->next];
 		uint32		left = run->run.npages - warm->next_page;
-		uint32		ordinals[SKX_BLK_WARM_STEP];
-		int			n = Min(left, SKX_BLK_WARM_STEP);
+		uint32		ordinals[SKX_BLK_WARM_STEP_PAGES];
+		int			n = Min(left, SKX_BLK_WARM_STEP_PAGES);
 		SkxBlkWarmClass *class = skx_blkio_prewarm_class(warm, run->plane);
 
 		for (int i = 0; i < n; i++)
 			ordinals[i] = run->run.first + warm->next_page + i;
-		if (class->asked + n <= class->most * class->frame_pages)
+		if (class->planned + n <= class->max_frames * class->frame_pages)
 		{
 			skx_blkio_prefetch(warm->file, run->plane, ordinals, n);
-			class->asked += n;
+			class->planned += n;
 		}
-		warm->asked += n;
+		warm->nrequested += n;
 		warm->next_page += n;
 		if (n == left)
 		{
@@ -168,12 +170,12 @@ static void
 skx_blkio_prewarm_run(SkxBlkWarm *warm, const SkxBlkWarmRun *run)
 {
 	SkxBlkWarmClass *class = skx_blkio_prewarm_class(warm, run->plane);
-	uint64		before = warm->pinned;
+	uint64		before = warm->npinned;
 	SkxBlkRef	ref = {0};
 
-	for (uint32 i = 0; i < run->run.npages && !class->full;)
+	for (uint32 i = 0; i < run->run.npages && !class->is_full;)
 	{
-		if (warm->asked < warm->pinned + SKX_BLK_WARM_AHEAD / 2)
+		if (warm->nrequested < warm->npinned + SKX_BLK_WARM_PREFETCH / 2)
 		{
 			CHECK_FOR_INTERRUPTS();
 			skx_blkio_prewarm_ahead(warm);
@@ -182,10 +184,10 @@ skx_blkio_prewarm_run(SkxBlkWarm *warm, const SkxBlkWarmRun *run)
 							 &ref);
 		skx_blkio_prewarm_count(warm, &ref);
 		i = ref.first + ref.npages - run->run.first;
-		warm->pinned = before + i;
+		warm->npinned = before + i;
 	}
 	skx_blkio_unpin(warm->file, &ref);
-	warm->pinned = before + run->run.npages;
+	warm->npinned = before + run->run.npages;
 }
 
 uint64
@@ -193,13 +195,13 @@ skx_blkio_prewarm(SkxBlkFile *file, const SkxBlkPlane *const *planes,
 				  int nplanes)
 {
 	const SkxBlkCounters *count = skx_blkio_count(file);
-	uint64		before = count->pages_read + count->resident;
+	uint64		before = count->pages_read + count->resident_pages;
 	SkxBlkWarm	warm = {0};
 
 	warm.file = file;
 	if (file->method->pin != NULL)
 	{
-		warm.classes[0].most = RelationUsesLocalBuffers(file->rel) ?
+		warm.classes[0].max_frames = RelationUsesLocalBuffers(file->rel) ?
 			num_temp_buffers : NBuffers;
 		warm.classes[0].frame_pages = 1;
 	}
@@ -207,8 +209,8 @@ skx_blkio_prewarm(SkxBlkFile *file, const SkxBlkPlane *const *planes,
 	{
 		for (int i = 0; i < SKX_BLK_NCLASSES; i++)
 		{
-			warm.classes[i].most = skx_blkio_cache.nframes[i];
-			warm.classes[i].full = skx_blkio_cache.nframes[i] == 0;
+			warm.classes[i].max_frames = skx_blkio_cache.nframes[i];
+			warm.classes[i].is_full = skx_blkio_cache.nframes[i] == 0;
 			warm.classes[i].frame_pages = skx_blkio_frame_pages(i);
 		}
 	}
@@ -216,5 +218,5 @@ skx_blkio_prewarm(SkxBlkFile *file, const SkxBlkPlane *const *planes,
 	for (int i = 0; i < warm.nruns; i++)
 		skx_blkio_prewarm_run(&warm, &warm.runs[i]);
 	pfree(warm.runs);
-	return count->pages_read + count->resident - before;
+	return count->pages_read + count->resident_pages - before;
 }

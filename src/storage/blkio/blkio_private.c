@@ -15,30 +15,30 @@
 #include "utils/memutils.h"
 
 /* Most spare frames of each class during a transaction, and after it. */
-#define SKX_BLK_SPARES			128
-#define SKX_BLK_SPARES_IDLE		4
+#define SKX_BLK_SPARES_MAX			128
+#define SKX_BLK_SPARE_FRAMES_IDLE		4
 
-typedef struct SkxBlkSpare
+typedef struct SkxBlkSpareFrame
 {
 	char	   *memory;
-	bool		filled;			/* has the pages of the key */
+	bool		is_filled;		/* has the pages of the key */
 	SkxBlkKey	key;
-} SkxBlkSpare;
+} SkxBlkSpareFrame;
 
 /* The spare frames; those given back last are at the end. */
-static SkxBlkSpare skx_blkio_spares[SKX_BLK_NCLASSES][SKX_BLK_SPARES];
+static SkxBlkSpareFrame skx_blkio_spares[SKX_BLK_NCLASSES][SKX_BLK_SPARES_MAX];
 static int	skx_blkio_nspares[SKX_BLK_NCLASSES];
 
 /* Returns the index of the spare frame with the pages of the key, or -1. */
 static int
 skx_blkio_private_search(SkxBlkClass class, const SkxBlkKey *key)
 {
-	const SkxBlkSpare *spares = skx_blkio_spares[class];
+	const SkxBlkSpareFrame *spares = skx_blkio_spares[class];
 	int			i = skx_blkio_nspares[class];
 
 	while (--i >= 0)
 	{
-		if (spares[i].filled && skx_blkio_same_key(&spares[i].key, key))
+		if (spares[i].is_filled && skx_blkio_same_key(&spares[i].key, key))
 			break;
 	}
 	return i;
@@ -48,11 +48,11 @@ skx_blkio_private_search(SkxBlkClass class, const SkxBlkKey *key)
 static char *
 skx_blkio_private_remove(SkxBlkClass class, int i)
 {
-	SkxBlkSpare *spare = &skx_blkio_spares[class][i];
+	SkxBlkSpareFrame *spare = &skx_blkio_spares[class][i];
 	char	   *memory = spare->memory;
 	int			after = --skx_blkio_nspares[class] - i;
 
-	memmove(spare, spare + 1, after * sizeof(SkxBlkSpare));
+	memmove(spare, spare + 1, after * sizeof(SkxBlkSpareFrame));
 	return memory;
 }
 
@@ -87,8 +87,9 @@ skx_blkio_private_take(SkxBlkClass class)
 	char	   *base;
 	char	   *memory;
 
-	if (skx_blkio_nspares[class] == SKX_BLK_SPARES ||
-		(skx_blkio_nspares[class] > 0 && !skx_blkio_spares[class][0].filled))
+	if (skx_blkio_nspares[class] == SKX_BLK_SPARES_MAX ||
+		(skx_blkio_nspares[class] > 0 &&
+		 !skx_blkio_spares[class][0].is_filled))
 		return skx_blkio_private_remove(class, 0);
 	base = MemoryContextAlloc(TopMemoryContext,
 							  size + SKX_IO_ALIGN + sizeof(char *));
@@ -100,9 +101,9 @@ skx_blkio_private_take(SkxBlkClass class)
 void
 skx_blkio_private_give(SkxBlkClass class, char *memory, const SkxBlkKey *key)
 {
-	SkxBlkSpare *spare;
+	SkxBlkSpareFrame *spare;
 
-	if (skx_blkio_nspares[class] == SKX_BLK_SPARES)
+	if (skx_blkio_nspares[class] == SKX_BLK_SPARES_MAX)
 		skx_blkio_private_free(skx_blkio_private_remove(class, 0));
 	spare = &skx_blkio_spares[class][skx_blkio_nspares[class]];
 	if (key == NULL)
@@ -110,10 +111,10 @@ skx_blkio_private_give(SkxBlkClass class, char *memory, const SkxBlkKey *key)
 		/* without pages to keep it is reused first */
 		spare = skx_blkio_spares[class];
 		memmove(spare + 1, spare,
-				skx_blkio_nspares[class] * sizeof(SkxBlkSpare));
+				skx_blkio_nspares[class] * sizeof(SkxBlkSpareFrame));
 	}
 	spare->memory = memory;
-	spare->filled = key != NULL;
+	spare->is_filled = key != NULL;
 	if (key != NULL)
 		spare->key = *key;
 	skx_blkio_nspares[class]++;
@@ -124,7 +125,7 @@ skx_blkio_private_trim(void)
 {
 	for (int class = 0; class < SKX_BLK_NCLASSES; class++)
 	{
-		while (skx_blkio_nspares[class] > SKX_BLK_SPARES_IDLE)
+		while (skx_blkio_nspares[class] > SKX_BLK_SPARE_FRAMES_IDLE)
 			skx_blkio_private_free(skx_blkio_private_remove(class, 0));
 	}
 }

@@ -15,7 +15,7 @@ skx_blkio_release_owner(ResourceReleasePhase phase, bool commit,
 {
 	if (phase != RESOURCE_RELEASE_BEFORE_LOCKS)
 		return;
-	skx_blkio_ahead_forget(CurrentResourceOwner, NULL);
+	skx_blkio_prefetch_forget(CurrentResourceOwner, NULL);
 	if (top_level)
 		skx_blkio_private_trim();
 	skx_blkio_pins_end(CurrentResourceOwner, commit);
@@ -25,7 +25,7 @@ skx_blkio_release_owner(ResourceReleasePhase phase, bool commit,
 static void
 skx_blkio_release_process(int code, Datum arg)
 {
-	skx_blkio_ahead_forget(NULL, NULL);
+	skx_blkio_prefetch_forget(NULL, NULL);
 	skx_blkio_pins_end_process();
 	skx_blkio_counters_publish();
 }

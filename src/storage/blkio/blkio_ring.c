@@ -33,7 +33,7 @@
  * result without space can be lost if memory is short, and then a wait for it
  * would never end.
  */
-#define SKX_BLK_RING_MOST		(2 * SKX_BLK_RING_ENTRIES)
+#define SKX_BLK_RING_TRANSFERS_MAX		(2 * SKX_BLK_RING_ENTRIES)
 
 typedef enum SkxBlkRingState
 {
@@ -52,7 +52,7 @@ skx_blkio_ring_refused(int error)
 {
 	skx_blkio_ring_state = SKX_BLK_RING_REFUSED;
 	skx_blkio_ring_error = error;
-	if (!skx_blkio_first_refusal(SKX_BLK_REFUSAL_RING))
+	if (!skx_blkio_note_limit(SKX_BLK_REFUSAL_RING))
 		return;
 	errno = error;
 	ereport(LOG,
@@ -86,7 +86,7 @@ skx_blkio_ring_ready(void)
 }
 
 const char *
-skx_blkio_ring_why(void)
+skx_blkio_ring_refusal(void)
 {
 	return skx_blkio_ring_state != SKX_BLK_RING_REFUSED ?
 		"the process has no descriptor to spare for io_uring" :
@@ -99,7 +99,7 @@ skx_blkio_ring_add(SkxBlkTransfer *transfer, int fd)
 	off_t		offset = (off_t) (transfer->block % RELSEG_SIZE) * BLCKSZ;
 	struct io_uring_sqe *sqe;
 
-	while (skx_blkio_ring_under_way >= SKX_BLK_RING_MOST)
+	while (skx_blkio_ring_under_way >= SKX_BLK_RING_TRANSFERS_MAX)
 		(void) skx_blkio_ring_reap(true);
 	sqe = io_uring_get_sqe(&skx_blkio_ring);
 	while (sqe == NULL)
@@ -133,8 +133,8 @@ skx_blkio_ring_ended(SkxBlkTransfer *transfer, ssize_t result)
 {
 	skx_blkio_fd_put(transfer->handle);
 	skx_blkio_ring_under_way--;
-	if (transfer->ended != NULL)
-		transfer->ended(transfer);
+	if (transfer->in_ring_result != NULL)
+		transfer->in_ring_result(transfer);
 
 	/* a test can have an error raised from here on */
 	result = skx_fault_read(result);
@@ -187,7 +187,7 @@ skx_blkio_ring_ready(void)
 }
 
 const char *
-skx_blkio_ring_why(void)
+skx_blkio_ring_refusal(void)
 {
 	return "skipidx was built without liburing";
 }

@@ -36,7 +36,7 @@ skx_blkio_setting_cache(SkxBlkSetting *setting)
 	const char *why;
 
 	(void) skx_blkio_anchor_attach();
-	why = skx_blkio_anchor_why(&stale);
+	why = skx_blkio_anchor_size_reason(&stale);
 	setting->in_force = skx_blkio_setting_size(skx_blkio_cache_bytes());
 	if (why[0] != '\0')
 		setting->reason = pstrdup(why);
@@ -49,7 +49,7 @@ static char *
 skx_blkio_setting_auto(const SkxBlkMethod *method)
 {
 	const char *ring = skx_blkio_ring_ready() ? "io_uring can be used" :
-		skx_blkio_ring_why();
+		skx_blkio_ring_refusal();
 
 	if (skx_blkio_cache.header == NULL)
 		return "there is no block cache";
@@ -64,11 +64,11 @@ skx_blkio_setting_method(SkxBlkSetting *setting)
 
 	setting->in_force =
 		pstrdup(skx_blkio_method_names[method->number]);
-	if (skx_blkio_io_method == SKX_BLK_AUTO)
+	if (skx_blkio_io_method == SKX_BLK_METHOD_AUTO)
 		setting->reason = skx_blkio_setting_auto(method);
 	else if (skx_blkio_io_method != (int) method->number)
-		setting->reason = pstrdup(skx_blkio_ring_why());
-	else if (method->direct && skx_blkio_refused(SKX_BLK_REFUSAL_DIRECT))
+		setting->reason = pstrdup(skx_blkio_ring_refusal());
+	else if (method->direct && skx_blkio_limit_was_met(SKX_BLK_REFUSAL_DIRECT))
 		setting->reason = "files that have no direct I/O are read through the page cache";
 }
 

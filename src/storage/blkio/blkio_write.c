@@ -18,7 +18,7 @@
  * their number.
  */
 static int
-skx_blkio_write_left(const SkxBlkTransfer *transfer, struct iovec *iov)
+skx_blkio_write_remaining(const SkxBlkTransfer *transfer, struct iovec *iov)
 {
 	size_t		skip = transfer->done;
 	int			n = 0;
@@ -48,7 +48,7 @@ skx_blkio_write_some(Relation rel, const SkxBlkTransfer *transfer)
 	off_t		offset = (off_t) (transfer->block % RELSEG_SIZE) * BLCKSZ +
 		transfer->done;
 	struct iovec iov[SKX_BLK_GROUP_PAGES];
-	int			niov = skx_blkio_write_left(transfer, iov);
+	int			niov = skx_blkio_write_remaining(transfer, iov);
 	ssize_t		n;
 	int			handle;
 	int			fd;
@@ -91,7 +91,7 @@ skx_blkio_write(Relation rel, SkxBlkTransfer *transfer)
 void
 skx_blkio_write_failed(Relation rel, const SkxBlkTransfer *transfer)
 {
-	char	   *path = skx_compat_path(SKX_REL_LOCATOR(rel));
+	char	   *path = skx_compat_relation_path(SKX_REL_LOCATOR(rel));
 	BlockNumber segment = transfer->block / RELSEG_SIZE;
 	BlockNumber block = transfer->block + transfer->done / BLCKSZ;
 

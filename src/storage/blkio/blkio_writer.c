@@ -138,7 +138,7 @@ struct SkxBlkWriter
 	/* the batch that is being written, in the order of the file */
 	BlockNumber blocks[SKX_BLK_WRITER_BATCH];
 	char	   *pages[SKX_BLK_WRITER_BATCH];
-	bool		resident[SKX_BLK_WRITER_BATCH];	/* in shared buffers at the
+	bool		resident[SKX_BLK_WRITER_BATCH]; /* in shared buffers at the
 												 * last check */
 	struct iovec iov[SKX_BLK_WRITER_BATCH];
 	char	   *memory;			/* of the batch, aligned for direct I/O */
@@ -152,9 +152,10 @@ skx_blkio_writer_choose(Relation rel, uint64 incarnation, uint64 bytes)
 		skx_blkio_io_method == SKX_BLK_SHARED_BUFFERS)
 		return false;
 	if (!skx_blkio_method_in_force()->direct &&
-		(skx_blkio_io_method != SKX_BLK_AUTO || bytes <= SKX_BLK_WRITER_CACHED))
+		(skx_blkio_io_method != SKX_BLK_METHOD_AUTO ||
+		 bytes <= SKX_BLK_WRITER_CACHED))
 		return false;
-	return skx_blkio_path(rel, incarnation) == SKX_BLK_PATH_PROVEN;
+	return skx_blkio_path_is_readable(rel, incarnation) == SKX_BLK_PATH_PROVEN;
 }
 
 static SkxBlkWriter *
@@ -283,7 +284,7 @@ skx_blkio_writer_sync(Relation rel, BlockNumber block)
 		ereport(data_sync_elevel(ERROR),
 				(errcode_for_file_access(),
 				 errmsg("could not fsync file \"%s\": %m",
-						skx_compat_path(SKX_REL_LOCATOR(rel)))));
+						skx_compat_relation_path(SKX_REL_LOCATOR(rel)))));
 }
 
 /*
@@ -374,12 +375,13 @@ skx_blkio_writer_write_run(SkxBlkWriter *w, int first, int n)
 	}
 	PG_CATCH();
 	{
-		ErrorData  *error = skx_blkio_mend_begin(context);
+		ErrorData  *error = skx_blkio_repair_begin(context);
 
-		(void) skx_blkio_mend(w->rel, w->blocks[first],
-							  &w->pages[first], n,
-							  skx_blkio_writer_past(w, first), w->in_use);
-		skx_blkio_mend_end(error);
+		(void) skx_blkio_repair_pages(w->rel, w->blocks[first],
+									  &w->pages[first], n,
+									  skx_blkio_writer_past(w, first),
+									  w->in_use);
+		skx_blkio_repair_end(error);
 	}
 	PG_END_TRY();
 }
@@ -522,7 +524,7 @@ skx_blkio_new_sync(Relation rel)
 {
 	SMgrRelation smgr = RelationGetSmgr(rel);
 	BlockNumber nblocks = smgrnblocks(smgr, MAIN_FORKNUM);
-	int			error = skx_compat_fill(smgr, nblocks);
+	int			error = skx_compat_allocate_holes(smgr, nblocks);
 
 	if (error != 0)
 		skx_blkio_no_space(rel, error, ERROR);

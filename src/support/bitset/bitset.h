@@ -17,37 +17,37 @@
 #include "port/pg_bitutils.h"
 
 /* Number of bits of a word. */
-#define SKX_BITSET_WORD			64
+#define SKX_BITSET_BITS			64
 
 /* Returns how many words a set of n bits has. */
-#define SKX_BITSET_WORDS(n)		(((n) + SKX_BITSET_WORD - 1) / SKX_BITSET_WORD)
+#define SKX_BITSET_WORDS(n)		(((n) + SKX_BITSET_BITS - 1) / SKX_BITSET_BITS)
 
 /* one word */
 
 /* Returns the word in which only bit i, modulo 64, is set. */
 static inline uint64
-skx_bitset_bit(uint32 i)
+skx_bitset_mask_bit(uint32 i)
 {
-	return UINT64CONST(1) << (i % SKX_BITSET_WORD);
+	return UINT64CONST(1) << (i % SKX_BITSET_BITS);
 }
 
 /* Returns the word in which all bits before bit i, modulo 64, are set. */
 static inline uint64
-skx_bitset_below(uint32 i)
+skx_bitset_mask_below(uint32 i)
 {
-	return skx_bitset_bit(i) - 1;
+	return skx_bitset_mask_bit(i) - 1;
 }
 
 /* Returns true if bit i, modulo 64, of a word is set. */
 static inline bool
-skx_bitset_has(uint64 word, uint32 i)
+skx_bitset_word_has(uint64 word, uint32 i)
 {
-	return (word >> (i % SKX_BITSET_WORD) & 1) != 0;
+	return (word >> (i % SKX_BITSET_BITS) & 1) != 0;
 }
 
 /* Clears the lowest bit of a word that is not 0, and returns its number. */
 static inline uint32
-skx_bitset_take(uint64 *word)
+skx_bitset_pop_lowest(uint64 *word)
 {
 	uint32		i = (uint32) __builtin_ctzll(*word);
 
@@ -71,14 +71,14 @@ skx_bitset_count_word(uint64 word)
 static inline bool
 skx_bitset_test(const uint64 *words, uint32 i)
 {
-	return skx_bitset_has(words[i / SKX_BITSET_WORD], i);
+	return skx_bitset_word_has(words[i / SKX_BITSET_BITS], i);
 }
 
 /* Sets bit i. */
 static inline void
 skx_bitset_set(uint64 *words, uint32 i)
 {
-	words[i / SKX_BITSET_WORD] |= skx_bitset_bit(i);
+	words[i / SKX_BITSET_BITS] |= skx_bitset_mask_bit(i);
 }
 
 /*
@@ -86,9 +86,9 @@ skx_bitset_set(uint64 *words, uint32 i)
  * bit i are dropped.
  */
 static inline void
-skx_bitset_put(uint64 *words, uint32 i, uint64 bits)
+skx_bitset_or_bits(uint64 *words, uint32 i, uint64 bits)
 {
-	words[i / SKX_BITSET_WORD] |= bits << (i % SKX_BITSET_WORD);
+	words[i / SKX_BITSET_BITS] |= bits << (i % SKX_BITSET_BITS);
 }
 
 /* whole sets, of nwords words */
@@ -143,7 +143,7 @@ skx_bitset_first(const uint64 *words)
 
 	while (words[w] == 0)
 		w++;
-	return w * SKX_BITSET_WORD + (uint32) __builtin_ctzll(words[w]);
+	return w * SKX_BITSET_BITS + (uint32) __builtin_ctzll(words[w]);
 }
 
 /*
@@ -173,7 +173,7 @@ skx_bitset_or_at(uint64 *words, int64 nwords, int64 at, const uint64 *other,
 	if (at < 0 || (at >> 6) + n >= nwords)
 	{
 		for (i = 0; i < n; i++)
-			skx_bitset_or_word_at(words, nwords, at + SKX_BITSET_WORD * i,
+			skx_bitset_or_word_at(words, nwords, at + SKX_BITSET_BITS * i,
 								  other[i]);
 		return;
 	}

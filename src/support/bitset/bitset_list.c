@@ -21,16 +21,16 @@ skx_bitset_list(const uint64 *words, uint32 nwords, uint32 *w, uint32 first,
 	int			n = 0;
 	uint32		i = *w;
 
-	for (; i < nwords && n <= most - SKX_BITSET_WORD; i++)
+	for (; i < nwords && n <= most - SKX_BITSET_BITS; i++)
 	{
-		uint32		base = first + i * SKX_BITSET_WORD;
+		uint32		base = first + i * SKX_BITSET_BITS;
 		uint64		word = words[i];
-		uint64		some = word | skx_bitset_bit(SKX_BITSET_WORD - 1);
+		uint64		some = word | skx_bitset_mask_bit(SKX_BITSET_BITS - 1);
 
-		docs[n] = base + skx_bitset_take(&some);
+		docs[n] = base + skx_bitset_pop_lowest(&some);
 		n += word != 0;
 		for (word &= word - 1; word != 0;)
-			docs[n++] = base + skx_bitset_take(&word);
+			docs[n++] = base + skx_bitset_pop_lowest(&word);
 	}
 	*w = i;
 	return n;

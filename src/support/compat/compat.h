@@ -68,7 +68,7 @@ typedef RelFileNode SkxLocator;
  * Returns the path of the main fork of a relation that is not temporary,
  * palloc'd.
  */
-extern char *skx_compat_path(SkxLocator locator);
+extern char *skx_compat_relation_path(SkxLocator locator);
 
 /* ---- pages ---- */
 
@@ -89,15 +89,15 @@ skx_compat_buffer_tag(BufferTag *tag, SkxLocator locator, BlockNumber block)
  * its checksum.  An all-zero page passes.  A failed checksum is counted in
  * pg_stat_database; no error is raised.
  */
-extern bool skx_compat_page_verified(char *page, BlockNumber block,
-									 SkxLocator locator);
+extern bool skx_compat_page_is_verified(char *page, BlockNumber block,
+										SkxLocator locator);
 
 /*
- * Makes the same check as skx_compat_page_verified() without counting failed
- * checksums.  From 18 on the setting ignore_checksum_failure has no effect on
- * it.
+ * Makes the same check as skx_compat_page_is_verified() without counting
+ * failed checksums.  From 18 on the setting ignore_checksum_failure has no
+ * effect on it.
  */
-extern bool skx_compat_page_sound(char *page, BlockNumber block);
+extern bool skx_compat_page_is_valid(char *page, BlockNumber block);
 
 /*
  * Writes pages to consecutive blocks below the end of the main fork.  Unless
@@ -157,21 +157,22 @@ extern bool skx_compat_buffer_locked(Buffer buffer);
  * the index keeps it from being dropped.  The caller releases it with
  * RelationClose().  Raises an error if there is no such table.
  */
-extern Relation skx_compat_heap(Relation index);
+extern Relation skx_compat_index_heap(Relation index);
 
 /*
  * Returns true if VACUUM may truncate the table's file, by the table's storage
  * parameter and, from 18 on, the setting vacuum_truncate.  The option TRUNCATE
  * of a VACUUM command does not count, since access methods do not get it.
  */
-extern bool skx_compat_truncates(Relation heap);
+extern bool skx_compat_may_truncate(Relation heap);
 
 /*
  * Sets *live to the number of live rows of a table, and *dead to the number of
  * its dead row versions since VACUUM.  Both come from the server's statistics:
  * they lag behind, and are 0 if there are none.
  */
-extern void skx_compat_rows(Oid table, uint64 *live, uint64 *dead);
+extern void skx_compat_live_and_dead_rows(Oid table, uint64 *live,
+										  uint64 *dead);
 
 /*
  * Returns true if no snapshot that may see the table needs what was removed
@@ -181,7 +182,7 @@ extern void skx_compat_rows(Oid table, uint64 *live, uint64 *dead);
  * that logical decoding reads as a catalog (user_catalog_table), their
  * catalog_xmin counts, too.
  */
-extern bool skx_compat_removable(Relation heap, uint64 safexid);
+extern bool skx_compat_is_removable(Relation heap, uint64 safexid);
 
 /*
  * Returns the first transaction id from which on queries of standbys may need
@@ -193,10 +194,11 @@ extern bool skx_compat_removable(Relation heap, uint64 safexid);
 extern uint64 skx_compat_standby_horizon(void);
 
 /*
- * Looks at the snapshots of all processes, so that skx_compat_removable() has
- * a recent horizon.  Without it the horizon can be that of an earlier look.
+ * Looks at the snapshots of all processes, so that skx_compat_is_removable()
+ * has a recent horizon.  Without it the horizon can be that of an earlier
+ * look.
  */
-extern void skx_compat_horizon_anew(Relation heap);
+extern void skx_compat_refresh_horizon(Relation heap);
 
 /*
  * Returns true if another process has a lock on the relation, of any mode.
@@ -204,8 +206,8 @@ extern void skx_compat_horizon_anew(Relation heap);
  * of VACUUM do not either.  These use nothing of an index without a lock of
  * its own.  May miss a process that takes its lock during the call.
  */
-extern bool skx_compat_others_hold(Relation rel, bool vacuums,
-								   bool (*but) (int pid));
+extern bool skx_compat_others_hold_lock(Relation rel, bool vacuums,
+										bool (*but) (int pid));
 
 /*
  * Logs that pages whose content was removed at `safexid` will be overwritten.
@@ -292,8 +294,8 @@ extern uint32 skx_compat_wait_event(const char *name);
  * sees it.  May raise errors with LWLocks held, like the server's functions
  * that it calls.
  */
-extern void *skx_compat_anchor(const char *name, Size size,
-							   void (*init) (void *area));
+extern void *skx_compat_shmem_area(const char *name, Size size,
+								   void (*init) (void *area));
 
 /*
  * Returns the number of a new tranche of LWLocks for all processes.  Up to 18
@@ -312,8 +314,8 @@ extern void *skx_compat_anchor(const char *name, Size size,
  * for dynamic segments.  Sets *start, *size in bytes, and *largest, the bytes
  * of its largest free piece.  Returns false if nothing is set aside.
  */
-extern bool skx_compat_dsm_aside(const char **start, Size *size,
-								 Size *largest);
+extern bool skx_compat_dsm_reserved(const char **start, Size *size,
+									Size *largest);
 
 /* The time spent reading blocks, which EXPLAIN (BUFFERS) shows. */
 #if PG_VERSION_NUM >= 170000
@@ -408,7 +410,7 @@ extern bool skx_compat_vacuum_urgent(Relation index);
  * conflicts with mode `held`, in which this process has locked it.  The
  * server's LockHasWaiters() cannot be used for locks of the fast path.
  */
-extern bool skx_compat_waited_for(Relation rel, LOCKMODE held);
+extern bool skx_compat_others_wait_for_lock(Relation rel, LOCKMODE held);
 
 /* A point where VACUUM may sleep and be cancelled. */
 #if PG_VERSION_NUM >= 180000

@@ -38,7 +38,7 @@
 #endif
 
 char *
-skx_compat_path(SkxLocator locator)
+skx_compat_relation_path(SkxLocator locator)
 {
 #if PG_VERSION_NUM >= 180000
 	RelPathStr	path = relpathperm(locator, MAIN_FORKNUM);
@@ -81,7 +81,7 @@ skx_compat_buffer_locked(Buffer buffer)
 }
 
 bool
-skx_compat_page_verified(char *page, BlockNumber block, SkxLocator locator)
+skx_compat_page_is_verified(char *page, BlockNumber block, SkxLocator locator)
 {
 #if PG_VERSION_NUM >= 180000
 	bool		failed = false;
@@ -102,7 +102,7 @@ skx_compat_page_verified(char *page, BlockNumber block, SkxLocator locator)
 }
 
 bool
-skx_compat_page_sound(char *page, BlockNumber block)
+skx_compat_page_is_valid(char *page, BlockNumber block)
 {
 #if PG_VERSION_NUM >= 180000
 	bool		failed;
@@ -159,7 +159,7 @@ skx_compat_request_sync(SkxLocator locator, BlockNumber block)
 }
 
 Relation
-skx_compat_heap(Relation index)
+skx_compat_index_heap(Relation index)
 {
 	Oid			heapid = index->rd_index->indrelid;
 	Relation	heap = RelationIdGetRelation(heapid);
@@ -170,7 +170,7 @@ skx_compat_heap(Relation index)
 }
 
 bool
-skx_compat_truncates(Relation heap)
+skx_compat_may_truncate(Relation heap)
 {
 	const StdRdOptions *options = (const StdRdOptions *) heap->rd_options;
 
@@ -189,7 +189,7 @@ skx_compat_truncates(Relation heap)
 }
 
 void
-skx_compat_rows(Oid table, uint64 *live, uint64 *dead)
+skx_compat_live_and_dead_rows(Oid table, uint64 *live, uint64 *dead)
 {
 	PgStat_StatTabEntry *entry = pgstat_fetch_stat_tabentry(table);
 
@@ -213,7 +213,7 @@ skx_compat_rows(Oid table, uint64 *live, uint64 *dead)
  * snapshots into account.
  */
 bool
-skx_compat_removable(Relation heap, uint64 safexid)
+skx_compat_is_removable(Relation heap, uint64 safexid)
 {
 	return GlobalVisCheckRemovableFullXid(RELATION_IS_LOCAL(heap) ? NULL : heap,
 										  FullTransactionIdFromU64(safexid));
@@ -259,7 +259,7 @@ skx_compat_standby_horizon(void)
 }
 
 void
-skx_compat_horizon_anew(Relation heap)
+skx_compat_refresh_horizon(Relation heap)
 {
 	(void) GetOldestNonRemovableTransactionId(RELATION_IS_LOCAL(heap) ? NULL :
 											  heap);
@@ -272,7 +272,7 @@ skx_compat_horizon_anew(Relation heap)
 #endif
 
 bool
-skx_compat_others_hold(Relation rel, bool vacuums, bool (*but) (int pid))
+skx_compat_others_hold_lock(Relation rel, bool vacuums, bool (*but) (int pid))
 {
 	VirtualTransactionId *holders;
 	LOCKTAG		tag;
@@ -342,7 +342,7 @@ skx_compat_log_removed(Relation heap, SkxLocator locator, TransactionId xid)
  * harm.
  */
 bool
-skx_compat_waited_for(Relation rel, LOCKMODE held)
+skx_compat_others_wait_for_lock(Relation rel, LOCKMODE held)
 {
 	LockRelId	id = rel->rd_lockInfo.lockRelId;
 	LOCKTAG		tag;
@@ -379,7 +379,7 @@ skx_compat_wait_event(const char *name)
 #if PG_VERSION_NUM >= 190000
 /* Calls init; the server's callback has one more argument. */
 static void
-skx_compat_anchor_init(void *area, void *arg)
+skx_compat_shmem_init(void *area, void *arg)
 {
 	void		(**init) (void *area) = arg;
 
@@ -388,13 +388,13 @@ skx_compat_anchor_init(void *area, void *arg)
 #endif
 
 void *
-skx_compat_anchor(const char *name, Size size, void (*init) (void *area))
+skx_compat_shmem_area(const char *name, Size size, void (*init) (void *area))
 {
 	bool		found;
 	void	   *area;
 
 #if PG_VERSION_NUM >= 190000
-	area = GetNamedDSMSegment(name, size, skx_compat_anchor_init, &found,
+	area = GetNamedDSMSegment(name, size, skx_compat_shmem_init, &found,
 							  &init);
 #elif PG_VERSION_NUM >= 170000
 	area = GetNamedDSMSegment(name, size, init, &found);
@@ -409,7 +409,7 @@ skx_compat_anchor(const char *name, Size size, void (*init) (void *area))
 }
 
 bool
-skx_compat_dsm_aside(const char **start, Size *size, Size *largest)
+skx_compat_dsm_reserved(const char **start, Size *size, Size *largest)
 {
 	bool		found;
 	FreePageManager *fpm;

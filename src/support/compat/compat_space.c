@@ -19,7 +19,7 @@
 #include "utils/guc.h"
 
 /* Blocks of one call, which starts again after a signal. */
-#define SKX_SPACE_BLOCKS	1024
+#define SKX_SPACE_BLOCKS_PER_CALL	1024
 
 /*
  * Opens the file that has a block of the main fork, and creates it if the
@@ -59,7 +59,7 @@ skx_compat_space_open(SMgrRelation smgr, BlockNumber block)
  * in early releases of 16 to 18, there is no such setting.
  */
 static bool
-skx_compat_space_by_writes(void)
+skx_compat_space_server_writes(void)
 {
 	const char *method = GetConfigOption("file_extend_method", true, false);
 
@@ -94,7 +94,7 @@ skx_compat_space_file(int fd, off_t offset, off_t end, bool fresh)
 	int			error = EOPNOTSUPP;
 
 #ifdef HAVE_POSIX_FALLOCATE
-	if (!fresh || !skx_compat_space_by_writes())
+	if (!fresh || !skx_compat_space_server_writes())
 	{
 		do
 		{
@@ -123,7 +123,7 @@ skx_compat_space_blocks(SMgrRelation smgr, BlockNumber from, BlockNumber to,
 		BlockNumber n = Min(to - from, RELSEG_SIZE - at);
 		int			fd;
 
-		n = Min(n, SKX_SPACE_BLOCKS);
+		n = Min(n, SKX_SPACE_BLOCKS_PER_CALL);
 		fd = skx_compat_space_open(smgr, from);
 		if (fd < 0)
 			/* a storage manager without files allocates space by itself */
@@ -137,13 +137,13 @@ skx_compat_space_blocks(SMgrRelation smgr, BlockNumber from, BlockNumber to,
 }
 
 int
-skx_compat_allocate(SMgrRelation smgr, BlockNumber from, BlockNumber to)
+skx_compat_allocate_space(SMgrRelation smgr, BlockNumber from, BlockNumber to)
 {
 	return skx_compat_space_blocks(smgr, from, to, true);
 }
 
 int
-skx_compat_fill(SMgrRelation smgr, BlockNumber nblocks)
+skx_compat_allocate_holes(SMgrRelation smgr, BlockNumber nblocks)
 {
 #if PG_VERSION_NUM >= 160000
 	return 0;
@@ -153,7 +153,7 @@ skx_compat_fill(SMgrRelation smgr, BlockNumber nblocks)
 }
 
 void
-skx_compat_cut(SMgrRelation smgr, BlockNumber from, BlockNumber to)
+skx_compat_truncate_tail(SMgrRelation smgr, BlockNumber from, BlockNumber to)
 {
 	while (from < to)
 	{
@@ -216,7 +216,7 @@ skx_compat_extend(SMgrRelation smgr, BlockNumber from, BlockNumber to)
 
 	/*
 	 * One block at the end of each segment file suffices: the file system
-	 * reads a hole as zeros, and skx_compat_fill() fills it.
+	 * reads a hole as zeros, and skx_compat_allocate_holes() fills it.
 	 */
 	memset(zero.data, 0, BLCKSZ);
 	while (from < to)
@@ -229,7 +229,7 @@ skx_compat_extend(SMgrRelation smgr, BlockNumber from, BlockNumber to)
 }
 
 void
-skx_compat_reserve(SMgrRelation smgr, BlockNumber from, BlockNumber to)
+skx_compat_write_zeros(SMgrRelation smgr, BlockNumber from, BlockNumber to)
 {
 #if PG_VERSION_NUM >= 160000
 	skx_compat_space_zero(smgr, from, to, false);

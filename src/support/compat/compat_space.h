@@ -12,8 +12,8 @@
 /*
  * Makes the main fork `to` blocks long; `from` is its present length.  The
  * new blocks read as zeros.  Before 16 they have no space on disk yet: a full
- * disk shows when they are written, or in skx_compat_fill().  Raises an error
- * if the file cannot be extended.
+ * disk shows when they are written, or in skx_compat_allocate_holes().  Raises
+ * an error if the file cannot be extended.
  */
 extern void skx_compat_extend(SMgrRelation smgr, BlockNumber from,
 							  BlockNumber to);
@@ -23,7 +23,7 @@ extern void skx_compat_extend(SMgrRelation smgr, BlockNumber from,
  * skx_compat_extend() has made, and leaves their contents as they are.
  * Returns 0, or the errno of a failure.
  */
-extern int	skx_compat_fill(SMgrRelation smgr, BlockNumber nblocks);
+extern int	skx_compat_allocate_holes(SMgrRelation smgr, BlockNumber nblocks);
 
 /*
  * Allocates space on disk for blocks from the end of the file, `from`, up to
@@ -31,24 +31,24 @@ extern int	skx_compat_fill(SMgrRelation smgr, BlockNumber nblocks);
  * 0, too, if the storage manager has no such file.  The caller holds the lock
  * on the extension of the relation.
  */
-extern int	skx_compat_allocate(SMgrRelation smgr, BlockNumber from,
-								BlockNumber to);
+extern int	skx_compat_allocate_space(SMgrRelation smgr, BlockNumber from,
+									  BlockNumber to);
 
 /*
  * Has the storage manager write zeros to all blocks from the end of the file,
  * `from`, up to `to`, whether they are allocated or not.  The checkpointer
  * will sync the files.  Raises an error on failure.
  */
-extern void skx_compat_reserve(SMgrRelation smgr, BlockNumber from,
-							   BlockNumber to);
+extern void skx_compat_write_zeros(SMgrRelation smgr, BlockNumber from,
+								   BlockNumber to);
 
 /*
  * Cuts off blocks at the end of the file that have just been allocated, and
  * that nothing refers to.  Blocks that cannot be cut off stay, without an
  * error.
  */
-extern void skx_compat_cut(SMgrRelation smgr, BlockNumber from,
-						   BlockNumber to);
+extern void skx_compat_truncate_tail(SMgrRelation smgr, BlockNumber from,
+									 BlockNumber to);
 
 /*
  * Returns false if the file system has less free space than nblocks blocks.

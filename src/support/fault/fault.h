@@ -46,7 +46,7 @@ typedef enum SkxFaultContract
 	SKX_CONTRACT_MAX_BOUND,		/* of the contributions of a posting list, */
 	SKX_CONTRACT_LIST_BOUND,	/* in a range of documents, */
 	SKX_CONTRACT_SUB_BOUND,		/* in a sub-block, */
-	SKX_CONTRACT_PART_BOUND,	/* and of one whose norm is not read */
+	SKX_CONTRACT_POSTING_BOUND, /* and of one whose norm is not read */
 	SKX_CONTRACT_PAIR_BOUND,	/* of what pairs of words add to a score, */
 	SKX_CONTRACT_CEILING,		/* and of a score with pairs */
 	SKX_CONTRACT_PENDING_BOUND, /* of the score of a pending document */
@@ -65,11 +65,11 @@ typedef struct SkxFaultTransfers
 	ssize_t		(*read) (ssize_t result);
 	ssize_t		(*write) (ssize_t result);
 	/* the growth of a file: 0, or -errno */
-	ssize_t		(*grow) (ssize_t result);
+	ssize_t		(*file_growth) (ssize_t result);
 	/* free pages of a new index before its segments: 0 without a test */
-	ssize_t		(*skip) (ssize_t npages);
+	ssize_t		(*skip_pages) (ssize_t npages);
 	/* not a transfer: returns true if the contract is to be broken now */
-	bool		(*breaks) (SkxFaultContract contract);
+	bool		(*breaks_contract) (SkxFaultContract contract);
 } SkxFaultTransfers;
 
 /* Name of the rendezvous variable of the server that has the functions. */
@@ -99,7 +99,7 @@ static inline ssize_t
 skx_fault_grow(ssize_t result)
 {
 	return unlikely(*skx_fault_transfers != NULL) ?
-		(*skx_fault_transfers)->grow(result) : result;
+		(*skx_fault_transfers)->file_growth(result) : result;
 }
 
 /*
@@ -107,10 +107,10 @@ skx_fault_grow(ssize_t result)
  * would leave npages.
  */
 static inline ssize_t
-skx_fault_skip(ssize_t npages)
+skx_fault_skip_pages(ssize_t npages)
 {
 	return unlikely(*skx_fault_transfers != NULL) ?
-		(*skx_fault_transfers)->skip(npages) : npages;
+		(*skx_fault_transfers)->skip_pages(npages) : npages;
 }
 
 /*
@@ -118,11 +118,11 @@ skx_fault_skip(ssize_t npages)
  * assertions.
  */
 static inline bool
-skx_fault_breaks(SkxFaultContract contract)
+skx_fault_breaks_contract(SkxFaultContract contract)
 {
 #ifdef USE_ASSERT_CHECKING
 	return unlikely(*skx_fault_transfers != NULL) &&
-		(*skx_fault_transfers)->breaks(contract);
+		(*skx_fault_transfers)->breaks_contract(contract);
 #else
 	return false;
 #endif

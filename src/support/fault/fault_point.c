@@ -45,18 +45,18 @@ static const char *const skx_fault_actions[] = {
 	"note", "error", "cancel", "wait", "pause", "kill", "panic"
 };
 
-typedef struct SkxFaultPlace
+typedef struct SkxFaultPointInfo
 {
 	const char *name;
-	bool		wait;			/* action wait is possible */
-} SkxFaultPlace;
+	bool		can_wait;		/* action wait is possible */
+} SkxFaultPointInfo;
 
-#define SKX_FAULT_PLACE(symbol, name, wait) {name, wait},
-static const SkxFaultPlace skx_fault_places[] = {
+#define SKX_FAULT_POINT_INFO(symbol, name, wait) {name, wait},
+static const SkxFaultPointInfo skx_fault_places[] = {
 	{"*", false},
-	SKX_FAULT_POINTS(SKX_FAULT_PLACE)
+	SKX_FAULT_POINTS(SKX_FAULT_POINT_INFO)
 };
-#undef SKX_FAULT_PLACE
+#undef SKX_FAULT_POINT_INFO
 
 /* A parsed setting. */
 typedef struct SkxFaultSpec
@@ -120,7 +120,7 @@ skx_fault_parse(const char *text, SkxFaultSpec *spec)
 		return "Actions are note, error, cancel, wait, pause, kill and panic.";
 	spec->action = (SkxFaultAction) found;
 	if (spec->action == SKX_FAULT_ACT_WAIT &&
-		!skx_fault_places[spec->point].wait)
+		!skx_fault_places[spec->point].can_wait)
 		return "No wait is possible at this point: locks are held there that forbid it.";
 	if (text[len] == ':')
 	{

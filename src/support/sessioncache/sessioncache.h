@@ -34,22 +34,22 @@ typedef struct SkxSessionEntry
 	struct SkxSessionEntry *next;	/* with the same hash */
 	SkxSessionKind *kind;
 	SkxSessionKey key;
-	uint64		used;			/* kind->clock at the last use */
+	uint64		last_use;		/* kind->clock at the last use */
 	Size		bytes;			/* the struct, and all that it points to */
-	int			holders;
-	bool		stale;			/* invalidated, and not found since */
+	int			nholders;
+	bool		is_stale;		/* invalidated, and not found since */
 } SkxSessionEntry;
 
 struct SkxSessionKind
 {
-	int			most_entries;
-	Size		most_bytes;
+	int			max_entries;
+	Size		max_bytes;
 
 	/* Frees an entry that has left the cache. */
-	void		(*forget) (SkxSessionEntry *entry);
+	void		(*free_entry) (SkxSessionEntry *entry);
 
 	/* the cache's own */
-	bool		known;
+	bool		is_registered;
 	int			nentries;
 	Size		nbytes;
 	uint64		clock;			/* uses of entries */
@@ -74,8 +74,8 @@ extern MemoryContext skx_sessioncache_context(void);
 
 /*
  * Returns the entry of a key, or NULL.  That is a use of the entry.  It may be
- * freed by the next skx_sessioncache_put() or skx_sessioncache_room() of its
- * kind, and when the transaction ends, unless it is held.
+ * freed by the next skx_sessioncache_put() or skx_sessioncache_make_room() of
+ * its kind, and when the transaction ends, unless it is held.
  */
 extern void *skx_sessioncache_find(SkxSessionKind *kind,
 								   const SkxSessionKey *key);
@@ -94,9 +94,9 @@ extern void skx_sessioncache_put(SkxSessionKind *kind,
  * that are not held and have not been used during the last `unused` uses of
  * the kind's entries, but not `spared`.
  */
-extern bool skx_sessioncache_room(SkxSessionKind *kind,
-								  const SkxSessionEntry *spared,
-								  Size bytes, uint64 unused);
+extern bool skx_sessioncache_make_room(SkxSessionKind *kind,
+									   const SkxSessionEntry *spared,
+									   Size bytes, uint64 unused);
 
 /* Sets the size of an entry that has grown or shrunk. */
 extern void skx_sessioncache_resize(SkxSessionEntry *entry, Size bytes);
@@ -108,7 +108,7 @@ extern void skx_sessioncache_resize(SkxSessionEntry *entry, Size bytes);
 extern void skx_sessioncache_hold(SkxSessionEntry *entry);
 
 /* Takes an entry that is not held out of the cache.  Does not free it. */
-extern void skx_sessioncache_take(SkxSessionEntry *entry);
+extern void skx_sessioncache_remove(SkxSessionEntry *entry);
 
 /* Takes an entry that is not held out of the cache, and frees it. */
 extern void skx_sessioncache_drop(SkxSessionEntry *entry);

@@ -18,13 +18,13 @@
 #include "utils/memutils.h"
 
 /* Lists of entries by the hash of their keys, a power of two. */
-#define SKX_SESSION_LISTS	256
+#define SKX_SESSION_HASH_LISTS	256
 
 /* Kinds of entries in the whole extension. */
-#define SKX_SESSION_KINDS	8
+#define SKX_SESSION_KINDS_MAX	8
 
-static SkxSessionEntry *skx_session_lists[SKX_SESSION_LISTS];
-static SkxSessionKind *skx_session_kinds[SKX_SESSION_KINDS];
+static SkxSessionEntry *skx_session_lists[SKX_SESSION_HASH_LISTS];
+static SkxSessionKind *skx_session_kinds[SKX_SESSION_KINDS_MAX];
 static int	skx_session_nkinds = 0;
 static bool skx_session_stale = false;	/* there are stale entries */
 static MemoryContext skx_session_context = NULL;
@@ -35,7 +35,7 @@ skx_session_list(const SkxSessionKey *key)
 	uint32		hash = murmurhash32((uint32) SKX_LOCATOR_NUMBER(key->locator) ^
 									(uint32) key->incarnation);
 
-	return &skx_session_lists[(hash + key->segment) % SKX_SESSION_LISTS];
+	return &skx_session_lists[(hash + key->segment) % SKX_SESSION_HASH_LISTS];
 }
 
 static inline bool
@@ -57,19 +57,19 @@ skx_sessioncache_find(SkxSessionKind *kind, const SkxSessionKey *key)
 		return NULL;
 	/* The index may have got the file of another one. */
 	entry->key.index = key->index;
-	entry->stale = false;
-	entry->used = ++kind->clock;
+	entry->is_stale = false;
+	entry->last_use = ++kind->clock;
 	dlist_move_head(&kind->entries, &entry->node);
 	return entry;
 }
 
 void
-skx_sessioncache_take(SkxSessionEntry *entry)
+skx_sessioncache_remove(SkxSessionEntry *entry)
 {
 	SkxSessionKind *kind = entry->kind;
 	SkxSessionEntry **link = skx_session_list(&entry->key);
 
-	Assert(entry->holders == 0);
+	Assert(entry->nholders == 0);
 	while (*link != entry)
 		link = &(*link)->next;
 	*link = entry->next;
@@ -81,8 +81,8 @@ skx_sessioncache_take(SkxSessionEntry *entry)
 void
 skx_sessioncache_drop(SkxSessionEntry *entry)
 {
-	skx_sessioncache_take(entry);
-	entry->kind->forget(entry);
+	skx_sessioncache_remove(entry);
+	entry->kind->free_entry(entry);
 }
 
 /*
@@ -101,9 +101,9 @@ skx_session_drop_oldest(SkxSessionKind *kind, const SkxSessionEntry *spared,
 		SkxSessionEntry *entry = dlist_container(SkxSessionEntry, node,
 												 iter.cur);
 
-		if (entry->used + unused > kind->clock)
+		if (entry->last_use + unused > kind->clock)
 			return false;
-		if (entry->holders == 0 && entry != spared)
+		if (entry->nholders == 0 && entry != spared)
 		{
 			skx_sessioncache_drop(entry);
 			return true;
@@ -113,10 +113,10 @@ skx_session_drop_oldest(SkxSessionKind *kind, const SkxSessionEntry *spared,
 }
 
 bool
-skx_sessioncache_room(SkxSessionKind *kind, const SkxSessionEntry *spared,
-					  Size bytes, uint64 unused)
+skx_sessioncache_make_room(SkxSessionKind *kind, const SkxSessionEntry *spared,
+						   Size bytes, uint64 unused)
 {
-	while (kind->nbytes + bytes > kind->most_bytes)
+	while (kind->nbytes + bytes > kind->max_bytes)
 		if (kind->nentries == 0 ||
 			!skx_session_drop_oldest(kind, spared, unused))
 			return false;
@@ -144,7 +144,7 @@ skx_session_invalidate(Datum arg, Oid index)
 													 iter.cur);
 
 			if (index == InvalidOid || entry->key.index == index)
-				entry->stale = skx_session_stale = true;
+				entry->is_stale = skx_session_stale = true;
 		}
 	}
 }
@@ -159,9 +159,9 @@ skx_session_drop_stale(SkxSessionKind *kind)
 		SkxSessionEntry *entry = dlist_container(SkxSessionEntry, node,
 												 iter.cur);
 
-		if (entry->stale && entry->holders == 0)
+		if (entry->is_stale && entry->nholders == 0)
 			skx_sessioncache_drop(entry);
-		else if (entry->stale)
+		else if (entry->is_stale)
 			skx_session_stale = true;
 	}
 }
@@ -204,24 +204,24 @@ skx_sessioncache_put(SkxSessionKind *kind, const SkxSessionKey *key,
 {
 	SkxSessionEntry **link = skx_session_list(key);
 
-	if (!kind->known)
+	if (!kind->is_registered)
 	{
-		Assert(skx_session_nkinds < SKX_SESSION_KINDS);
+		Assert(skx_session_nkinds < SKX_SESSION_KINDS_MAX);
 		dlist_init(&kind->entries);
 		skx_session_kinds[skx_session_nkinds++] = kind;
-		kind->known = true;
+		kind->is_registered = true;
 	}
 	while (kind->nentries > 0 &&
-		   (kind->nentries >= kind->most_entries ||
-			kind->nbytes + bytes > kind->most_bytes) &&
+		   (kind->nentries >= kind->max_entries ||
+			kind->nbytes + bytes > kind->max_bytes) &&
 		   skx_session_drop_oldest(kind, NULL, 0))
 		;
 	entry->kind = kind;
 	entry->key = *key;
 	entry->bytes = bytes;
-	entry->holders = 0;
-	entry->stale = false;
-	entry->used = ++kind->clock;
+	entry->nholders = 0;
+	entry->is_stale = false;
+	entry->last_use = ++kind->clock;
 	entry->next = *link;
 	*link = entry;
 	dlist_push_head(&kind->entries, &entry->node);
@@ -235,7 +235,7 @@ skx_session_release(void *arg)
 {
 	SkxSessionEntry *entry = arg;
 
-	entry->holders--;
+	entry->nholders--;
 }
 
 void
@@ -246,5 +246,5 @@ skx_sessioncache_hold(SkxSessionEntry *entry)
 	callback->func = skx_session_release;
 	callback->arg = entry;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
-	entry->holders++;
+	entry->nholders++;
 }

@@ -27,32 +27,33 @@
  * Capacity for the contents of a file; more than any file that is read here
  * has.
  */
-#define SKX_ROOM_FILE		(8 * 1024)
+#define SKX_SHM_FILE_SIZE		(8 * 1024)
 
 uint64
-skx_shm_choose(uint64 wanted, const SkxRoom *room,
-			   SkxRoomLimit *limit, uint64 *elsewhere)
+skx_shm_choose_bytes(uint64 wanted, const SkxShmFree *room,
+					 SkxShmLimit *limit, uint64 *elsewhere)
 {
 	uint64		size = wanted;
-	uint64		aside = Min(wanted, room->aside / 2);
+	uint64		aside = Min(wanted, room->reserved / 2);
 
-	*limit = SKX_ROOM_LIMIT_NONE;
-	*elsewhere = room->place == SKX_ROOM_UNLIMITED ? SKX_ROOM_MODEST :
-		room->place / 4;
+	*limit = SKX_SHM_LIMIT_NONE;
+	*elsewhere = room->segments == SKX_SHM_UNLIMITED ?
+		SKX_SHM_GRANT_UNKNOWN_MAX :
+		room->segments / 4;
 	if (*elsewhere < wanted)
 	{
 		size = Max(*elsewhere, aside);
 		if (size < wanted)
-			*limit = aside > *elsewhere ? SKX_ROOM_LIMIT_ASIDE :
-				room->place == SKX_ROOM_UNLIMITED ? SKX_ROOM_LIMIT_UNKNOWN :
-				SKX_ROOM_LIMIT_PLACE;
+			*limit = aside > *elsewhere ? SKX_SHM_LIMIT_RESERVED :
+				room->segments == SKX_SHM_UNLIMITED ? SKX_SHM_LIMIT_UNKNOWN :
+				SKX_SHM_LIMIT_SEGMENTS;
 	}
-	if (room->memory != SKX_ROOM_UNLIMITED && room->memory / 4 < size)
+	if (room->memory != SKX_SHM_UNLIMITED && room->memory / 4 < size)
 	{
 		size = room->memory / 4;
-		*limit = SKX_ROOM_LIMIT_MEMORY;
+		*limit = SKX_SHM_LIMIT_MEMORY;
 	}
-	if (size < Min(wanted, SKX_ROOM_LEAST))
+	if (size < Min(wanted, SKX_SHM_GRANT_MIN))
 		size = 0;
 	return size;
 }
@@ -76,7 +77,7 @@ skx_shm_read(const char *dir, const char *name, char *text)
 		return false;
 	do
 	{
-		n = read(fd, text + length, SKX_ROOM_FILE - 1 - length);
+		n = read(fd, text + length, SKX_SHM_FILE_SIZE - 1 - length);
 		if (n > 0)
 			length += n;
 	} while (n > 0 || (n < 0 && errno == EINTR));
@@ -91,11 +92,11 @@ skx_shm_read(const char *dir, const char *name, char *text)
 static uint64
 skx_shm_number(const char *dir, const char *name)
 {
-	char		text[SKX_ROOM_FILE];
+	char		text[SKX_SHM_FILE_SIZE];
 
 	if (!skx_shm_read(dir, name, text) ||
 		text[0] < '0' || text[0] > '9')
-		return SKX_ROOM_UNLIMITED;
+		return SKX_SHM_UNLIMITED;
 	return strtoull(text, NULL, 10);
 }
 
@@ -120,32 +121,32 @@ skx_shm_field(const char *text, const char *word)
 }
 
 uint64
-skx_shm_free(const char *dir)
+skx_shm_free_in_directory(const char *dir)
 {
 	struct statvfs fs;
 
 	/* a tmpfs without a limit has no blocks */
 	if (statvfs(dir, &fs) != 0 || fs.f_blocks == 0)
-		return SKX_ROOM_UNLIMITED;
+		return SKX_SHM_UNLIMITED;
 	return (uint64) fs.f_bavail * fs.f_frsize;
 }
 
 uint64
-skx_shm_machine(const char *root)
+skx_shm_free_in_machine(const char *root)
 {
-	char		text[SKX_ROOM_FILE];
+	char		text[SKX_SHM_FILE_SIZE];
 	char		dir[MAXPGPATH];
 	uint64		kb;
 
 	snprintf(dir, sizeof(dir), "%s/proc", root);
 	if (!skx_shm_read(dir, "meminfo", text))
-		return SKX_ROOM_UNLIMITED;
+		return SKX_SHM_UNLIMITED;
 	kb = skx_shm_field(text, "MemAvailable:");
-	return kb == 0 ? SKX_ROOM_UNLIMITED : kb * 1024;
+	return kb == 0 ? SKX_SHM_UNLIMITED : kb * 1024;
 }
 
 uint64
-skx_shm_sysv(void)
+skx_shm_sysv_segment_max(void)
 {
 #ifdef SHM_INFO
 	struct shminfo most;
@@ -155,12 +156,12 @@ skx_shm_sysv(void)
 
 	if (shmctl(0, IPC_INFO, (struct shmid_ds *) &most) < 0 ||
 		shmctl(0, SHM_INFO, (struct shmid_ds *) &now) < 0)
-		return SKX_ROOM_UNLIMITED;
+		return SKX_SHM_UNLIMITED;
 	left = most.shmall > now.shm_tot ? most.shmall - now.shm_tot : 0;
 	left = left > PG_UINT64_MAX / page ? PG_UINT64_MAX : left * page;
 	return Min(left, (uint64) most.shmmax);
 #else
-	return SKX_ROOM_UNLIMITED;
+	return SKX_SHM_UNLIMITED;
 #endif
 }
 
@@ -169,39 +170,39 @@ skx_shm_sysv(void)
  */
 
 /* Names of the files with the memory of a cgroup, by version. */
-typedef struct SkxRoomNames
+typedef struct SkxShmCgroupFiles
 {
-	const char *most;
-	const char *high;			/* use above which the kernel slows it down */
-	const char *used;
-	const char *files[2];		/* words of memory.stat for pages of files */
-} SkxRoomNames;
+	const char *limit_file;
+	const char *high_file;		/* use above which the kernel slows it down */
+	const char *usage_file;
+	const char *stat_words[2];	/* words of memory.stat for pages of files */
+} SkxShmCgroupFiles;
 
-static const SkxRoomNames skx_shm_names_v1 = {
+static const SkxShmCgroupFiles skx_shm_names_v1 = {
 	"memory.limit_in_bytes", "memory.limit_in_bytes",
 	"memory.usage_in_bytes", {"total_inactive_file ", "total_active_file "}
 };
-static const SkxRoomNames skx_shm_names_v2 = {
+static const SkxShmCgroupFiles skx_shm_names_v2 = {
 	"memory.max", "memory.high",
 	"memory.current", {"inactive_file ", "active_file "}
 };
 
 static uint64
-skx_shm_group(const char *dir, const SkxRoomNames *names)
+skx_shm_free_in_group(const char *dir, const SkxShmCgroupFiles *names)
 {
-	char		text[SKX_ROOM_FILE];
-	uint64		most = Min(skx_shm_number(dir, names->most),
-						   skx_shm_number(dir, names->high));
-	uint64		used = skx_shm_number(dir, names->used);
+	char		text[SKX_SHM_FILE_SIZE];
+	uint64		most = Min(skx_shm_number(dir, names->limit_file),
+						   skx_shm_number(dir, names->high_file));
+	uint64		used = skx_shm_number(dir, names->usage_file);
 	uint64		files = 0;
 
-	if (most == SKX_ROOM_UNLIMITED)
-		return SKX_ROOM_UNLIMITED;
-	if (used == SKX_ROOM_UNLIMITED)
+	if (most == SKX_SHM_UNLIMITED)
+		return SKX_SHM_UNLIMITED;
+	if (used == SKX_SHM_UNLIMITED)
 		used = 0;
 	if (skx_shm_read(dir, "memory.stat", text))
-		files = skx_shm_field(text, names->files[0]) +
-			skx_shm_field(text, names->files[1]);
+		files = skx_shm_field(text, names->stat_words[0]) +
+			skx_shm_field(text, names->stat_words[1]);
 	used -= Min(used, files);
 	return most - Min(most, used);
 }
@@ -212,19 +213,19 @@ skx_shm_group(const char *dir, const SkxRoomNames *names)
  * container's own group.
  */
 static uint64
-skx_shm_groups(const char *tree, const char *path,
-			   const SkxRoomNames *names)
+skx_shm_free_in_groups(const char *tree, const char *path,
+					   const SkxShmCgroupFiles *names)
 {
 	char		dir[2 * MAXPGPATH];
 	size_t		top = strlen(tree);
-	uint64		least = SKX_ROOM_UNLIMITED;
+	uint64		least = SKX_SHM_UNLIMITED;
 
 	snprintf(dir, sizeof(dir), "%s%s", tree, path);
 	if (strstr(path, "/..") != NULL || access(dir, F_OK) != 0)
 		dir[top] = '\0';
 	for (;;)
 	{
-		uint64		left = skx_shm_group(dir, names);
+		uint64		left = skx_shm_free_in_group(dir, names);
 
 		least = Min(least, left);
 		if (strlen(dir) <= top)
@@ -238,7 +239,7 @@ skx_shm_groups(const char *tree, const char *path,
  * commas.
  */
 static bool
-skx_shm_listed(const char *list, size_t length, const char *word)
+skx_shm_is_listed(const char *list, size_t length, const char *word)
 {
 	size_t		n = strlen(word);
 
@@ -262,7 +263,7 @@ skx_shm_listed(const char *list, size_t length, const char *word)
  * controllers and path.
  */
 static uint64
-skx_shm_line(const char *root, const char *line)
+skx_shm_free_of_line(const char *root, const char *line)
 {
 	const char *list = strchr(line, ':');
 	const char *path = list == NULL ? NULL : strchr(list + 1, ':');
@@ -270,35 +271,35 @@ skx_shm_line(const char *root, const char *line)
 	uint64		least;
 
 	if (path == NULL)
-		return SKX_ROOM_UNLIMITED;
+		return SKX_SHM_UNLIMITED;
 	list++;
 	path++;
 	if (path == list + 1)		/* no controllers: version 2 */
 	{
 		snprintf(tree, sizeof(tree), "%s/sys/fs/cgroup/unified", root);
-		least = skx_shm_groups(tree, path, &skx_shm_names_v2);
+		least = skx_shm_free_in_groups(tree, path, &skx_shm_names_v2);
 		snprintf(tree, sizeof(tree), "%s/sys/fs/cgroup", root);
 		return Min(least,
-				   skx_shm_groups(tree, path,
-								  &skx_shm_names_v2));
+				   skx_shm_free_in_groups(tree, path,
+										  &skx_shm_names_v2));
 	}
-	if (!skx_shm_listed(list, path - 1 - list, "memory"))
-		return SKX_ROOM_UNLIMITED;
+	if (!skx_shm_is_listed(list, path - 1 - list, "memory"))
+		return SKX_SHM_UNLIMITED;
 	snprintf(tree, sizeof(tree), "%s/sys/fs/cgroup/memory", root);
-	return skx_shm_groups(tree, path, &skx_shm_names_v1);
+	return skx_shm_free_in_groups(tree, path, &skx_shm_names_v1);
 }
 
 uint64
-skx_shm_cgroup(const char *root)
+skx_shm_free_in_cgroup(const char *root)
 {
-	char		text[SKX_ROOM_FILE];
+	char		text[SKX_SHM_FILE_SIZE];
 	char		dir[MAXPGPATH];
 	char	   *line = text;
-	uint64		least = SKX_ROOM_UNLIMITED;
+	uint64		least = SKX_SHM_UNLIMITED;
 
 	snprintf(dir, sizeof(dir), "%s/proc/self", root);
 	if (!skx_shm_read(dir, "cgroup", text))
-		return SKX_ROOM_UNLIMITED;
+		return SKX_SHM_UNLIMITED;
 	while (line != NULL && *line != '\0')
 	{
 		char	   *end = strchr(line, '\n');
@@ -306,7 +307,7 @@ skx_shm_cgroup(const char *root)
 
 		if (end != NULL)
 			*end++ = '\0';
-		left = skx_shm_line(root, line);
+		left = skx_shm_free_of_line(root, line);
 		least = Min(least, left);
 		line = end;
 	}

@@ -22,7 +22,7 @@
  * returns words for it.
  */
 static const char *
-skx_shm_place(uint64 *bytes)
+skx_shm_free_for_segments(uint64 *bytes)
 {
 	const char *place;
 	uint64		machine;
@@ -30,23 +30,23 @@ skx_shm_place(uint64 *bytes)
 	switch (dynamic_shared_memory_type)
 	{
 		case DSM_IMPL_MMAP:
-			*bytes = skx_shm_free(PG_DYNSHMEM_DIR);
+			*bytes = skx_shm_free_in_directory(PG_DYNSHMEM_DIR);
 			return "free in " PG_DYNSHMEM_DIR;
 		case DSM_IMPL_POSIX:
-			*bytes = skx_shm_free("/dev/shm");
-			if (*bytes != SKX_ROOM_UNLIMITED || access("/dev/shm", F_OK) != 0)
+			*bytes = skx_shm_free_in_directory("/dev/shm");
+			if (*bytes != SKX_SHM_UNLIMITED || access("/dev/shm", F_OK) != 0)
 				return "free in /dev/shm";
 			place = "";
 			break;
 		case DSM_IMPL_SYSV:
-			*bytes = skx_shm_sysv();
+			*bytes = skx_shm_sysv_segment_max();
 			place = "left of System V shared memory";
 			break;
 		default:
-			*bytes = SKX_ROOM_UNLIMITED;
+			*bytes = SKX_SHM_UNLIMITED;
 			return "";
 	}
-	machine = skx_shm_machine("");
+	machine = skx_shm_free_in_machine("");
 	if (machine >= *bytes)
 		return place;
 	*bytes = machine;
@@ -54,54 +54,55 @@ skx_shm_place(uint64 *bytes)
 }
 
 static void
-skx_shm_explain(SkxRoomGrant *grant, const SkxRoom *room,
+skx_shm_explain(SkxShmGrant *grant, const SkxShmFree *room,
 				const char *place)
 {
-	char	   *why = grant->why;
+	char	   *why = grant->reason;
 
 	switch (grant->limit)
 	{
-		case SKX_ROOM_LIMIT_NONE:
-		case SKX_ROOM_LIMIT_REFUSED:
+		case SKX_SHM_LIMIT_NONE:
+		case SKX_SHM_LIMIT_REFUSED:
 			why[0] = '\0';
 			return;
-		case SKX_ROOM_LIMIT_ASIDE:
-			snprintf(why, SKX_ROOM_WHY,
+		case SKX_SHM_LIMIT_RESERVED:
+			snprintf(why, SKX_SHM_REASON_SIZE,
 					 "half of the %d MB free of min_dynamic_shared_memory",
-					 (int) (room->aside / (1024 * 1024)));
+					 (int) (room->reserved / (1024 * 1024)));
 			break;
-		case SKX_ROOM_LIMIT_PLACE:
-			snprintf(why, SKX_ROOM_WHY, "a quarter of the %d MB %s",
-					 (int) (room->place / (1024 * 1024)), place);
+		case SKX_SHM_LIMIT_SEGMENTS:
+			snprintf(why, SKX_SHM_REASON_SIZE, "a quarter of the %d MB %s",
+					 (int) (room->segments / (1024 * 1024)), place);
 			break;
-		case SKX_ROOM_LIMIT_MEMORY:
-			snprintf(why, SKX_ROOM_WHY,
+		case SKX_SHM_LIMIT_MEMORY:
+			snprintf(why, SKX_SHM_REASON_SIZE,
 					 "a quarter of the %d MB left of the cgroup's memory limit",
 					 (int) (room->memory / (1024 * 1024)));
 			break;
-		case SKX_ROOM_LIMIT_UNKNOWN:
+		case SKX_SHM_LIMIT_UNKNOWN:
 			strlcpy(why,
 					"how much shared memory there is cannot be found out",
-					SKX_ROOM_WHY);
+					SKX_SHM_REASON_SIZE);
 			break;
 	}
 	if (grant->bytes == 0)
-		strlcat(why, " is less than 4 MB", SKX_ROOM_WHY);
+		strlcat(why, " is less than 4 MB", SKX_SHM_REASON_SIZE);
 }
 
 void
-skx_shm_ask(uint64 wanted, SkxRoomGrant *grant)
+skx_shm_request(uint64 wanted, SkxShmGrant *grant)
 {
-	SkxRoom		room = {0};
+	SkxShmFree	room = {0};
 	Size		aside;
-	const char *place = skx_shm_place(&room.place);
+	const char *place = skx_shm_free_for_segments(&room.segments);
 
 	memset(grant, 0, sizeof(*grant));
-	if (skx_compat_dsm_aside(&grant->aside, &grant->aside_bytes, &aside))
-		room.aside = aside;
-	room.memory = skx_shm_cgroup("");
-	grant->bytes = skx_shm_choose(wanted, &room, &grant->limit,
-								  &grant->elsewhere);
+	if (skx_compat_dsm_reserved(&grant->reserved, &grant->reserved_bytes,
+								&aside))
+		room.reserved = aside;
+	room.memory = skx_shm_free_in_cgroup("");
+	grant->bytes = skx_shm_choose_bytes(wanted, &room, &grant->limit,
+										&grant->max_unreserved);
 	skx_shm_explain(grant, &room, place);
 }
 
@@ -110,7 +111,7 @@ skx_shm_ask(uint64 wanted, SkxRoomGrant *grant)
  * allocates the whole segment elsewhere.
  */
 dsm_segment *
-skx_shm_segment(const SkxRoomGrant *grant, Size bytes)
+skx_shm_segment(const SkxShmGrant *grant, Size bytes)
 {
 	dsm_segment *segment = dsm_create(bytes, DSM_CREATE_NULL_IF_MAXSEGMENTS);
 	const char *address;
@@ -120,9 +121,9 @@ skx_shm_segment(const SkxRoomGrant *grant, Size bytes)
 				(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
 				 errmsg("too many dynamic shared memory segments")));
 	address = dsm_segment_address(segment);
-	if (bytes > grant->elsewhere &&
-		(grant->aside_bytes == 0 || address < grant->aside ||
-		 address >= grant->aside + grant->aside_bytes))
+	if (bytes > grant->max_unreserved &&
+		(grant->reserved_bytes == 0 || address < grant->reserved ||
+		 address >= grant->reserved + grant->reserved_bytes))
 	{
 		dsm_detach(segment);
 		ereport(ERROR,
@@ -171,9 +172,9 @@ skx_shm_attempt(void (*action) (void *arg), void *arg)
 }
 
 const char *
-skx_shm_hint(SkxRoomLimit limit)
+skx_shm_hint(SkxShmLimit limit)
 {
-	if (limit == SKX_ROOM_LIMIT_MEMORY)
+	if (limit == SKX_SHM_LIMIT_MEMORY)
 		return "Raise the memory limit of the server's cgroup, preload skipidx, or lower skipidx.cache_size; then restart the server.";
 	if (dynamic_shared_memory_type == DSM_IMPL_POSIX)
 		return "Enlarge /dev/shm, raise min_dynamic_shared_memory, preload skipidx, or lower skipidx.cache_size; then restart the server.";

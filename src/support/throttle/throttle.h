@@ -17,15 +17,15 @@ extern void skx_throttle_point(void);
  * delay and for the rate.  Then it is a skx_throttle_point().  Sleeps while
  * more was written than the rate allows.
  */
-extern void skx_throttle_wrote(int npages);
+extern void skx_throttle_count_pages(int npages);
 
 /* Time between two calls of `check`, in ms. */
-#define SKX_PACE_CHECK	100
+#define SKX_THROTTLE_CHECK_MS	100
 
 /*
- * Until skx_throttle_end(), points call `check` every SKX_PACE_CHECK ms, and
- * the process writes no faster than *rate kB/s.  *rate 0, or `rate` NULL: the
- * rate has no bound.  *rate may change meanwhile.
+ * Until skx_throttle_end(), points call `check` every SKX_THROTTLE_CHECK_MS
+ * ms, and the process writes no faster than *rate kB/s.  *rate 0, or `rate`
+ * NULL: the rate has no bound.  *rate may change meanwhile.
  */
 extern void skx_throttle_begin(void (*check) (void *arg), void *arg,
 							   const int *rate);

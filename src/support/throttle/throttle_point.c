@@ -15,21 +15,21 @@
 #include "support/throttle/throttle.h"
 
 /* Longest sleep in ms; after it the check is called. */
-#define SKX_PACE_NAP	SKX_PACE_CHECK
+#define SKX_THROTTLE_SLEEP_MS	SKX_THROTTLE_CHECK_MS
 
-typedef struct SkxPace
+typedef struct SkxThrottle
 {
 	void		(*check) (void *arg);
 	void	   *arg;
 	const int  *rate;			/* kB/s */
-	instr_time	checked;
-	instr_time	since;			/* start of the time in which `bytes` were
+	instr_time	last_check;
+	instr_time	started;		/* start of the time in which `bytes` were
 								 * written */
 	uint64		bytes;
-	int			counted;		/* the rate while they were written */
-} SkxPace;
+	int			counted_rate;	/* the rate while they were written */
+} SkxThrottle;
 
-static SkxPace skx_pace;
+static SkxThrottle skx_pace;
 
 /* The wait event, which is made at first use. */
 static uint32 skx_throttle_wait_event = 0;
@@ -40,10 +40,10 @@ skx_throttle_begin(void (*check) (void *arg), void *arg, const int *rate)
 	skx_pace.check = check;
 	skx_pace.arg = arg;
 	skx_pace.rate = rate;
-	skx_pace.counted = rate != NULL ? *rate : 0;
+	skx_pace.counted_rate = rate != NULL ? *rate : 0;
 	skx_pace.bytes = 0;
-	INSTR_TIME_SET_CURRENT(skx_pace.checked);
-	skx_pace.since = skx_pace.checked;
+	INSTR_TIME_SET_CURRENT(skx_pace.last_check);
+	skx_pace.started = skx_pace.last_check;
 }
 
 void
@@ -67,9 +67,9 @@ skx_throttle_point(void)
 {
 	skx_compat_vacuum_delay();
 	if (skx_pace.check == NULL ||
-		skx_throttle_ms_since(skx_pace.checked) < SKX_PACE_CHECK)
+		skx_throttle_ms_since(skx_pace.last_check) < SKX_THROTTLE_CHECK_MS)
 		return;
-	INSTR_TIME_SET_CURRENT(skx_pace.checked);
+	INSTR_TIME_SET_CURRENT(skx_pace.last_check);
 	skx_pace.check(skx_pace.arg);
 }
 
@@ -78,25 +78,25 @@ skx_throttle_point(void)
  * the rate has changed, so bytes written under another rate do not count.
  */
 static double
-skx_throttle_ahead(void)
+skx_throttle_ms_ahead(void)
 {
 	int			rate = skx_pace.rate != NULL ? *skx_pace.rate : 0;
 	double		passed;
 
-	if (rate != skx_pace.counted)
+	if (rate != skx_pace.counted_rate)
 	{
-		INSTR_TIME_SET_CURRENT(skx_pace.since);
+		INSTR_TIME_SET_CURRENT(skx_pace.started);
 		skx_pace.bytes = 0;
-		skx_pace.counted = rate;
+		skx_pace.counted_rate = rate;
 	}
 	if (rate <= 0)
 		return 0;
-	passed = skx_throttle_ms_since(skx_pace.since);
+	passed = skx_throttle_ms_since(skx_pace.started);
 	return skx_pace.bytes / 1.024 / rate - passed;
 }
 
 void
-skx_throttle_wrote(int npages)
+skx_throttle_count_pages(int npages)
 {
 	double		ahead;
 
@@ -107,13 +107,13 @@ skx_throttle_wrote(int npages)
 	if (skx_pace.check == NULL)
 		return;
 	skx_pace.bytes += (uint64) npages * BLCKSZ;
-	while ((ahead = skx_throttle_ahead()) > 1)
+	while ((ahead = skx_throttle_ms_ahead()) > 1)
 	{
 		if (skx_throttle_wait_event == 0)
 			skx_throttle_wait_event = skx_compat_wait_event("SkipidxMergeRate");
 		(void) WaitLatch(MyLatch,
 						 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 (long) Min(ahead, SKX_PACE_NAP),
+						 (long) Min(ahead, SKX_THROTTLE_SLEEP_MS),
 						 skx_throttle_wait_event);
 		ResetLatch(MyLatch);
 		skx_throttle_point();
@@ -122,7 +122,7 @@ skx_throttle_wrote(int npages)
 	/* after a pause of more than a second the count begins anew */
 	if (ahead < -1000)
 	{
-		INSTR_TIME_SET_CURRENT(skx_pace.since);
+		INSTR_TIME_SET_CURRENT(skx_pace.started);
 		skx_pace.bytes = 0;
 	}
 }

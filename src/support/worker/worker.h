@@ -11,7 +11,7 @@
 #include "utils/relcache.h"
 
 /* Largest value of skipidx.max_workers. */
-#define SKX_WORKERS_MOST	16
+#define SKX_WORKERS_MAX	16
 
 /* Number of operations of which the server has records. */
 #define SKX_WORKER_RECORDS	24
@@ -25,7 +25,7 @@ extern int	skx_worker_log_min; /* skipidx.log_min_duration, ms */
  * Sets settings of the server that must not have their configured values in a
  * background worker, such as timeouts of statements.
  */
-extern void skx_worker_settings(void);
+extern void skx_worker_set_settings(void);
 
 /* Name of the C function that a worker runs, which is in am/. */
 #define SKX_WORKER_MAIN		"skx_am_worker_main"
@@ -39,7 +39,7 @@ typedef enum SkxWorkerDuty
 	SKX_WORKER_FLUSH,
 	SKX_WORKER_MERGE,
 	SKX_WORKER_SHRINK			/* merges, then gives back the end of the
-								 * file; for skx_worker_ask() only */
+								 * file; for skx_worker_request() only */
 } SkxWorkerDuty;
 
 /* worker_ask.c : requests for workers */
@@ -51,13 +51,13 @@ typedef enum SkxWorkerDuty
  * Also returns false if no other process can see the index as this one does:
  * it is temporary, or made by this transaction.  Costs one LWLock.
  */
-extern bool skx_worker_ask(Relation index, SkxWorkerDuty duty);
+extern bool skx_worker_request(Relation index, SkxWorkerDuty duty);
 
 /*
  * Returns true if another process could open the index, and would see the same
  * file.
  */
-extern bool skx_worker_may_see(Relation index);
+extern bool skx_worker_can_see_index(Relation index);
 
 /*
  * Requests a background worker from the server, which runs `function` of this
@@ -90,16 +90,16 @@ typedef struct SkxWorkerTask
  * Takes the slot that was kept for the worker.  Returns false if it has come
  * too late.  The slot is given up when the process ends.
  */
-extern bool skx_worker_begin(const SkxWorkerTask *task);
+extern bool skx_worker_take_slot(const SkxWorkerTask *task);
 
 /*
  * Returns true if the worker was requested once more since it last called
  * this.  If not, gives up its slot at once.
  */
-extern bool skx_worker_again(void);
+extern bool skx_worker_was_requested(void);
 
 /* Returns true if a request since the last call was SKX_WORKER_SHRINK. */
-extern bool skx_worker_shrinks(void);
+extern bool skx_worker_must_shrink(void);
 
 /*
  * Notes that the worker only waits from then on, so that another may work.
@@ -115,10 +115,10 @@ extern bool skx_worker_resume(void);
 
 /*
  * Like skx_worker_resume(), but only if the worker was requested once more
- * since its last skx_worker_again().  The request is forgotten then.  Returns
- * false, with nothing noted, otherwise.
+ * since its last skx_worker_was_requested().  The request is forgotten then.
+ * Returns false, with nothing noted, otherwise.
  */
-extern bool skx_worker_called(void);
+extern bool skx_worker_resume_if_requested(void);
 
 /*
  * Gives up the slot of a worker that has failed, if it has one.  The index
@@ -127,7 +127,7 @@ extern bool skx_worker_called(void);
 extern void skx_worker_failed(void);
 
 /* Returns true if the process is a worker that has a slot. */
-extern bool skx_worker_is(int pid);
+extern bool skx_worker_is_running(int pid);
 
 /*
  * Maps the shared memory of workers into this process.  Called before a page
@@ -144,13 +144,13 @@ extern void skx_worker_attach(void);
  */
 
 /* What has begun an operation. */
-typedef enum SkxWorkerAsker
+typedef enum SkxWorkerRequester
 {
-	SKX_ASKER_FUNCTION,			/* an SQL function */
-	SKX_ASKER_INSERT,
-	SKX_ASKER_VACUUM,
-	SKX_ASKER_WORKER			/* a background worker */
-} SkxWorkerAsker;
+	SKX_REQUESTER_FUNCTION,		/* an SQL function */
+	SKX_REQUESTER_INSERT,
+	SKX_REQUESTER_VACUUM,
+	SKX_REQUESTER_WORKER		/* a background worker */
+} SkxWorkerRequester;
 
 /* State of an operation. */
 typedef enum SkxWorkerState
@@ -176,7 +176,7 @@ typedef struct SkxWorkerRecord
 	Oid			index;
 	int			pid;
 	uint8		operation;		/* SKX_OPERATION_* */
-	uint8		asker;			/* SkxWorkerAsker */
+	uint8		requester;		/* SkxWorkerRequester */
 	uint8		state;			/* SkxWorkerState */
 	uint8		phase;			/* SkxWorkerPhase */
 	int32		segments;		/* inputs of a merge; 0: a flush */
@@ -185,44 +185,45 @@ typedef struct SkxWorkerRecord
 								 * documents */
 	uint64		nwritten;		/* bytes written so far */
 	uint64		nlogged;		/* bytes of WAL so far */
-	uint64		done;			/* progress of the phase: documents, postings
+	uint64		progress;		/* progress of the phase: documents, postings
 								 * or bytes */
-	uint64		total;			/* `done` at its end; 0: not known */
+	uint64		progress_total; /* `progress` at its end; 0: not known */
 	TimestampTz started;
 	TimestampTz ended;
 } SkxWorkerRecord;
 
 /* Begins a record, of an operation (SKX_OPERATION_*) of this process. */
-extern void skx_worker_started(Relation index, uint8 operation,
-							   SkxWorkerAsker asker);
+extern void skx_worker_record_begin(Relation index, uint8 operation,
+									SkxWorkerRequester asker);
 
 /*
  * Notes what the operation reads: the number of segments (0 for a flush),
  * documents and bytes.
  */
-extern void skx_worker_input(int segments, uint64 documents, uint64 nbytes);
+extern void skx_worker_record_input(int segments, uint64 documents,
+									uint64 nbytes);
 
 /* Adds pages that this process has written. */
-extern void skx_worker_wrote(int npages);
+extern void skx_worker_record_written(int npages);
 
 /*
  * Adds pages that helpers of the operation have written, and the bytes of WAL
  * of these helpers.
  */
-extern void skx_worker_helped(uint64 npages, uint64 nlogged);
+extern void skx_worker_record_helpers(uint64 npages, uint64 nlogged);
 
 /*
  * Notes how far a phase is; total 0: its end is not known.  Calls that tell
  * little new may be left out.
  */
-extern void skx_worker_progress(SkxWorkerPhase phase, uint64 done,
-								uint64 total);
+extern void skx_worker_record_progress(SkxWorkerPhase phase, uint64 done,
+									   uint64 total);
 
 /*
  * Notes that the operation has ended, SKX_RECORD_DONE or SKX_RECORD_FAILED.
  * Logs one that was done and took skipidx.log_min_duration or longer.
  */
-extern void skx_worker_ended(Relation index, SkxWorkerState state);
+extern void skx_worker_record_end(Relation index, SkxWorkerState state);
 
 /*
  * Copies all records to `records`, oldest first, and returns their number.

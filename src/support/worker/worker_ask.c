@@ -21,7 +21,7 @@ StaticAssertDecl(sizeof(SkxWorkerTask) <= BGW_EXTRALEN,
 				 "a task is handed over in bgw_extra");
 
 bool
-skx_worker_may_see(Relation index)
+skx_worker_can_see_index(Relation index)
 {
 	return index->rd_rel->relpersistence != RELPERSISTENCE_TEMP &&
 		!SKX_COMPAT_NEW_FILE(index);
@@ -52,22 +52,22 @@ skx_worker_launch(const char *function, Datum arg, const void *extra,
 }
 
 bool
-skx_worker_ask(Relation index, SkxWorkerDuty duty)
+skx_worker_request(Relation index, SkxWorkerDuty duty)
 {
 	SkxWorkerTask task = {0};
 	bool		present;
 
 	if (skx_worker_max == 0 || !IsUnderPostmaster || RecoveryInProgress() ||
-		!skx_worker_may_see(index))
+		!skx_worker_can_see_index(index))
 		return false;
 	task.database = MyDatabaseId;
 	task.index = RelationGetRelid(index);
 	task.duty = duty == SKX_WORKER_FLUSH ? SKX_WORKER_FLUSH : SKX_WORKER_MERGE;
-	if (!skx_worker_keep(&task, duty == SKX_WORKER_SHRINK, &present))
+	if (!skx_worker_reserve_slot(&task, duty == SKX_WORKER_SHRINK, &present))
 		return present;
 	if (skx_worker_launch(SKX_WORKER_MAIN, (Datum) 0, &task, sizeof(task),
 						  NULL))
 		return true;
-	skx_worker_drop(&task);
+	skx_worker_free_reserved(&task);
 	return false;
 }

@@ -12,9 +12,9 @@
 typedef enum SkxWorkerSlotState
 {
 	SKX_SLOT_FREE,
-	SKX_SLOT_ASKED,				/* kept for a worker that was requested */
-	SKX_SLOT_TAKEN,				/* the process `pid` is the worker */
-	SKX_SLOT_RESTING			/* no worker for the index until `until` */
+	SKX_SLOT_REQUESTED,			/* kept for a worker that was requested */
+	SKX_SLOT_RUNNING,			/* the process `pid` is the worker */
+	SKX_SLOT_BACKOFF			/* no worker for the index until `valid_until` */
 } SkxWorkerSlotState;
 
 /* A slot: a worker for an index, or the wait for one. */
@@ -24,14 +24,14 @@ typedef struct SkxWorkerSlot
 	Oid			index;
 	uint8		duty;			/* SkxWorkerDuty, without SHRINK */
 	uint8		state;			/* SkxWorkerSlotState */
-	bool		again;			/* requested since the worker looked last */
-	bool		shrink;			/* requested to give back the end of the file,
-								 * too */
-	bool		pauses;			/* TAKEN: the worker waits, and does not count
+	bool		requested_again;	/* requested since the worker looked last */
+	bool		shrink_requested;	/* requested to give back the end of the
+									 * file, too */
+	bool		is_paused;		/* TAKEN: the worker waits, and does not count
 								 * as busy */
 	uint32		ticket;			/* number of this use of the slot */
 	int			pid;
-	TimestampTz until;			/* ASKED or RESTING: the slot is free from
+	TimestampTz valid_until;	/* ASKED or RESTING: the slot is free from
 								 * then on */
 } SkxWorkerSlot;
 
@@ -40,9 +40,9 @@ typedef struct SkxWorkerArea
 {
 	LWLock		lock;			/* protects all that follows */
 	int			tranche;
-	uint32		tickets;		/* the ticket given out last */
-	uint64		records_made;	/* record i is records[(i - 1) % ...] */
-	SkxWorkerSlot slots[SKX_WORKERS_MOST];
+	uint32		last_ticket;	/* the ticket given out last */
+	uint64		nrecords;		/* record i is records[(i - 1) % ...] */
+	SkxWorkerSlot slots[SKX_WORKERS_MAX];
 	SkxWorkerRecord records[SKX_WORKER_RECORDS];
 } SkxWorkerArea;
 
@@ -62,9 +62,10 @@ extern SkxWorkerArea *skx_worker_area(void);
  * *present is true then if the index has a worker of the duty, which looks
  * once more.
  */
-extern bool skx_worker_keep(SkxWorkerTask *task, bool shrink, bool *present);
+extern bool skx_worker_reserve_slot(SkxWorkerTask *task, bool shrink,
+									bool *present);
 
 /* Frees a slot that was kept for a worker that the server did not start. */
-extern void skx_worker_drop(const SkxWorkerTask *task);
+extern void skx_worker_free_reserved(const SkxWorkerTask *task);
 
 #endif							/* SKX_WORKER_INTERNAL_H */

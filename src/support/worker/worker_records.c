@@ -27,7 +27,7 @@ static SkxWorkerPhase skx_worker_phase;
 static uint64 skx_worker_done;
 
 /* Steps of a phase in which progress is noted. */
-#define SKX_WORKER_STEPS	64
+#define SKX_WORKER_PROGRESS_STEPS	64
 
 /*
  * Locks the area and returns the record of this process's operation.  Returns
@@ -53,7 +53,8 @@ skx_worker_record_lock(void)
 }
 
 void
-skx_worker_started(Relation index, uint8 operation, SkxWorkerAsker asker)
+skx_worker_record_begin(Relation index, uint8 operation,
+						SkxWorkerRequester asker)
 {
 	SkxWorkerArea *a = skx_worker_area();
 	SkxWorkerRecord *record;
@@ -65,7 +66,7 @@ skx_worker_started(Relation index, uint8 operation, SkxWorkerAsker asker)
 	if (a == NULL)
 		return;
 	LWLockAcquire(&a->lock, LW_EXCLUSIVE);
-	skx_worker_record = ++a->records_made;
+	skx_worker_record = ++a->nrecords;
 	record = &a->records[(skx_worker_record - 1) % SKX_WORKER_RECORDS];
 	memset(record, 0, sizeof(*record));
 	record->number = skx_worker_record;
@@ -73,14 +74,14 @@ skx_worker_started(Relation index, uint8 operation, SkxWorkerAsker asker)
 	record->index = RelationGetRelid(index);
 	record->pid = MyProcPid;
 	record->operation = operation;
-	record->asker = asker;
+	record->requester = asker;
 	record->state = SKX_RECORD_RUNNING;
 	record->started = GetCurrentTimestamp();
 	LWLockRelease(&a->lock);
 }
 
 void
-skx_worker_input(int segments, uint64 documents, uint64 nbytes)
+skx_worker_record_input(int segments, uint64 documents, uint64 nbytes)
 {
 	SkxWorkerRecord *record = skx_worker_record_lock();
 
@@ -93,7 +94,7 @@ skx_worker_input(int segments, uint64 documents, uint64 nbytes)
 }
 
 void
-skx_worker_wrote(int npages)
+skx_worker_record_written(int npages)
 {
 	SkxWorkerRecord *record = skx_worker_record_lock();
 
@@ -104,7 +105,7 @@ skx_worker_wrote(int npages)
 }
 
 void
-skx_worker_helped(uint64 npages, uint64 nlogged)
+skx_worker_record_helpers(uint64 npages, uint64 nlogged)
 {
 	SkxWorkerRecord *record;
 
@@ -117,12 +118,13 @@ skx_worker_helped(uint64 npages, uint64 nlogged)
 }
 
 void
-skx_worker_progress(SkxWorkerPhase phase, uint64 done, uint64 total)
+skx_worker_record_progress(SkxWorkerPhase phase, uint64 done, uint64 total)
 {
 	SkxWorkerRecord *record;
 
 	if (phase == skx_worker_phase && done >= skx_worker_done &&
-		done - skx_worker_done < total / SKX_WORKER_STEPS && done < total)
+		done - skx_worker_done < total / SKX_WORKER_PROGRESS_STEPS &&
+		done < total)
 		return;
 	skx_worker_phase = phase;
 	skx_worker_done = done;
@@ -130,8 +132,8 @@ skx_worker_progress(SkxWorkerPhase phase, uint64 done, uint64 total)
 	if (record == NULL)
 		return;
 	record->phase = phase;
-	record->done = done;
-	record->total = total;
+	record->progress = done;
+	record->progress_total = total;
 	LWLockRelease(&skx_worker_area()->lock);
 }
 
@@ -158,7 +160,7 @@ skx_worker_log(Relation index, const SkxWorkerRecord *record)
 }
 
 void
-skx_worker_ended(Relation index, SkxWorkerState state)
+skx_worker_record_end(Relation index, SkxWorkerState state)
 {
 	SkxWorkerRecord *record = skx_worker_record_lock();
 	SkxWorkerRecord copy;
@@ -185,8 +187,8 @@ skx_worker_records(SkxWorkerRecord *records)
 	if (a == NULL)
 		return 0;
 	LWLockAcquire(&a->lock, LW_SHARED);
-	first = a->records_made - Min(a->records_made, SKX_WORKER_RECORDS);
-	for (i = first; i < a->records_made; i++)
+	first = a->nrecords - Min(a->nrecords, SKX_WORKER_RECORDS);
+	for (i = first; i < a->nrecords; i++)
 		records[n++] = a->records[i % SKX_WORKER_RECORDS];
 	LWLockRelease(&a->lock);
 	return n;

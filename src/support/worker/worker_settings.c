@@ -14,7 +14,7 @@ int			skx_worker_rate = 0;
 int			skx_worker_log_min = 600000;
 
 void
-skx_worker_settings(void)
+skx_worker_set_settings(void)
 {
 	static const char *const settings[][2] = {
 		{"search_path", ""},

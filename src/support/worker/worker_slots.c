@@ -19,10 +19,10 @@
 #define SKX_WORKER_TRANCHE_NAME	"SkipidxWorkers"
 
 /* Longest time until a worker starts, in ms. */
-#define SKX_WORKER_PATIENCE		60000
+#define SKX_WORKER_START_TIMEOUT_MS		60000
 
 /* Time without a worker for an index whose worker has failed, in ms. */
-#define SKX_WORKER_REST			10000
+#define SKX_WORKER_BACKOFF_MS			10000
 
 static SkxWorkerArea *skx_worker_found = NULL;
 static bool skx_worker_hopeless = false;
@@ -41,11 +41,11 @@ skx_worker_format(void *area)
 }
 
 static void
-skx_worker_find(void *arg)
+skx_worker_find_slot(void *arg)
 {
-	skx_worker_found = skx_compat_anchor(SKX_WORKER_AREA_NAME,
-										 sizeof(SkxWorkerArea),
-										 skx_worker_format);
+	skx_worker_found = skx_compat_shmem_area(SKX_WORKER_AREA_NAME,
+											 sizeof(SkxWorkerArea),
+											 skx_worker_format);
 	skx_compat_tranche_name(skx_worker_found->tranche,
 							SKX_WORKER_TRANCHE_NAME);
 }
@@ -57,7 +57,7 @@ skx_worker_area(void)
 
 	if (skx_worker_found != NULL || skx_worker_hopeless || !IsUnderPostmaster)
 		return skx_worker_found;
-	why = skx_shm_attempt(skx_worker_find, NULL);
+	why = skx_shm_attempt(skx_worker_find_slot, NULL);
 	if (why != NULL)
 	{
 		skx_worker_hopeless = true;
@@ -80,13 +80,14 @@ skx_worker_attach(void)
  * was kept before the clock was set back, and is free.
  */
 static bool
-skx_worker_slot_live(const SkxWorkerSlot *slot, TimestampTz now)
+skx_worker_slot_is_used(const SkxWorkerSlot *slot, TimestampTz now)
 {
-	StaticAssertStmt(SKX_WORKER_REST <= SKX_WORKER_PATIENCE, "the longest");
-	return slot->state == SKX_SLOT_TAKEN ||
-		(slot->state != SKX_SLOT_FREE && slot->until > now &&
-		 slot->until <= TimestampTzPlusMilliseconds(now,
-													SKX_WORKER_PATIENCE));
+	StaticAssertStmt(SKX_WORKER_BACKOFF_MS <= SKX_WORKER_START_TIMEOUT_MS,
+					 "the longest");
+	return slot->state == SKX_SLOT_RUNNING ||
+		(slot->state != SKX_SLOT_FREE &&
+		 slot->valid_until > now && slot->valid_until <=
+		 TimestampTzPlusMilliseconds(now, SKX_WORKER_START_TIMEOUT_MS));
 }
 
 /*
@@ -94,17 +95,17 @@ skx_worker_slot_live(const SkxWorkerSlot *slot, TimestampTz now)
  * holds the lock of the area.
  */
 static int
-skx_worker_busy(const SkxWorkerArea *a, TimestampTz now, bool merges)
+skx_worker_count_busy(const SkxWorkerArea *a, TimestampTz now, bool merges)
 {
 	int			n = 0;
 	int			i;
 
-	for (i = 0; i < SKX_WORKERS_MOST; i++)
+	for (i = 0; i < SKX_WORKERS_MAX; i++)
 	{
 		const SkxWorkerSlot *slot = &a->slots[i];
 
-		if (skx_worker_slot_live(slot, now) &&
-			slot->state != SKX_SLOT_RESTING && !slot->pauses &&
+		if (skx_worker_slot_is_used(slot, now) &&
+			slot->state != SKX_SLOT_BACKOFF && !slot->is_paused &&
 			(!merges || slot->duty == SKX_WORKER_MERGE))
 			n++;
 	}
@@ -117,18 +118,18 @@ skx_worker_busy(const SkxWorkerArea *a, TimestampTz now, bool merges)
  * leave one to flushes.
  */
 static bool
-skx_worker_allowed(const SkxWorkerArea *a, uint32 duty, TimestampTz now)
+skx_worker_may_run(const SkxWorkerArea *a, uint32 duty, TimestampTz now)
 {
-	int			most = Min(skx_worker_max, SKX_WORKERS_MOST);
+	int			most = Min(skx_worker_max, SKX_WORKERS_MAX);
 
-	if (skx_worker_busy(a, now, false) >= most)
+	if (skx_worker_count_busy(a, now, false) >= most)
 		return false;
 	return duty != SKX_WORKER_MERGE || most == 1 ||
-		skx_worker_busy(a, now, true) < most - 1;
+		skx_worker_count_busy(a, now, true) < most - 1;
 }
 
 bool
-skx_worker_keep(SkxWorkerTask *task, bool shrink, bool *present)
+skx_worker_reserve_slot(SkxWorkerTask *task, bool shrink, bool *present)
 {
 	SkxWorkerArea *a = skx_worker_area();
 	TimestampTz now = GetCurrentTimestamp();
@@ -140,35 +141,36 @@ skx_worker_keep(SkxWorkerTask *task, bool shrink, bool *present)
 	if (a == NULL)
 		return false;
 	LWLockAcquire(&a->lock, LW_EXCLUSIVE);
-	for (i = 0; i < SKX_WORKERS_MOST; i++)
+	for (i = 0; i < SKX_WORKERS_MAX; i++)
 	{
 		SkxWorkerSlot *slot = &a->slots[i];
 
-		if (!skx_worker_slot_live(slot, now))
+		if (!skx_worker_slot_is_used(slot, now))
 			place = slot;
 		else if (slot->database == task->database &&
 				 slot->index == task->index && slot->duty == task->duty)
 			break;
 	}
-	if (i < SKX_WORKERS_MOST)
+	if (i < SKX_WORKERS_MAX)
 	{
-		a->slots[i].again = true;
-		a->slots[i].shrink |= shrink;
-		*present = a->slots[i].state != SKX_SLOT_RESTING;
+		a->slots[i].requested_again = true;
+		a->slots[i].shrink_requested |= shrink;
+		*present = a->slots[i].state != SKX_SLOT_BACKOFF;
 	}
-	else if (place != NULL && skx_worker_allowed(a, task->duty, now))
+	else if (place != NULL && skx_worker_may_run(a, task->duty, now))
 	{
 		task->slot = place - a->slots;
-		task->ticket = ++a->tickets;
+		task->ticket = ++a->last_ticket;
 		place->database = task->database;
 		place->index = task->index;
 		place->duty = task->duty;
 		place->ticket = task->ticket;
 		place->pid = 0;
-		place->again = false;
-		place->shrink = shrink;
-		place->until = TimestampTzPlusMilliseconds(now, SKX_WORKER_PATIENCE);
-		place->state = SKX_SLOT_ASKED;
+		place->requested_again = false;
+		place->shrink_requested = shrink;
+		place->valid_until =
+			TimestampTzPlusMilliseconds(now, SKX_WORKER_START_TIMEOUT_MS);
+		place->state = SKX_SLOT_REQUESTED;
 		kept = true;
 	}
 	LWLockRelease(&a->lock);
@@ -176,13 +178,13 @@ skx_worker_keep(SkxWorkerTask *task, bool shrink, bool *present)
 }
 
 void
-skx_worker_drop(const SkxWorkerTask *task)
+skx_worker_free_reserved(const SkxWorkerTask *task)
 {
 	SkxWorkerArea *a = skx_worker_area();
 	SkxWorkerSlot *slot = &a->slots[task->slot];
 
 	LWLockAcquire(&a->lock, LW_EXCLUSIVE);
-	if (slot->state == SKX_SLOT_ASKED && slot->ticket == task->ticket)
+	if (slot->state == SKX_SLOT_REQUESTED && slot->ticket == task->ticket)
 		slot->state = SKX_SLOT_FREE;
 	LWLockRelease(&a->lock);
 }
@@ -191,17 +193,17 @@ skx_worker_drop(const SkxWorkerTask *task)
  * Ends the use of this process's slot.  The caller holds the lock of the area.
  */
 static void
-skx_worker_free(uint32 state)
+skx_worker_free_slot(uint32 state)
 {
 	SkxWorkerSlot *slot = skx_worker_mine;
 
-	Assert(slot->state == SKX_SLOT_TAKEN && slot->pid == MyProcPid);
+	Assert(slot->state == SKX_SLOT_RUNNING && slot->pid == MyProcPid);
 	skx_worker_mine = NULL;
 	slot->pid = 0;
-	slot->pauses = false;
+	slot->is_paused = false;
 	slot->state = state;
-	slot->until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
-											  SKX_WORKER_REST);
+	slot->valid_until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+													SKX_WORKER_BACKOFF_MS);
 }
 
 /*
@@ -210,37 +212,37 @@ skx_worker_free(uint32 state)
  * fails.
  */
 static void
-skx_worker_leave(bool rest)
+skx_worker_leave_slot(bool rest)
 {
 	SkxWorkerArea *a = skx_worker_area();
 
 	if (skx_worker_mine == NULL)
 		return;
 	LWLockAcquire(&a->lock, LW_EXCLUSIVE);
-	skx_worker_free(rest ? SKX_SLOT_RESTING : SKX_SLOT_FREE);
+	skx_worker_free_slot(rest ? SKX_SLOT_BACKOFF : SKX_SLOT_FREE);
 	LWLockRelease(&a->lock);
 }
 
 static void
 skx_worker_exit(int code, Datum arg)
 {
-	skx_worker_leave(code != 0);
+	skx_worker_leave_slot(code != 0);
 }
 
 bool
-skx_worker_begin(const SkxWorkerTask *task)
+skx_worker_take_slot(const SkxWorkerTask *task)
 {
 	SkxWorkerArea *a = skx_worker_area();
 	SkxWorkerSlot *slot;
 
-	if (a == NULL || task->slot >= SKX_WORKERS_MOST)
+	if (a == NULL || task->slot >= SKX_WORKERS_MAX)
 		return false;
 	slot = &a->slots[task->slot];
 	before_shmem_exit(skx_worker_exit, (Datum) 0);
 	LWLockAcquire(&a->lock, LW_EXCLUSIVE);
-	if (slot->state == SKX_SLOT_ASKED && slot->ticket == task->ticket)
+	if (slot->state == SKX_SLOT_REQUESTED && slot->ticket == task->ticket)
 	{
-		slot->state = SKX_SLOT_TAKEN;
+		slot->state = SKX_SLOT_RUNNING;
 		slot->pid = MyProcPid;
 		skx_worker_mine = slot;
 	}
@@ -253,29 +255,29 @@ skx_worker_begin(const SkxWorkerTask *task)
  * after that finds none in the slot.
  */
 bool
-skx_worker_again(void)
+skx_worker_was_requested(void)
 {
 	SkxWorkerArea *a = skx_worker_area();
 	bool		again;
 
 	LWLockAcquire(&a->lock, LW_EXCLUSIVE);
-	again = skx_worker_mine->again;
-	skx_worker_mine->again = false;
+	again = skx_worker_mine->requested_again;
+	skx_worker_mine->requested_again = false;
 	if (!again)
-		skx_worker_free(SKX_SLOT_FREE);
+		skx_worker_free_slot(SKX_SLOT_FREE);
 	LWLockRelease(&a->lock);
 	return again;
 }
 
 bool
-skx_worker_shrinks(void)
+skx_worker_must_shrink(void)
 {
 	SkxWorkerArea *a = skx_worker_area();
 	bool		shrinks;
 
 	LWLockAcquire(&a->lock, LW_EXCLUSIVE);
-	shrinks = skx_worker_mine->shrink;
-	skx_worker_mine->shrink = false;
+	shrinks = skx_worker_mine->shrink_requested;
+	skx_worker_mine->shrink_requested = false;
 	LWLockRelease(&a->lock);
 	return shrinks;
 }
@@ -288,11 +290,11 @@ skx_worker_pause(void)
 	int			i;
 
 	LWLockAcquire(&a->lock, LW_EXCLUSIVE);
-	for (i = 0; i < SKX_WORKERS_MOST; i++)
-		n += a->slots[i].pauses && &a->slots[i] != skx_worker_mine;
-	skx_worker_mine->pauses = n < skx_worker_max;
+	for (i = 0; i < SKX_WORKERS_MAX; i++)
+		n += a->slots[i].is_paused && &a->slots[i] != skx_worker_mine;
+	skx_worker_mine->is_paused = n < skx_worker_max;
 	LWLockRelease(&a->lock);
-	return skx_worker_mine->pauses;
+	return skx_worker_mine->is_paused;
 }
 
 /*
@@ -300,21 +302,21 @@ skx_worker_pause(void)
  * have been requested once more, and that request is forgotten.
  */
 static bool
-skx_worker_go_on(bool called)
+skx_worker_try_resume(bool called)
 {
 	SkxWorkerArea *a = skx_worker_area();
 	SkxWorkerSlot *slot = skx_worker_mine;
 	bool		goes;
 
 	LWLockAcquire(&a->lock, LW_EXCLUSIVE);
-	goes = (!called || slot->again) &&
-		(!slot->pauses ||
-		 skx_worker_allowed(a, slot->duty, GetCurrentTimestamp()));
+	goes = (!called || slot->requested_again) &&
+		(!slot->is_paused ||
+		 skx_worker_may_run(a, slot->duty, GetCurrentTimestamp()));
 	if (goes)
 	{
-		slot->pauses = false;
+		slot->is_paused = false;
 		if (called)
-			slot->again = false;
+			slot->requested_again = false;
 	}
 	LWLockRelease(&a->lock);
 	return goes;
@@ -323,17 +325,17 @@ skx_worker_go_on(bool called)
 bool
 skx_worker_resume(void)
 {
-	return skx_worker_go_on(false);
+	return skx_worker_try_resume(false);
 }
 
 bool
-skx_worker_called(void)
+skx_worker_resume_if_requested(void)
 {
-	return skx_worker_go_on(true);
+	return skx_worker_try_resume(true);
 }
 
 bool
-skx_worker_is(int pid)
+skx_worker_is_running(int pid)
 {
 	SkxWorkerArea *a = skx_worker_area();
 	bool		is = false;
@@ -342,8 +344,8 @@ skx_worker_is(int pid)
 	if (a == NULL)
 		return false;
 	LWLockAcquire(&a->lock, LW_SHARED);
-	for (i = 0; i < SKX_WORKERS_MOST && !is; i++)
-		is = a->slots[i].state == SKX_SLOT_TAKEN && a->slots[i].pid == pid;
+	for (i = 0; i < SKX_WORKERS_MAX && !is; i++)
+		is = a->slots[i].state == SKX_SLOT_RUNNING && a->slots[i].pid == pid;
 	LWLockRelease(&a->lock);
 	return is;
 }
@@ -351,5 +353,5 @@ skx_worker_is(int pid)
 void
 skx_worker_failed(void)
 {
-	skx_worker_leave(true);
+	skx_worker_leave_slot(true);
 }

@@ -16,43 +16,43 @@
  * build_share.c : a team in shared memory, and its files by name
  *
  * A round is one segment.  Each member has these files a round:
- *	"docs"	an SkxTeamDoc a document
+ *	"docs"	an SkxParallelDoc a document
  *	"runs"	the runs of postings
  *	"list"	the SkxRun of each run, then the marks
  *	"done"	what build_writer.c leaves for member 0
- * Member 0 also has "plan": per member the number of its SkxRunStretch and
- * these; then an SkxPlanRun for each run; then per task an SkxPlanTask and the
- * offset in each run where it begins (uint64).
+ * Member 0 also has "plan": per member the number of its SkxDocNumberRange and
+ * these; then an SkxMergePlanRun for each run; then per task an
+ * SkxMergePlanTask and the offset in each run where it begins (uint64).
  */
 
 /* A document in "docs". */
-typedef struct SkxTeamDoc
+typedef struct SkxParallelDoc
 {
 	ItemPointerData tid;
 	uint8		norm;
 	SkxKey		keys[INDEX_MAX_KEYS];	/* as many as there are columns */
-} SkxTeamDoc;
+} SkxParallelDoc;
 
-#define SKX_TEAM_DOC_SIZE(nkeys) \
-	(offsetof(SkxTeamDoc, keys) + (nkeys) * sizeof(SkxKey))
+#define SKX_PARALLEL_DOC_SIZE(nkeys) \
+	(offsetof(SkxParallelDoc, keys) + (nkeys) * sizeof(SkxKey))
 
 /* A run in "plan". */
-typedef struct SkxPlanRun
+typedef struct SkxMergePlanRun
 {
 	uint32		source;			/* member that made it */
 	uint32		number;			/* among the runs of the member */
 	SkxRun		run;
-} SkxPlanRun;
+} SkxMergePlanRun;
 
 /* A task in "plan": the lexemes from this one up to that of the next task. */
-typedef struct SkxPlanTask
+typedef struct SkxMergePlanTask
 {
 	uint16		len;
-	char		lexeme[SKX_RUN_MARK_LEXEME];	/* where it begins */
-} SkxPlanTask;
+	char		lexeme[SKX_RUN_SPLIT_LEXEME_MAX];	/* where it begins */
+} SkxMergePlanTask;
 
 /* What a member brings to the segment. */
-typedef struct SkxTeamTotals
+typedef struct SkxParallelTotals
 {
 	uint32		ndocs;
 	uint32		nruns;
@@ -61,114 +61,117 @@ typedef struct SkxTeamTotals
 	uint32		mark_bytes;
 	uint64		total_length;
 	uint64		run_bytes;
-} SkxTeamTotals;
+} SkxParallelTotals;
 
 /* Bytes of the message of a member that has failed, with its final zero. */
-#define SKX_TEAM_MESSAGE	256
+#define SKX_PARALLEL_MESSAGE_SIZE	256
 
-struct SkxTeam
+struct SkxParallel
 {
 	SharedFileSet files;
-	int			nmembers;
+	int			nparticipants;
 	uint32		most_docs;
-	uint32		share_round;	/* of the shares being inverted */
-	uint32		round;			/* of the segment being encoded */
+	uint32		inverted_round; /* of the shares being inverted */
+	uint32		encoded_round;	/* of the segment being encoded */
 	pg_atomic_uint64 ndocs;		/* documents that members have added so far */
 	pg_atomic_uint64 run_bytes; /* bytes of their postings */
-	pg_atomic_uint32 full;		/* 1: the segment is full, and all members end
+	pg_atomic_uint32 is_full;	/* 1: the segment is full, and all members end
 								 * it */
 
 	dsm_handle	norms;			/* one byte a document of a segment */
 	uint32		norms_size;		/* capacity in documents */
-	uint32		norms_given;	/* capacity at first */
-	uint32		norms_most;		/* largest capacity */
-	uint32		overshoot;		/* documents added once a segment is full */
+	uint32		norms_initial;	/* capacity at first */
+	uint32		norms_max;		/* largest capacity */
+	uint32		docs_over;		/* documents added once a segment is full */
 
 	/* set when documents are in order */
-	uint32		nordered;		/* documents */
-	double		average;		/* length */
+	uint32		ordered_docs;	/* documents */
+	double		average_length; /* length */
 	uint32		nruns;
 	uint64		to_read;		/* bytes of runs */
 	uint32		ntasks;
 
 	/* encoding */
-	pg_atomic_uint64 read;		/* bytes of runs */
+	pg_atomic_uint64 run_bytes_read;	/* bytes of runs */
 	pg_atomic_uint32 next_task;
 	slock_t		mutex;			/* for the two below */
-	uint32		settled;		/* number of tasks summed up in base */
-	SkxTermTotals base;			/* terms and pages before task `settled` */
-	ConditionVariable settled_cv;	/* broadcast when either changes */
-	pg_atomic_uint32 failed;	/* 1: a member has failed */
+	uint32		placed_tasks;	/* number of tasks summed up in base */
+	SkxTermTotals placed_totals;	/* terms and pages before task
+									 * `placed_tasks` */
+	ConditionVariable placed_cv;	/* broadcast when either changes */
+	pg_atomic_uint32 has_failed;	/* 1: a member has failed */
 	int			failed_code;	/* its SQLSTATE; 0 if it had no error */
-	char		failed_message[SKX_TEAM_MESSAGE];	/* its message */
+	char		failed_message[SKX_PARALLEL_MESSAGE_SIZE];	/* its message */
 
-	SkxTeamTotals shares[FLEXIBLE_ARRAY_MEMBER];
+	SkxParallelTotals partitions[FLEXIBLE_ARRAY_MEMBER];
 };
 
 /*
  * build_task.c, build_writer.c : the file "done" of a member
  *
- * It is a sequence of records, each after its SkxDoneKind: per task an
- * SkxDoneTask and the keys of its leaves; per tail of a plane an SkxDoneTail
- * and its pages; at the end per plane an SkxDonePlane and its runs.
+ * It is a sequence of records, each after its SkxTaskRecordKind: per task an
+ * SkxTaskRecord and the keys of its leaves; per tail of a plane an
+ * SkxTailRecord and its pages; at the end per plane an SkxPlaneRecord and its
+ * runs.
  */
-typedef enum SkxDoneKind
+typedef enum SkxTaskRecordKind
 {
-	SKX_DONE_TASK,
-	SKX_DONE_TAIL,
-	SKX_DONE_PLANE,
-	SKX_DONE_END
-} SkxDoneKind;
+	SKX_TASK_RECORD,
+	SKX_TAIL_RECORD,
+	SKX_PLANE_RECORD,
+	SKX_END_RECORD
+} SkxTaskRecordKind;
 
 /* A task that is encoded. */
-typedef struct SkxDoneTask
+typedef struct SkxTaskRecord
 {
 	uint32		task;			/* its number */
 	uint32		nleaves;		/* leaves of the dictionary */
 	uint32		nkeys;			/* bytes of their keys, which follow */
 	uint32		len;			/* of lexeme */
-	char		lexeme[SKX_RUN_MARK_LEXEME];	/* first lexeme of the task */
-} SkxDoneTask;
+	char		lexeme[SKX_RUN_SPLIT_LEXEME_MAX];	/* first lexeme of the
+													 * task */
+} SkxTaskRecord;
 
 /* Pages at the end of a task that do not fill a block. */
-typedef struct SkxDoneTail
+typedef struct SkxTailRecord
 {
 	uint32		plane;			/* SkxSegmentPlane */
 	uint32		first;			/* ordinal of the first page */
 	uint32		npages;			/* which follow */
-} SkxDoneTail;
+} SkxTailRecord;
 
 /* Pages of a plane that the member wrote in all its tasks. */
-typedef struct SkxDonePlane
+typedef struct SkxPlaneRecord
 {
 	uint32		plane;			/* SkxSegmentPlane */
 	uint32		nruns;			/* SkxDiskRun, which follow */
 	BlockNumber unused;			/* first of nunused pages to give back */
 	uint32		nunused;
-} SkxDonePlane;
+} SkxPlaneRecord;
 
 /* Creates the file `what` of a member.  The caller exports or closes it. */
-extern BufFile *skx_build_file(SkxTeam *team, uint32 round,
+extern BufFile *skx_build_file(SkxParallel *team, uint32 round,
 							   int member, const char *what);
 
 /*
  * Opens the file `what` of a member to read.  With missing_ok it returns NULL
  * if there is none, otherwise it raises an error.
  */
-extern BufFile *skx_build_open(SkxTeam *team, uint32 round,
+extern BufFile *skx_build_open(SkxParallel *team, uint32 round,
 							   int member, const char *what, bool missing_ok);
 
 /* Opens file number `file` with runs of a member. */
-extern SkxRunFile *skx_build_runs_open(SkxTeam *team, uint32 round,
+extern SkxRunFile *skx_build_runs_open(SkxParallel *team, uint32 round,
 									   int member, uint32 file);
 
 /* Deletes that file, if it exists. */
-extern void skx_build_runs_drop(SkxTeam *team, uint32 round, int member,
-								uint32 file);
+extern void skx_build_runs_delete(SkxParallel *team, uint32 round, int member,
+								  uint32 file);
 
 /* Deletes the file `what` of a member, if it exists. */
-extern void skx_build_drop(SkxTeam *team, uint32 round, int member,
-						   const char *what);
+extern void skx_build_delete_file(SkxParallel *team, uint32 round, int member,
+								  const char *what);
 
 /* Writes the name of the file `what` of a member into `to`. */
 extern void skx_build_name(char to[MAXPGPATH], uint32 round,
@@ -178,7 +181,7 @@ extern void skx_build_name(char to[MAXPGPATH], uint32 round,
 extern void skx_build_read(BufFile *file, void *to, Size n);
 
 /* build_order.c : returns how many tasks `bytes` of postings are cut into */
-extern uint32 skx_build_ntasks(SkxTeam *team, uint64 bytes,
+extern uint32 skx_build_ntasks(SkxParallel *team, uint64 bytes,
 							   const SkxSegmentBuildOptions *options);
 
 /*
@@ -187,36 +190,36 @@ extern uint32 skx_build_ntasks(SkxTeam *team, uint64 bytes,
  * The pages of a task begin where those of the task before end.  Until that is
  * known, the member keeps finished pages in memory.
  */
-#define SKX_TEAM_KEPT_MAX	((Size) 256 * 1024 * 1024)	/* more gains nothing */
+#define SKX_PARALLEL_KEPT_PAGES_MAX	((Size) 256 * 1024 * 1024)	/* more gains nothing */
 
-typedef struct SkxTeamWriter SkxTeamWriter;
+typedef struct SkxTaskWriter SkxTaskWriter;
 
 /* Creates a writer that keeps at most kept_most bytes of finished pages. */
-extern SkxTeamWriter *skx_build_writer_begin(SkxTeam *team, int member,
+extern SkxTaskWriter *skx_build_writer_begin(SkxParallel *team, int member,
 											 const SkxSegmentBuildOptions *options,
 											 Size kept_most);
 
 /* Claims the next task and sets *task; returns false if none is left. */
-extern bool skx_build_writer_next(SkxTeamWriter *w, uint32 *task);
+extern bool skx_build_writer_next_task(SkxTaskWriter *w, uint32 *task);
 
 /* Returns the sinks for a term writer that writes the claimed task. */
-extern SkxTermSinks skx_build_writer_sinks(SkxTeamWriter *w);
+extern SkxTermSinks skx_build_writer_sinks(SkxTaskWriter *w);
 
 /*
  * Ends the term writer and the task, whose first lexeme is given.  Waits until
  * the tasks before it have told how many pages they take.
  */
-extern void skx_build_writer_done(SkxTeamWriter *w, SkxTermWriter *terms,
-								  const char *lexeme, int len);
+extern void skx_build_writer_end_task(SkxTaskWriter *w, SkxTermWriter *terms,
+									  const char *lexeme, int len);
 
 /* Completes the file "done" of the member. */
-extern void skx_build_writer_end(SkxTeamWriter *w);
+extern void skx_build_writer_end(SkxTaskWriter *w);
 
 /* The segment in the making, in member 0, from step 2 to step 4. */
-struct SkxTeamSegment
+struct SkxBuildSegment
 {
 	MemoryContext context;
-	SkxTeam    *team;
+	SkxParallel *group;
 	uint32		round;
 	uint32	   *runs_files;		/* runs_file of each member; NULL in a merge */
 	SkxSegmentOutput *out;

@@ -15,9 +15,9 @@
 #include "write/build/build_internal.h"
 
 /* Leaves that are read for each task. */
-#define SKX_TEAM_SAMPLES	4
+#define SKX_PARALLEL_TASK_SAMPLES	4
 
-/* The plan of a merge is an SkxPlanTask of each task. */
+/* The plan of a merge is an SkxMergePlanTask of each task. */
 
 static SkxSegment *
 skx_build_merge_largest(SkxSegment **inputs, int n)
@@ -35,27 +35,30 @@ skx_build_merge_largest(SkxSegment **inputs, int n)
 
 /* Writes the first lexeme of each task, and returns the number of tasks. */
 static uint32
-skx_build_merge_cut(BufFile *plan, SkxSegment *seg, uint32 wanted)
+skx_build_merge_write_tasks(BufFile *plan, SkxSegment *seg, uint32 wanted)
 {
 	uint32		npages = seg->planes[SKX_SEGMENT_DICT].npages;
 	uint64		total = (uint64) seg->planes[SKX_SEGMENT_POSTINGS].npages +
 		seg->planes[SKX_SEGMENT_POSITIONS].npages;
-	uint64		nsamples = Min((uint64) wanted * SKX_TEAM_SAMPLES, npages);
-	SkxPlanTask task = {0};
+	uint64		nsamples = Min((uint64) wanted * SKX_PARALLEL_TASK_SAMPLES,
+							   npages);
+	SkxMergePlanTask task = {0};
 	uint32		ntasks = 1;
 	uint64		i;
 
 	BufFileWrite(plan, &task, sizeof(task));
 	for (i = 1; i < nsamples && ntasks < wanted; i++)
 	{
-		SkxPlanTask next = {0};
+		SkxMergePlanTask next = {0};
 		uint64		before;
 		int			len;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!skx_segment_dict_mark(seg, (uint32) (i * npages / nsamples),
-								   next.lexeme, sizeof(next.lexeme), &len,
-								   &before))
+		if (!skx_segment_dict_first_lexeme(seg,
+										   (uint32) (i * npages / nsamples),
+										   next.lexeme,
+										   sizeof(next.lexeme), &len,
+										   &before))
 			break;
 		next.len = (uint16) len;
 		/* marks of two leaves may be the same */
@@ -67,12 +70,12 @@ skx_build_merge_cut(BufFile *plan, SkxSegment *seg, uint32 wanted)
 		task = next;
 		ntasks++;
 	}
-	skx_segment_relax(seg);
+	skx_segment_unpin_all(seg);
 	return ntasks;
 }
 
-SkxTeamSegment *
-skx_build_merge_plan(SkxTeam *team, SkxMerge *merge, SkxSegment **inputs,
+SkxBuildSegment *
+skx_build_merge_plan(SkxParallel *team, SkxMerge *merge, SkxSegment **inputs,
 					 int ninputs, uint64 nbytes, void *common,
 					 const SkxSegmentBuildOptions *options)
 {
@@ -80,21 +83,21 @@ skx_build_merge_plan(SkxTeam *team, SkxMerge *merge, SkxSegment **inputs,
 												  "skipidx team segment",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	SkxTeamSegment *segment = palloc0(sizeof(SkxTeamSegment));
+	SkxBuildSegment *segment = palloc0(sizeof(SkxBuildSegment));
 	BufFile    *plan;
 
 	segment->context = context;
-	segment->team = team;
-	segment->round = team->round;
-	segment->out = skx_merge_output(merge);
-	skx_merge_common(merge, common, &team->files.fs);
-	plan = skx_build_file(team, team->round, 0, "plan");
-	team->nordered = segment->out->docs.ndocs;
-	team->ntasks = skx_build_merge_cut(plan,
-									   skx_build_merge_largest(inputs,
-															   ninputs),
-									   skx_build_ntasks(team, nbytes,
-														options));
+	segment->group = team;
+	segment->round = team->encoded_round;
+	segment->out = skx_merge_get_output(merge);
+	skx_merge_common_create(merge, common, &team->files.fs);
+	plan = skx_build_file(team, team->encoded_round, 0, "plan");
+	team->ordered_docs = segment->out->docs.ndocs;
+	team->ntasks =
+		skx_build_merge_write_tasks(plan,
+									skx_build_merge_largest(inputs, ninputs),
+									skx_build_ntasks(team, nbytes,
+													 options));
 	BufFileExportFileSet(plan);
 	BufFileClose(plan);
 	MemoryContextSwitchTo(old);
@@ -102,14 +105,15 @@ skx_build_merge_plan(SkxTeam *team, SkxMerge *merge, SkxSegment **inputs,
 }
 
 /* Reads the first lexemes of all tasks. */
-static SkxPlanTask *
-skx_build_merge_tasks(SkxTeam *team)
+static SkxMergePlanTask *
+skx_build_merge_tasks(SkxParallel *team)
 {
-	SkxPlanTask *tasks = palloc(team->ntasks * sizeof(SkxPlanTask));
-	BufFile    *plan = skx_build_open(team, team->round, 0, "plan", false);
+	SkxMergePlanTask *tasks = palloc(team->ntasks * sizeof(SkxMergePlanTask));
+	BufFile    *plan = skx_build_open(team, team->encoded_round, 0, "plan",
+									  false);
 	uint32		i;
 
-	skx_build_read(plan, tasks, team->ntasks * sizeof(SkxPlanTask));
+	skx_build_read(plan, tasks, team->ntasks * sizeof(SkxMergePlanTask));
 	BufFileClose(plan);
 	for (i = 0; i < team->ntasks; i++)
 	{
@@ -124,7 +128,7 @@ skx_build_merge_tasks(SkxTeam *team)
  * task.  After the last task, range[1] is *last.
  */
 static void
-skx_build_merge_range(const SkxTeam *team, const SkxPlanTask *tasks,
+skx_build_merge_range(const SkxParallel *team, const SkxMergePlanTask *tasks,
 					  uint32 number, const SkxLexeme *last, SkxLexeme *range)
 {
 	range[0].bytes = tasks[number].lexeme;
@@ -147,11 +151,11 @@ skx_build_merge_kept(const SkxSegmentBuildOptions *options)
 	Size		fixed = skx_writer_output_fixed(options);
 
 	return Min((options->memory - Min(options->memory, fixed)) / 2,
-			   SKX_TEAM_KEPT_MAX);
+			   SKX_PARALLEL_KEPT_PAGES_MAX);
 }
 
 void
-skx_build_merge_encode(SkxTeam *team, int member, SkxSegment **inputs,
+skx_build_merge_encode(SkxParallel *team, int member, SkxSegment **inputs,
 					   int ninputs, void *common,
 					   const SkxSegmentBuildOptions *options)
 {
@@ -161,17 +165,17 @@ skx_build_merge_encode(SkxTeam *team, int member, SkxSegment **inputs,
 	MemoryContext old = MemoryContextSwitchTo(context);
 	MemoryContext task_context = AllocSetContextCreate(context, "skipidx task",
 													   ALLOCSET_DEFAULT_SIZES);
-	SkxTeamWriter *w = skx_build_writer_begin(team, member, options,
+	SkxTaskWriter *w = skx_build_writer_begin(team, member, options,
 											  skx_build_merge_kept(options));
 	SkxTermSinks sinks = skx_build_writer_sinks(w);
-	SkxPlanTask *tasks = skx_build_merge_tasks(team);
+	SkxMergePlanTask *tasks = skx_build_merge_tasks(team);
 	char	   *high = palloc(SKX_LEXEME_MAX + 1);
 	SkxLexeme	last = {high, SKX_LEXEME_MAX + 1};
 	uint32		number;
 
 	/* above all lexemes, none of which is so long */
 	memset(high, 0xff, SKX_LEXEME_MAX + 1);
-	while (skx_build_writer_next(w, &number))
+	while (skx_build_writer_next_task(w, &number))
 	{
 		SkxMergeTerms *terms;
 		SkxTermWriter *writer;
@@ -186,8 +190,8 @@ skx_build_merge_encode(SkxTeam *team, int member, SkxSegment **inputs,
 		writer = skx_merge_terms_writer(&sinks, options, common);
 		skx_merge_terms_write(terms, writer, range);
 		skx_merge_terms_close(terms);
-		skx_build_writer_done(w, writer, tasks[number].lexeme,
-							  tasks[number].len);
+		skx_build_writer_end_task(w, writer, tasks[number].lexeme,
+								  tasks[number].len);
 		MemoryContextSwitchTo(context);
 		MemoryContextReset(task_context);
 	}

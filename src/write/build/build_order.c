@@ -17,39 +17,39 @@
 #include "write/build/build_internal.h"
 
 /* Tasks for a member, so that none waits long for the last one. */
-#define SKX_TEAM_TASKS		16
+#define SKX_PARALLEL_TASKS_PER_PROCESS		16
 /*
  * Least bytes of runs for a task, in blocks of at least 32 kB.  The last block
  * of postings of a task stays half empty on average, and its last leaf does,
  * too.
  */
-#define SKX_TEAM_TASK_BLOCKS	64
-#define SKX_TEAM_TASK_BLOCK		(32 * 1024)
+#define SKX_PARALLEL_TASK_BLOCKS	64
+#define SKX_PARALLEL_TASK_BLOCK_BYTES		(32 * 1024)
 
 /*
  * Most tasks.  Each has runs of its own in three planes, which uint16 numbers.
  */
-#define SKX_TEAM_TASKS_MAX		4096
+#define SKX_PARALLEL_TASKS_MAX		4096
 
 /* A share while documents are put in order. */
-typedef struct SkxOrderShare
+typedef struct SkxOrderPartition
 {
 	BufFile    *docs;
 	int			nkeys;			/* of a document */
 	uint32		ndocs;
 	uint32		read;			/* number of the current document, plus one */
-	SkxTeamDoc	doc;
-	SkxRunStretch *stretches;
-	uint32		nstretches;
-	uint32		stretches_size;
-} SkxOrderShare;
+	SkxParallelDoc doc;
+	SkxDocNumberRange *doc_ranges;
+	uint32		ndoc_ranges;
+	uint32		doc_ranges_size;
+} SkxOrderPartition;
 
 /* A mark while tasks are cut. */
-typedef struct SkxOrderMark
+typedef struct SkxOrderSplit
 {
 	const char *lexeme;
-	SkxRunMark	mark;			/* mark.run counts the runs of all shares */
-} SkxOrderMark;
+	SkxRunSplit split;			/* mark.run counts the runs of all shares */
+} SkxOrderSplit;
 
 /*
  * Documents
@@ -57,13 +57,14 @@ typedef struct SkxOrderMark
 
 /* Moves to the next document; returns false if there is none. */
 static bool
-skx_build_order_read(SkxOrderShare *share)
+skx_build_order_read(SkxOrderPartition *share)
 {
 	ItemPointerData last = share->doc.tid;
 
 	if (share->read++ == share->ndocs)
 		return false;
-	skx_build_read(share->docs, &share->doc, SKX_TEAM_DOC_SIZE(share->nkeys));
+	skx_build_read(share->docs, &share->doc,
+				   SKX_PARALLEL_DOC_SIZE(share->nkeys));
 	if (!ItemPointerIsValid(&share->doc.tid) ||
 		(share->read > 1 &&
 		 ItemPointerCompare(&last, &share->doc.tid) >= 0))
@@ -72,7 +73,7 @@ skx_build_order_read(SkxOrderShare *share)
 }
 
 static inline bool
-skx_build_order_done(const SkxOrderShare *share)
+skx_build_order_is_at_end(const SkxOrderPartition *share)
 {
 	return share->read > share->ndocs;
 }
@@ -82,14 +83,14 @@ skx_build_order_done(const SkxOrderShare *share)
  * there is none.
  */
 static int
-skx_build_order_first(SkxOrderShare *shares, int n, int except)
+skx_build_order_first_partition(SkxOrderPartition *shares, int n, int except)
 {
 	int			first = -1;
 	int			i;
 
 	for (i = 0; i < n; i++)
 	{
-		if (i == except || skx_build_order_done(&shares[i]))
+		if (i == except || skx_build_order_is_at_end(&shares[i]))
 			continue;
 		if (first < 0 || ItemPointerCompare(&shares[i].doc.tid,
 											&shares[first].doc.tid) < 0)
@@ -99,23 +100,24 @@ skx_build_order_first(SkxOrderShare *shares, int n, int except)
 }
 
 static void
-skx_build_order_stretch(SkxOrderShare *share, uint32 merged)
+skx_build_order_add_range(SkxOrderPartition *share, uint32 merged)
 {
-	SkxRunStretch *stretch;
+	SkxDocNumberRange *stretch;
 
-	if (share->nstretches == share->stretches_size)
+	if (share->ndoc_ranges == share->doc_ranges_size)
 	{
-		share->stretches_size *= 2;
-		share->stretches = repalloc_huge(share->stretches,
-										 (Size) share->stretches_size *
-										 sizeof(SkxRunStretch));
+		share->doc_ranges_size *= 2;
+		share->doc_ranges = repalloc_huge(share->doc_ranges,
+										  (Size) share->doc_ranges_size *
+										  sizeof(SkxDocNumberRange));
 	}
-	stretch = &share->stretches[share->nstretches++];
-	stretch->local = share->read - 1;
-	stretch->merged = merged;
-	Assert(merged >= stretch->local);
-	Assert(share->nstretches == 1 || (stretch[-1].local < stretch->local &&
-									  stretch[-1].merged < merged));
+	stretch = &share->doc_ranges[share->ndoc_ranges++];
+	stretch->source_doc = share->read - 1;
+	stretch->result_doc = merged;
+	Assert(merged >= stretch->source_doc);
+	Assert(share->ndoc_ranges == 1 ||
+		   (stretch[-1].source_doc < stretch->source_doc &&
+			stretch[-1].result_doc < merged));
 }
 
 /*
@@ -123,20 +125,20 @@ skx_build_order_stretch(SkxOrderShare *share, uint32 merged)
  * stretches.
  */
 static void
-skx_build_order_documents(SkxSegmentOutput *out, SkxOrderShare *shares,
+skx_build_order_documents(SkxSegmentOutput *out, SkxOrderPartition *shares,
 						  int n)
 {
 	int			at;
 
-	for (at = skx_build_order_first(shares, n, -1); at >= 0;
-		 at = skx_build_order_first(shares, n, -1))
+	for (at = skx_build_order_first_partition(shares, n, -1); at >= 0;
+		 at = skx_build_order_first_partition(shares, n, -1))
 	{
-		SkxOrderShare *share = &shares[at];
-		int			other = skx_build_order_first(shares, n, at);
+		SkxOrderPartition *share = &shares[at];
+		int			other = skx_build_order_first_partition(shares, n, at);
 		ItemPointer end = other < 0 ? NULL : &shares[other].doc.tid;
 
 		CHECK_FOR_INTERRUPTS();
-		skx_build_order_stretch(share, out->docs.ndocs);
+		skx_build_order_add_range(share, out->docs.ndocs);
 		do
 		{
 			skx_writer_output_document(out, &share->doc.tid,
@@ -147,24 +149,25 @@ skx_build_order_documents(SkxSegmentOutput *out, SkxOrderShare *shares,
 	}
 }
 
-static SkxOrderShare *
-skx_build_order_shares(SkxTeam *team, int nkeys)
+static SkxOrderPartition *
+skx_build_order_open_partitions(SkxParallel *team, int nkeys)
 {
-	SkxOrderShare *shares = palloc0(team->nmembers * sizeof(SkxOrderShare));
+	SkxOrderPartition *shares =
+		palloc0(team->nparticipants * sizeof(SkxOrderPartition));
 	int			i;
 
-	for (i = 0; i < team->nmembers; i++)
+	for (i = 0; i < team->nparticipants; i++)
 	{
 		shares[i].nkeys = nkeys;
-		shares[i].ndocs = team->shares[i].ndocs;
-		shares[i].stretches_size = 16;
-		shares[i].stretches = palloc(16 * sizeof(SkxRunStretch));
+		shares[i].ndocs = team->partitions[i].ndocs;
+		shares[i].doc_ranges_size = 16;
+		shares[i].doc_ranges = palloc(16 * sizeof(SkxDocNumberRange));
 		if (shares[i].ndocs == 0)
 		{
 			shares[i].read = 1;
 			continue;
 		}
-		shares[i].docs = skx_build_open(team, team->round, i, "docs",
+		shares[i].docs = skx_build_open(team, team->encoded_round, i, "docs",
 										false);
 		skx_build_order_read(&shares[i]);
 	}
@@ -180,21 +183,22 @@ skx_build_order_shares(SkxTeam *team, int nkeys)
  * numbers that these have in the plan, from `first` on.
  */
 static void
-skx_build_order_renumber(const SkxTeamTotals *totals, const SkxPlanRun *runs,
-						 uint32 first, StringInfo marks, Size at)
+skx_build_order_renumber(const SkxParallelTotals *totals,
+						 const SkxMergePlanRun *runs, uint32 first,
+						 StringInfo marks, Size at)
 {
 	uint32		nmarks = 0;
 
 	while (at < marks->len)
 	{
-		SkxRunMark	mark;
+		SkxRunSplit mark;
 
 		if (marks->len - at < sizeof(mark))
 			skx_invert_file_damaged("a mark ends too soon");
 		memcpy(&mark, marks->data + at, sizeof(mark));
-		if (mark.run >= totals->nruns || mark.len > SKX_RUN_MARK_LEXEME ||
+		if (mark.run >= totals->nruns || mark.len > SKX_RUN_SPLIT_LEXEME_MAX ||
 			mark.len > marks->len - at - sizeof(mark) ||
-			mark.at > runs[first + mark.run].run.nbytes)
+			mark.run_offset > runs[first + mark.run].run.nbytes)
 			skx_invert_file_damaged("a mark is out of range");
 		mark.run += first;
 		memcpy(marks->data + at, &mark, sizeof(mark));
@@ -210,10 +214,10 @@ skx_build_order_renumber(const SkxTeamTotals *totals, const SkxPlanRun *runs,
  * `first` on, and its marks are added to `marks`.
  */
 static void
-skx_build_order_list(SkxTeam *team, int member, SkxPlanRun *runs,
-					 uint32 first, StringInfo marks)
+skx_build_order_read_list(SkxParallel *team, int member, SkxMergePlanRun *runs,
+						  uint32 first, StringInfo marks)
 {
-	const SkxTeamTotals *totals = &team->shares[member];
+	const SkxParallelTotals *totals = &team->partitions[member];
 	BufFile    *list;
 	uint32		i;
 	Size		at = marks->len;
@@ -221,10 +225,10 @@ skx_build_order_list(SkxTeam *team, int member, SkxPlanRun *runs,
 
 	if (totals->nruns == 0)
 		return;
-	list = skx_build_open(team, team->round, member, "list", false);
+	list = skx_build_open(team, team->encoded_round, member, "list", false);
 	for (i = 0; i < totals->nruns; i++)
 	{
-		SkxPlanRun *run = &runs[first + i];
+		SkxMergePlanRun *run = &runs[first + i];
 
 		run->source = member;
 		run->number = i;
@@ -242,62 +246,64 @@ skx_build_order_list(SkxTeam *team, int member, SkxPlanRun *runs,
 }
 
 static int
-skx_build_order_mark_order(const void *a, const void *b)
+skx_build_order_compare_splits(const void *a, const void *b)
 {
-	const SkxOrderMark *x = a;
-	const SkxOrderMark *y = b;
+	const SkxOrderSplit *x = a;
+	const SkxOrderSplit *y = b;
 	int			order = memcmp(x->lexeme, y->lexeme,
-							   Min(x->mark.len, y->mark.len));
+							   Min(x->split.len, y->split.len));
 
-	return order != 0 ? order : (int) x->mark.len - (int) y->mark.len;
+	return order != 0 ? order : (int) x->split.len - (int) y->split.len;
 }
 
-static SkxOrderMark *
-skx_build_order_marks(StringInfo bytes, uint32 n)
+static SkxOrderSplit *
+skx_build_order_splits(StringInfo bytes, uint32 n)
 {
-	SkxOrderMark *marks = palloc_extended((Size) Max(n, 1) *
-										  sizeof(SkxOrderMark),
-										  MCXT_ALLOC_HUGE);
+	SkxOrderSplit *marks = palloc_extended((Size) Max(n, 1) *
+										   sizeof(SkxOrderSplit),
+										   MCXT_ALLOC_HUGE);
 	int			at = 0;
 	uint32		i;
 
 	for (i = 0; i < n; i++)
 	{
-		memcpy(&marks[i].mark, bytes->data + at, sizeof(SkxRunMark));
-		marks[i].lexeme = bytes->data + at + sizeof(SkxRunMark);
-		at += sizeof(SkxRunMark) + marks[i].mark.len;
+		memcpy(&marks[i].split, bytes->data + at, sizeof(SkxRunSplit));
+		marks[i].lexeme = bytes->data + at + sizeof(SkxRunSplit);
+		at += sizeof(SkxRunSplit) + marks[i].split.len;
 	}
 	Assert(at == bytes->len);
-	qsort(marks, n, sizeof(SkxOrderMark), skx_build_order_mark_order);
+	qsort(marks, n, sizeof(SkxOrderSplit), skx_build_order_compare_splits);
 	return marks;
 }
 
 uint32
-skx_build_ntasks(SkxTeam *team, uint64 bytes,
+skx_build_ntasks(SkxParallel *team, uint64 bytes,
 				 const SkxSegmentBuildOptions *options)
 {
-	uint64		block = Max(options->block_size, SKX_TEAM_TASK_BLOCK);
-	uint64		size = bytes / (team->nmembers * SKX_TEAM_TASKS);
+	uint64		block = Max(options->block_size,
+							SKX_PARALLEL_TASK_BLOCK_BYTES);
+	uint64		size = bytes /
+		(team->nparticipants * SKX_PARALLEL_TASKS_PER_PROCESS);
 
 	/* members would keep pages of larger tasks in memory, and wait */
 	size = Min(size, options->memory / 4);
-	size = Max(size, block * SKX_TEAM_TASK_BLOCKS);
-	size = Max(size, bytes / SKX_TEAM_TASKS_MAX);
-	Assert(bytes / size <= SKX_TEAM_TASKS_MAX);
+	size = Max(size, block * SKX_PARALLEL_TASK_BLOCKS);
+	size = Max(size, bytes / SKX_PARALLEL_TASKS_MAX);
+	Assert(bytes / size <= SKX_PARALLEL_TASKS_MAX);
 	return (uint32) (bytes / size) + 1;
 }
 
 static void
-skx_build_order_task(BufFile *plan, const SkxOrderMark *mark,
+skx_build_order_task(BufFile *plan, const SkxOrderSplit *mark,
 					 const uint64 *starts, uint32 nruns)
 {
-	SkxPlanTask task = {0};
+	SkxMergePlanTask task = {0};
 
 	if (mark != NULL)
 	{
-		Assert(mark->mark.len <= sizeof(task.lexeme));
-		task.len = mark->mark.len;
-		memcpy(task.lexeme, mark->lexeme, mark->mark.len);
+		Assert(mark->split.len <= sizeof(task.lexeme));
+		task.len = mark->split.len;
+		memcpy(task.lexeme, mark->lexeme, mark->split.len);
 	}
 	BufFileWrite(plan, &task, sizeof(task));
 	BufFileWrite(plan, unconstify(uint64 *, starts), nruns * sizeof(uint64));
@@ -308,7 +314,7 @@ skx_build_order_task(BufFile *plan, const SkxOrderMark *mark,
  * are.
  */
 static uint32
-skx_build_order_tasks(BufFile *plan, SkxOrderMark *marks, uint32 nmarks,
+skx_build_order_tasks(BufFile *plan, SkxOrderSplit *marks, uint32 nmarks,
 					  uint32 wanted, uint32 nruns)
 {
 	uint64	   *starts = palloc0(Max(nruns, 1) * sizeof(uint64));
@@ -322,12 +328,12 @@ skx_build_order_tasks(BufFile *plan, SkxOrderMark *marks, uint32 nmarks,
 		uint32		next = (uint64) ntasks * nmarks / wanted;
 
 		/* lexemes of a run ascend, as do the marks */
-		Assert(marks[i].mark.run < nruns);
-		Assert(starts[marks[i].mark.run] <= marks[i].mark.at);
-		starts[marks[i].mark.run] = marks[i].mark.at;
+		Assert(marks[i].split.run < nruns);
+		Assert(starts[marks[i].split.run] <= marks[i].split.run_offset);
+		starts[marks[i].split.run] = marks[i].split.run_offset;
 		if (ntasks == wanted || i < next ||
-			(ntasks > 1 && skx_build_order_mark_order(&marks[last],
-													  &marks[i]) == 0))
+			(ntasks > 1 && skx_build_order_compare_splits(&marks[last],
+														  &marks[i]) == 0))
 			continue;
 		skx_build_order_task(plan, &marks[i], starts, nruns);
 		last = i;
@@ -340,38 +346,38 @@ skx_build_order_tasks(BufFile *plan, SkxOrderMark *marks, uint32 nmarks,
 
 /* Writes the plan that all members read. */
 static void
-skx_build_order_plan(SkxTeam *team, SkxOrderShare *shares,
+skx_build_order_plan(SkxParallel *team, SkxOrderPartition *shares,
 					 const SkxSegmentBuildOptions *options)
 {
-	BufFile    *plan = skx_build_file(team, team->round, 0, "plan");
+	BufFile    *plan = skx_build_file(team, team->encoded_round, 0, "plan");
 	StringInfoData bytes;
-	SkxPlanRun *runs;
-	SkxOrderMark *marks;
+	SkxMergePlanRun *runs;
+	SkxOrderSplit *marks;
 	uint32		nmarks = 0;
 	uint32		done = 0;
 	int			i;
 
 	team->nruns = 0;
 	team->to_read = 0;
-	for (i = 0; i < team->nmembers; i++)
+	for (i = 0; i < team->nparticipants; i++)
 	{
-		team->nruns += team->shares[i].nruns;
-		team->to_read += team->shares[i].run_bytes;
-		BufFileWrite(plan, &shares[i].nstretches, sizeof(uint32));
-		BufFileWrite(plan, shares[i].stretches,
-					 shares[i].nstretches * sizeof(SkxRunStretch));
+		team->nruns += team->partitions[i].nruns;
+		team->to_read += team->partitions[i].run_bytes;
+		BufFileWrite(plan, &shares[i].ndoc_ranges, sizeof(uint32));
+		BufFileWrite(plan, shares[i].doc_ranges,
+					 shares[i].ndoc_ranges * sizeof(SkxDocNumberRange));
 	}
 	initStringInfo(&bytes);
-	runs = palloc0(Max(team->nruns, 1) * sizeof(SkxPlanRun));
-	for (i = 0; i < team->nmembers; i++)
+	runs = palloc0(Max(team->nruns, 1) * sizeof(SkxMergePlanRun));
+	for (i = 0; i < team->nparticipants; i++)
 	{
-		skx_build_order_list(team, i, runs, done, &bytes);
-		done += team->shares[i].nruns;
-		nmarks += team->shares[i].nmarks;
+		skx_build_order_read_list(team, i, runs, done, &bytes);
+		done += team->partitions[i].nruns;
+		nmarks += team->partitions[i].nmarks;
 	}
 	Assert(done == team->nruns);
-	BufFileWrite(plan, runs, team->nruns * sizeof(SkxPlanRun));
-	marks = skx_build_order_marks(&bytes, nmarks);
+	BufFileWrite(plan, runs, team->nruns * sizeof(SkxMergePlanRun));
+	marks = skx_build_order_splits(&bytes, nmarks);
 	team->ntasks = skx_build_order_tasks(plan, marks, nmarks,
 										 skx_build_ntasks(team, team->to_read,
 														  options),
@@ -385,76 +391,76 @@ skx_build_order_plan(SkxTeam *team, SkxOrderShare *shares,
 
 /* Adds up the shares of all members, and resets what the team counts. */
 static void
-skx_build_order_totals(SkxTeam *team, uint64 *total_length)
+skx_build_order_totals(SkxParallel *team, uint64 *total_length)
 {
 	int			i;
 
 	/* the segment before is complete */
-	Assert(team->settled == team->ntasks);
-	team->round = team->share_round++;
-	team->nordered = 0;
+	Assert(team->placed_tasks == team->ntasks);
+	team->encoded_round = team->inverted_round++;
+	team->ordered_docs = 0;
 	*total_length = 0;
-	for (i = 0; i < team->nmembers; i++)
+	for (i = 0; i < team->nparticipants; i++)
 	{
-		team->nordered += team->shares[i].ndocs;
-		*total_length += team->shares[i].total_length;
+		team->ordered_docs += team->partitions[i].ndocs;
+		*total_length += team->partitions[i].total_length;
 	}
-	team->average = team->nordered > 0 ?
-		(double) *total_length / team->nordered : 0;
+	team->average_length = team->ordered_docs > 0 ?
+		(double) *total_length / team->ordered_docs : 0;
 	pg_atomic_write_u64(&team->ndocs, 0);
 	pg_atomic_write_u64(&team->run_bytes, 0);
-	pg_atomic_write_u32(&team->full, 0);
-	pg_atomic_write_u64(&team->read, 0);
+	pg_atomic_write_u32(&team->is_full, 0);
+	pg_atomic_write_u64(&team->run_bytes_read, 0);
 	pg_atomic_write_u32(&team->next_task, 0);
 	team->ntasks = 0;
-	team->settled = 0;
-	memset(&team->base, 0, sizeof(team->base));
+	team->placed_tasks = 0;
+	memset(&team->placed_totals, 0, sizeof(team->placed_totals));
 }
 
-SkxTeamSegment *
-skx_build_order(SkxTeam *team, const SkxSegmentBuildOptions *options)
+SkxBuildSegment *
+skx_build_order(SkxParallel *team, const SkxSegmentBuildOptions *options)
 {
 	MemoryContext context;
 	MemoryContext old;
-	SkxTeamSegment *segment;
-	SkxOrderShare *shares;
+	SkxBuildSegment *segment;
+	SkxOrderPartition *shares;
 	uint64		total_length;
 	int			i;
 
 	skx_build_order_totals(team, &total_length);
-	if (team->nordered == 0)
+	if (team->ordered_docs == 0)
 		return NULL;
 	context = AllocSetContextCreate(CurrentMemoryContext,
 									"skipidx team segment",
 									ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);
-	segment = palloc0(sizeof(SkxTeamSegment));
+	segment = palloc0(sizeof(SkxBuildSegment));
 	segment->context = context;
-	segment->team = team;
-	segment->round = team->round;
-	segment->runs_files = palloc(team->nmembers * sizeof(uint32));
-	for (i = 0; i < team->nmembers; i++)
-		segment->runs_files[i] = team->shares[i].runs_file;
-	if (team->nordered > team->norms_size)
+	segment->group = team;
+	segment->round = team->encoded_round;
+	segment->runs_files = palloc(team->nparticipants * sizeof(uint32));
+	for (i = 0; i < team->nparticipants; i++)
+		segment->runs_files[i] = team->partitions[i].runs_file;
+	if (team->ordered_docs > team->norms_size)
 		elog(ERROR, "%u documents of a segment have norms of %u",
-			 team->nordered, team->norms_size);
+			 team->ordered_docs, team->norms_size);
 	segment->out = palloc(sizeof(SkxSegmentOutput));
 	skx_writer_output_init(segment->out, options);
 	segment->out->total_length = total_length;
-	skx_writer_documents_keep(&segment->out->docs,
-							  dsm_segment_address(skx_build_norms(team)),
-							  team->nordered);
-	shares = skx_build_order_shares(team, options->keys.n);
-	skx_build_order_documents(segment->out, shares, team->nmembers);
-	Assert(segment->out->docs.ndocs == team->nordered);
+	skx_writer_documents_keep_norms(&segment->out->docs,
+									dsm_segment_address(skx_build_norms(team)),
+									team->ordered_docs);
+	shares = skx_build_order_open_partitions(team, options->keys.n);
+	skx_build_order_documents(segment->out, shares, team->nparticipants);
+	Assert(segment->out->docs.ndocs == team->ordered_docs);
 	skx_build_order_plan(team, shares, options);
-	for (i = 0; i < team->nmembers; i++)
+	for (i = 0; i < team->nparticipants; i++)
 	{
 		if (shares[i].docs != NULL)
 			BufFileClose(shares[i].docs);
-		pfree(shares[i].stretches);
-		skx_build_drop(team, team->round, i, "docs");
-		skx_build_drop(team, team->round, i, "list");
+		pfree(shares[i].doc_ranges);
+		skx_build_delete_file(team, team->encoded_round, i, "docs");
+		skx_build_delete_file(team, team->encoded_round, i, "list");
 	}
 	pfree(shares);
 	MemoryContextSwitchTo(old);

@@ -8,9 +8,9 @@
 #include "utils/memutils.h"
 #include "write/build/build_internal.h"
 
-typedef struct SkxTeamEncoder
+typedef struct SkxTaskEncoder
 {
-	SkxTeam    *team;
+	SkxParallel *group;
 	int			member;
 	SkxSegmentBuildOptions options;
 	MemoryContext context;
@@ -20,8 +20,8 @@ typedef struct SkxTeamEncoder
 	BufFile    *plan;
 	int			tasks_file;		/* where the tasks start in the plan */
 	off_t		tasks_offset;
-	SkxRunMap  *maps;
-	SkxPlanRun *runs;
+	SkxDocNumberMap *maps;
+	SkxMergePlanRun *runs;
 	SkxRunFile **files;			/* of the members' runs */
 	SkxRunCursor **cursors;
 	uint64	   *starts;
@@ -29,9 +29,9 @@ typedef struct SkxTeamEncoder
 
 	/* the segment */
 	dsm_segment *norms;
-	SkxTeamWriter *writer;
-	Size		kept_most;		/* most bytes of pages that wait */
-} SkxTeamEncoder;
+	SkxTaskWriter *writer;
+	Size		max_kept_bytes; /* most bytes of pages that wait */
+} SkxTaskEncoder;
 
 /*
  * Tasks
@@ -42,14 +42,14 @@ typedef struct SkxTeamEncoder
  * the last task it sets *task to zero.
  */
 static void
-skx_build_task_read(SkxTeamEncoder *e, uint32 number, SkxPlanTask *task)
+skx_build_task_read(SkxTaskEncoder *e, uint32 number, SkxMergePlanTask *task)
 {
-	Size		starts = e->team->nruns * sizeof(uint64);
-	Size		size = sizeof(SkxPlanTask) + starts;
+	Size		starts = e->group->nruns * sizeof(uint64);
+	Size		size = sizeof(SkxMergePlanTask) + starts;
 
-	Assert(number <= e->team->ntasks);
+	Assert(number <= e->group->ntasks);
 	memset(task, 0, sizeof(*task));
-	if (number == e->team->ntasks)
+	if (number == e->group->ntasks)
 		return;
 	if (BufFileSeek(e->plan, e->tasks_file, e->tasks_offset + number * size,
 					SEEK_SET) != 0)
@@ -63,13 +63,13 @@ skx_build_task_read(SkxTeamEncoder *e, uint32 number, SkxPlanTask *task)
 }
 
 static void
-skx_build_task_run(SkxTeamEncoder *e, uint32 number)
+skx_build_task_run(SkxTaskEncoder *e, uint32 number)
 {
 	MemoryContext old = MemoryContextSwitchTo(e->task_context);
-	SkxTeam    *team = e->team;
+	SkxParallel *team = e->group;
 	SkxTermSinks sinks = skx_build_writer_sinks(e->writer);
-	SkxPlanTask task;
-	SkxPlanTask next;
+	SkxMergePlanTask task;
+	SkxMergePlanTask next;
 	SkxTermWriter *w;
 	SkxRunMerge *m;
 	bool		last = number + 1 == team->ntasks;
@@ -79,16 +79,16 @@ skx_build_task_run(SkxTeamEncoder *e, uint32 number)
 	skx_build_task_read(e, number + 1, &next);
 	skx_build_task_read(e, number, &task);
 	for (i = 0; i < team->nruns; i++)
-		skx_invert_cursor_range(e->cursors[i], e->starts[i],
-								task.lexeme, task.len,
-								last ? NULL : next.lexeme, next.len);
+		skx_invert_cursor_set_range(e->cursors[i], e->starts[i],
+									task.lexeme, task.len,
+									last ? NULL : next.lexeme, next.len);
 	m = skx_invert_merge_begin(e->cursors, team->nruns, e->maps, 0);
 	w = skx_writer_terms_begin(&sinks, &e->options,
 							   dsm_segment_address(e->norms),
-							   team->average);
+							   team->average_length);
 	skx_writer_terms_merge(w, m);
 	skx_invert_merge_end(m);
-	skx_build_writer_done(e->writer, w, task.lexeme, task.len);
+	skx_build_writer_end_task(e->writer, w, task.lexeme, task.len);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(e->task_context);
 }
@@ -100,13 +100,14 @@ skx_build_task_run(SkxTeamEncoder *e, uint32 number)
 static void
 skx_build_encode_progress(void *arg, uint32 nbytes)
 {
-	SkxTeamEncoder *e = arg;
-	uint64		read = pg_atomic_add_fetch_u64(&e->team->read, nbytes);
+	SkxTaskEncoder *e = arg;
+	uint64		read = pg_atomic_add_fetch_u64(&e->group->run_bytes_read,
+											   nbytes);
 
 	/* bytes around the end of a task are read twice */
 	if (e->options.progress != NULL)
-		e->options.progress(SKX_BUILD_MERGE, Min(read, e->team->to_read),
-							e->team->to_read);
+		e->options.progress(SKX_BUILD_MERGE, Min(read, e->group->to_read),
+							e->group->to_read);
 }
 
 /*
@@ -115,69 +116,70 @@ skx_build_encode_progress(void *arg, uint32 nbytes)
  * share.  Then every document of the share has a number in the segment.
  */
 static void
-skx_build_encode_check_map(const SkxRunMap *map, uint32 ndocs, uint32 nordered)
+skx_build_encode_check_map(const SkxDocNumberMap *map, uint32 ndocs,
+						   uint32 nordered)
 {
-	const SkxRunStretch *s = map->stretches;
-	const SkxRunStretch *end = s + map->nstretches;
+	const SkxDocNumberRange *s = map->ranges;
+	const SkxDocNumberRange *end = s + map->nranges;
 
 	if (ndocs == 0)
 		return;
-	if (map->nstretches == 0 || s->local != 0)
+	if (map->nranges == 0 || s->source_doc != 0)
 		skx_invert_file_damaged("the first document is in no stretch");
 	for (; s < end; s++)
 	{
-		uint32		next_local = s + 1 < end ? s[1].local : ndocs;
-		uint32		next_merged = s + 1 < end ? s[1].merged : nordered;
+		uint32		next_local = s + 1 < end ? s[1].source_doc : ndocs;
+		uint32		next_merged = s + 1 < end ? s[1].result_doc : nordered;
 
-		if (next_local <= s->local || next_local > ndocs ||
-			next_merged <= s->merged || next_merged > nordered ||
-			next_merged - s->merged < next_local - s->local)
+		if (next_local <= s->source_doc || next_local > ndocs ||
+			next_merged <= s->result_doc || next_merged > nordered ||
+			next_merged - s->result_doc < next_local - s->source_doc)
 			skx_invert_file_damaged("stretches of documents do not ascend");
 	}
 }
 
 static void
-skx_build_encode_map(SkxTeamEncoder *e, int member)
+skx_build_encode_map(SkxTaskEncoder *e, int member)
 {
-	SkxTeam    *team = e->team;
-	SkxRunMap  *map = &e->maps[member];
-	uint32		ndocs = team->shares[member].ndocs;
-	SkxRunStretch *stretches;
+	SkxParallel *team = e->group;
+	SkxDocNumberMap *map = &e->maps[member];
+	uint32		ndocs = team->partitions[member].ndocs;
+	SkxDocNumberRange *stretches;
 
-	skx_build_read(e->plan, &map->nstretches, sizeof(uint32));
-	if (map->nstretches > ndocs)
+	skx_build_read(e->plan, &map->nranges, sizeof(uint32));
+	if (map->nranges > ndocs)
 		skx_invert_file_damaged("there are too many stretches of documents");
-	stretches = palloc_extended((Size) Max(map->nstretches, 1) *
-								sizeof(SkxRunStretch), MCXT_ALLOC_HUGE);
+	stretches = palloc_extended((Size) Max(map->nranges, 1) *
+								sizeof(SkxDocNumberRange), MCXT_ALLOC_HUGE);
 	skx_build_read(e->plan, stretches,
-				   (Size) map->nstretches * sizeof(SkxRunStretch));
-	map->stretches = stretches;
-	skx_build_encode_check_map(map, ndocs, team->nordered);
+				   (Size) map->nranges * sizeof(SkxDocNumberRange));
+	map->ranges = stretches;
+	skx_build_encode_check_map(map, ndocs, team->ordered_docs);
 	skx_invert_map_index(map, ndocs);
 }
 
 /* Reads the plan up to its tasks. */
 static void
-skx_build_encode_plan(SkxTeamEncoder *e)
+skx_build_encode_plan(SkxTaskEncoder *e)
 {
-	SkxTeam    *team = e->team;
+	SkxParallel *team = e->group;
 	uint32		i;
 
-	e->plan = skx_build_open(team, team->round, 0, "plan", false);
-	e->maps = palloc0(team->nmembers * sizeof(SkxRunMap));
-	for (i = 0; i < team->nmembers; i++)
+	e->plan = skx_build_open(team, team->encoded_round, 0, "plan", false);
+	e->maps = palloc0(team->nparticipants * sizeof(SkxDocNumberMap));
+	for (i = 0; i < team->nparticipants; i++)
 		skx_build_encode_map(e, i);
-	e->runs = palloc(Max(team->nruns, 1) * sizeof(SkxPlanRun));
-	skx_build_read(e->plan, e->runs, team->nruns * sizeof(SkxPlanRun));
+	e->runs = palloc(Max(team->nruns, 1) * sizeof(SkxMergePlanRun));
+	skx_build_read(e->plan, e->runs, team->nruns * sizeof(SkxMergePlanRun));
 	for (i = 0; i < team->nruns; i++)
 	{
-		const SkxPlanRun *run = &e->runs[i];
+		const SkxMergePlanRun *run = &e->runs[i];
 		uint64		size;
 
-		if (run->source >= team->nmembers)
+		if (run->source >= team->nparticipants)
 			skx_invert_file_damaged("a run is of no member");
-		size = team->shares[run->source].run_bytes;
-		if (run->number >= team->shares[run->source].nruns ||
+		size = team->partitions[run->source].run_bytes;
+		if (run->number >= team->partitions[run->source].nruns ||
 			run->run.offset > size ||
 			run->run.nbytes > size - run->run.offset)
 			skx_invert_file_damaged("a run is out of range");
@@ -190,34 +192,34 @@ skx_build_encode_plan(SkxTeamEncoder *e)
  * split: half for pages that wait, half for the buffers of the runs.
  */
 static void
-skx_build_encode_runs(SkxTeamEncoder *e)
+skx_build_encode_runs(SkxTaskEncoder *e)
 {
-	SkxTeam    *team = e->team;
-	Size		norms = (team->norms_size - team->norms_given) /
-		team->nmembers;
+	SkxParallel *team = e->group;
+	Size		norms = (team->norms_size - team->norms_initial) /
+		team->nparticipants;
 	Size		fixed = skx_writer_output_fixed(&e->options);
 	Size		memory = e->options.memory;
 	uint32		buffer;
 	uint32		i;
 
 	memory -= Min(memory / 2, norms + fixed);
-	e->kept_most = Min(memory / 2, SKX_TEAM_KEPT_MAX);
+	e->max_kept_bytes = Min(memory / 2, SKX_PARALLEL_KEPT_PAGES_MAX);
 	buffer = skx_invert_merge_buffer(memory / 2, Max(team->nruns, 1));
 	e->progress.read = skx_build_encode_progress;
 	e->progress.arg = e;
-	e->files = palloc0(team->nmembers * sizeof(SkxRunFile *));
+	e->files = palloc0(team->nparticipants * sizeof(SkxRunFile *));
 	e->cursors = palloc(Max(team->nruns, 1) * sizeof(SkxRunCursor *));
 	e->starts = palloc(Max(team->nruns, 1) * sizeof(uint64));
 	for (i = 0; i < team->nruns; i++)
 	{
-		const SkxPlanRun *run = &e->runs[i];
+		const SkxMergePlanRun *run = &e->runs[i];
 
-		Assert(run->source < team->nmembers);
-		Assert(run->number < team->shares[run->source].nruns);
+		Assert(run->source < team->nparticipants);
+		Assert(run->number < team->partitions[run->source].nruns);
 		if (e->files[run->source] == NULL)
 			e->files[run->source] =
-				skx_build_runs_open(team, team->round, run->source,
-									team->shares[run->source].runs_file);
+				skx_build_runs_open(team, team->encoded_round, run->source,
+									team->partitions[run->source].runs_file);
 		e->cursors[i] = skx_invert_cursor_open(e->files[run->source],
 											   &run->run, run->source,
 											   run->number, buffer,
@@ -225,17 +227,17 @@ skx_build_encode_runs(SkxTeamEncoder *e)
 	}
 }
 
-static SkxTeamEncoder *
-skx_build_encode_begin(SkxTeam *team, int member,
+static SkxTaskEncoder *
+skx_build_encode_begin(SkxParallel *team, int member,
 					   const SkxSegmentBuildOptions *options)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "skipidx team member",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	SkxTeamEncoder *e = palloc0(sizeof(SkxTeamEncoder));
+	SkxTaskEncoder *e = palloc0(sizeof(SkxTaskEncoder));
 
-	e->team = team;
+	e->group = team;
 	e->member = member;
 	e->options = *options;
 	e->context = context;
@@ -248,19 +250,20 @@ skx_build_encode_begin(SkxTeam *team, int member,
 		elog(ERROR, "the norms of an index build are gone");
 	skx_build_encode_plan(e);
 	skx_build_encode_runs(e);
-	e->writer = skx_build_writer_begin(team, member, options, e->kept_most);
+	e->writer = skx_build_writer_begin(team, member, options,
+									   e->max_kept_bytes);
 	MemoryContextSwitchTo(old);
 	return e;
 }
 
 static void
-skx_build_encode_end(SkxTeamEncoder *e)
+skx_build_encode_end(SkxTaskEncoder *e)
 {
 	int			i;
 
 	skx_build_writer_end(e->writer);
 	BufFileClose(e->plan);
-	for (i = 0; i < e->team->nmembers; i++)
+	for (i = 0; i < e->group->nparticipants; i++)
 	{
 		if (e->files[i] != NULL)
 			skx_invert_file_close(e->files[i]);
@@ -271,16 +274,16 @@ skx_build_encode_end(SkxTeamEncoder *e)
 }
 
 void
-skx_build_encode(SkxTeam *team, int member,
+skx_build_encode(SkxParallel *team, int member,
 				 const SkxSegmentBuildOptions *options)
 {
-	SkxTeamEncoder *e;
+	SkxTaskEncoder *e;
 	uint32		task;
 
-	if (team->nordered == 0)
+	if (team->ordered_docs == 0)
 		return;
 	e = skx_build_encode_begin(team, member, options);
-	while (skx_build_writer_next(e->writer, &task))
+	while (skx_build_writer_next_task(e->writer, &task))
 	{
 		SKX_FAULT(SKX_FAULT_TEAM_TASK);
 		skx_build_task_run(e, task);

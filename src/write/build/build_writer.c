@@ -32,25 +32,25 @@ typedef struct SkxKeptPage
 /* Argument of the sink of a plane. */
 typedef struct SkxTaskSink
 {
-	SkxTeamWriter *writer;
+	SkxTaskWriter *writer;
 	SkxSegmentPlane plane;
 } SkxTaskSink;
 
-struct SkxTeamWriter
+struct SkxTaskWriter
 {
-	SkxTeam    *team;
+	SkxParallel *group;
 	SkxSegmentBuildOptions options;
 	SkxPlaneWriter *planes[SKX_SEGMENT_NPLANES];
 	SkxTaskSink sinks[SKX_SEGMENT_NPLANES];
-	BufFile    *done;
+	BufFile    *records;
 
 	/* the task */
 	uint32		task;
-	bool		settled;		/* the task has its place, base */
+	bool		is_placed;		/* the task has its place, base */
 	SkxTermTotals base;
-	StringInfoData kept;		/* SkxKeptPage and content, one by one */
-	Size		kept_most;
-	char	   *page;			/* a page with content from `kept` */
+	StringInfoData kept_pages;	/* SkxKeptPage and content, one by one */
+	Size		max_kept_bytes;
+	char	   *page;			/* a page with content from `kept_pages` */
 };
 
 static const SkxSegmentPlane skx_build_planes[] = {
@@ -63,28 +63,29 @@ static const SkxSegmentPlane skx_build_planes[] = {
 
 /* Returns true if the current task has its place, and sets w->base to it. */
 static bool
-skx_build_task_placed(SkxTeamWriter *w)
+skx_build_task_is_placed(SkxTaskWriter *w)
 {
-	SkxTeam    *team = w->team;
+	SkxParallel *team = w->group;
 	bool		placed;
 
 	SpinLockAcquire(&team->mutex);
-	placed = team->settled == w->task;
+	placed = team->placed_tasks == w->task;
 	if (placed)
-		w->base = team->base;
+		w->base = team->placed_totals;
 	SpinLockRelease(&team->mutex);
 	return placed;
 }
 
 static void
-skx_build_task_wait(SkxTeamWriter *w)
+skx_build_task_wait_place(SkxTaskWriter *w)
 {
-	ConditionVariablePrepareToSleep(&w->team->settled_cv);
-	while (!skx_build_task_placed(w))
+	ConditionVariablePrepareToSleep(&w->group->placed_cv);
+	while (!skx_build_task_is_placed(w))
 	{
-		skx_build_check(w->team);
+		skx_build_check(w->group);
 		skx_throttle_point();
-		ConditionVariableTimedSleep(&w->team->settled_cv, SKX_PACE_CHECK,
+		ConditionVariableTimedSleep(&w->group->placed_cv,
+									SKX_THROTTLE_CHECK_MS,
 									WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
 	}
 	ConditionVariableCancelSleep();
@@ -92,13 +93,13 @@ skx_build_task_wait(SkxTeamWriter *w)
 
 /* Gives the next task its place, behind the pages of this one. */
 static void
-skx_build_task_publish(SkxTeamWriter *w, const SkxTermTotals *totals)
+skx_build_task_place_next(SkxTaskWriter *w, const SkxTermTotals *totals)
 {
-	SkxTeam    *team = w->team;
-	SkxTermTotals *base = &team->base;
+	SkxParallel *team = w->group;
+	SkxTermTotals *base = &team->placed_totals;
 
 	/* only the first of the tasks in progress comes here */
-	Assert(team->settled == w->task);
+	Assert(team->placed_tasks == w->task);
 	SpinLockAcquire(&team->mutex);
 	base->nterms += totals->nterms;
 	base->npostings += totals->npostings;
@@ -106,9 +107,9 @@ skx_build_task_publish(SkxTeamWriter *w, const SkxTermTotals *totals)
 	base->postings_pages += totals->postings_pages;
 	base->positions_pages += totals->positions_pages;
 	base->dict_leaves += totals->dict_leaves;
-	team->settled = w->task + 1;
+	team->placed_tasks = w->task + 1;
 	SpinLockRelease(&team->mutex);
-	ConditionVariableBroadcast(&team->settled_cv);
+	ConditionVariableBroadcast(&team->placed_cv);
 }
 
 /*
@@ -116,10 +117,10 @@ skx_build_task_publish(SkxTeamWriter *w, const SkxTermTotals *totals)
  */
 
 static void
-skx_build_page_put(SkxTeamWriter *w, SkxSegmentPlane plane, uint32 ordinal,
-				   char *page, uint32 used)
+skx_build_task_put_page(SkxTaskWriter *w, SkxSegmentPlane plane,
+						uint32 ordinal, char *page, uint32 used)
 {
-	Assert(w->settled && used <= SKX_PAGE_CAPACITY);
+	Assert(w->is_placed && used <= SKX_PAGE_CAPACITY);
 	if (plane == SKX_SEGMENT_DICT)
 		skx_writer_dict_relocate(page, w->base.nterms,
 								 w->base.postings_pages,
@@ -129,30 +130,31 @@ skx_build_page_put(SkxTeamWriter *w, SkxSegmentPlane plane, uint32 ordinal,
 
 /* Writes the kept pages of a task that has its place. */
 static void
-skx_build_task_settle(SkxTeamWriter *w)
+skx_build_task_write_kept(SkxTaskWriter *w)
 {
 	int			at = 0;
 
-	Assert(!w->settled);
-	w->settled = true;
-	skx_writer_stretch_begin(w->planes[SKX_SEGMENT_DICT],
-							 w->base.dict_leaves);
-	skx_writer_stretch_begin(w->planes[SKX_SEGMENT_POSTINGS],
-							 w->base.postings_pages);
-	skx_writer_stretch_begin(w->planes[SKX_SEGMENT_POSITIONS],
-							 w->base.positions_pages);
-	while (at < w->kept.len)
+	Assert(!w->is_placed);
+	w->is_placed = true;
+	skx_writer_fragment_begin(w->planes[SKX_SEGMENT_DICT],
+							  w->base.dict_leaves);
+	skx_writer_fragment_begin(w->planes[SKX_SEGMENT_POSTINGS],
+							  w->base.postings_pages);
+	skx_writer_fragment_begin(w->planes[SKX_SEGMENT_POSITIONS],
+							  w->base.positions_pages);
+	while (at < w->kept_pages.len)
 	{
 		SkxKeptPage kept;
 
-		memcpy(&kept, w->kept.data + at, sizeof(kept));
+		memcpy(&kept, w->kept_pages.data + at, sizeof(kept));
 		at += sizeof(kept);
-		memcpy(w->page + SKX_PAGE_START, w->kept.data + at, kept.used);
+		memcpy(w->page + SKX_PAGE_START, w->kept_pages.data + at, kept.used);
 		at += kept.used;
-		skx_build_page_put(w, kept.plane, kept.ordinal, w->page, kept.used);
+		skx_build_task_put_page(w, kept.plane, kept.ordinal, w->page,
+								kept.used);
 	}
-	Assert(at == w->kept.len);
-	resetStringInfo(&w->kept);
+	Assert(at == w->kept_pages.len);
+	resetStringInfo(&w->kept_pages);
 }
 
 /* An SkxPageSink. */
@@ -160,30 +162,31 @@ static void
 skx_build_task_sink(void *arg, uint32 ordinal, char *page, uint32 used)
 {
 	SkxTaskSink *sink = arg;
-	SkxTeamWriter *w = sink->writer;
+	SkxTaskWriter *w = sink->writer;
 	SkxKeptPage kept = {sink->plane, ordinal, used};
 
-	if (!w->settled)
+	if (!w->is_placed)
 	{
-		bool		full = w->kept.len + sizeof(kept) + used > w->kept_most;
+		bool		full = w->kept_pages.len + sizeof(kept) + used >
+			w->max_kept_bytes;
 
 		if (full)
-			skx_build_task_wait(w);
-		if (full || skx_build_task_placed(w))
-			skx_build_task_settle(w);
+			skx_build_task_wait_place(w);
+		if (full || skx_build_task_is_placed(w))
+			skx_build_task_write_kept(w);
 	}
-	if (w->settled)
+	if (w->is_placed)
 	{
-		skx_build_page_put(w, sink->plane, ordinal, page, used);
+		skx_build_task_put_page(w, sink->plane, ordinal, page, used);
 		return;
 	}
-	appendBinaryStringInfo(&w->kept, (char *) &kept, sizeof(kept));
-	appendBinaryStringInfo(&w->kept, page + SKX_PAGE_START, used);
+	appendBinaryStringInfo(&w->kept_pages, (char *) &kept, sizeof(kept));
+	appendBinaryStringInfo(&w->kept_pages, page + SKX_PAGE_START, used);
 }
 
 /* Fills the last block of postings up with empty pages. */
 static void
-skx_build_task_pad(SkxTeamWriter *w, SkxTermTotals *totals)
+skx_build_task_pad_block(SkxTaskWriter *w, SkxTermTotals *totals)
 {
 	uint32		block_pages = w->options.block_size / BLCKSZ;
 	SkxTaskSink *sink = &w->sinks[SKX_SEGMENT_POSTINGS];
@@ -196,16 +199,16 @@ skx_build_task_pad(SkxTeamWriter *w, SkxTermTotals *totals)
 /* The file "done", for member 0 */
 
 static void
-skx_build_done_kind(SkxTeamWriter *w, SkxDoneKind kind)
+skx_build_record_kind(SkxTaskWriter *w, SkxTaskRecordKind kind)
 {
-	BufFileWrite(w->done, &kind, sizeof(kind));
+	BufFileWrite(w->records, &kind, sizeof(kind));
 }
 
 static void
-skx_build_done_task(SkxTeamWriter *w, const char *lexeme, int len,
-					const SkxDictLeaves *leaves)
+skx_build_record_task(SkxTaskWriter *w, const char *lexeme, int len,
+					  const SkxDictLeaves *leaves)
 {
-	SkxDoneTask done = {0};
+	SkxTaskRecord done = {0};
 
 	Assert(len <= (int) sizeof(done.lexeme));
 	done.task = w->task;
@@ -213,18 +216,18 @@ skx_build_done_task(SkxTeamWriter *w, const char *lexeme, int len,
 	done.nkeys = leaves->keys.len;
 	done.len = len;
 	memcpy(done.lexeme, lexeme, len);
-	skx_build_done_kind(w, SKX_DONE_TASK);
-	BufFileWrite(w->done, &done, sizeof(done));
-	BufFileWrite(w->done, leaves->keys.data, leaves->keys.len);
+	skx_build_record_kind(w, SKX_TASK_RECORD);
+	BufFileWrite(w->records, &done, sizeof(done));
+	BufFileWrite(w->records, leaves->keys.data, leaves->keys.len);
 }
 
 /* Ends the task's stretch of a plane, and writes its tail to the file. */
 static void
-skx_build_done_stretch(SkxTeamWriter *w, SkxSegmentPlane plane)
+skx_build_record_fragment(SkxTaskWriter *w, SkxSegmentPlane plane)
 {
 	SkxPlaneTail tail;
-	SkxDoneTail done = {0};
-	int			n = skx_writer_stretch_end(w->planes[plane], &tail);
+	SkxTailRecord done = {0};
+	int			n = skx_writer_fragment_end(w->planes[plane], &tail);
 	int			i;
 
 	if (n == 0)
@@ -232,67 +235,67 @@ skx_build_done_stretch(SkxTeamWriter *w, SkxSegmentPlane plane)
 	done.plane = plane;
 	done.first = tail.first;
 	done.npages = n;
-	skx_build_done_kind(w, SKX_DONE_TAIL);
-	BufFileWrite(w->done, &done, sizeof(done));
+	skx_build_record_kind(w, SKX_TAIL_RECORD);
+	BufFileWrite(w->records, &done, sizeof(done));
 	for (i = 0; i < n; i++)
-		BufFileWrite(w->done, tail.pages[i], BLCKSZ);
-	skx_writer_stretch_tail_done(w->planes[plane]);
+		BufFileWrite(w->records, tail.pages[i], BLCKSZ);
+	skx_writer_fragment_free_tail(w->planes[plane]);
 }
 
 static void
-skx_build_done_plane(SkxTeamWriter *w, SkxSegmentPlane plane)
+skx_build_record_plane(SkxTaskWriter *w, SkxSegmentPlane plane)
 {
-	SkxPlaneStretches all;
-	SkxDonePlane done = {0};
+	SkxPlaneFragments all;
+	SkxPlaneRecord done = {0};
 
-	skx_writer_stretches_end(w->planes[plane], &all);
+	skx_writer_fragments_end(w->planes[plane], &all);
 	done.plane = plane;
 	done.nruns = all.nruns;
 	done.unused = all.unused;
 	done.nunused = all.nunused;
-	skx_build_done_kind(w, SKX_DONE_PLANE);
-	BufFileWrite(w->done, &done, sizeof(done));
-	BufFileWrite(w->done, all.runs, all.nruns * sizeof(SkxDiskRun));
+	skx_build_record_kind(w, SKX_PLANE_RECORD);
+	BufFileWrite(w->records, &done, sizeof(done));
+	BufFileWrite(w->records, all.runs, all.nruns * sizeof(SkxDiskRun));
 }
 
 /*
  * The interface
  */
 
-SkxTeamWriter *
-skx_build_writer_begin(SkxTeam *team, int member,
+SkxTaskWriter *
+skx_build_writer_begin(SkxParallel *team, int member,
 					   const SkxSegmentBuildOptions *options, Size kept_most)
 {
-	SkxTeamWriter *w = palloc0(sizeof(SkxTeamWriter));
+	SkxTaskWriter *w = palloc0(sizeof(SkxTaskWriter));
 	int			i;
 
-	w->team = team;
+	w->group = team;
 	w->options = *options;
-	w->kept_most = kept_most;
+	w->max_kept_bytes = kept_most;
 	w->page = palloc0(BLCKSZ);
-	initStringInfo(&w->kept);
+	initStringInfo(&w->kept_pages);
 	skx_writer_planes_begin(w->planes, SKX_SEGMENT_NPLANES, options);
 	for (i = 0; i < SKX_SEGMENT_NPLANES; i++)
 	{
 		w->sinks[i].writer = w;
 		w->sinks[i].plane = i;
 	}
-	w->done = skx_build_file(team, team->round, member, "done");
+	w->records = skx_build_file(team, team->encoded_round, member, "done");
 	return w;
 }
 
 bool
-skx_build_writer_next(SkxTeamWriter *w, uint32 *task)
+skx_build_writer_next_task(SkxTaskWriter *w, uint32 *task)
 {
 	CHECK_FOR_INTERRUPTS();
-	w->task = *task = pg_atomic_fetch_add_u32(&w->team->next_task, 1);
-	w->settled = false;
-	Assert(w->kept.len == 0);
-	return *task < w->team->ntasks;
+	w->task = *task = pg_atomic_fetch_add_u32(&w->group->next_task, 1);
+	w->is_placed = false;
+	Assert(w->kept_pages.len == 0);
+	return *task < w->group->ntasks;
 }
 
 SkxTermSinks
-skx_build_writer_sinks(SkxTeamWriter *w)
+skx_build_writer_sinks(SkxTaskWriter *w)
 {
 	SkxTermSinks sinks = {
 		skx_build_task_sink, &w->sinks[SKX_SEGMENT_DICT],
@@ -303,36 +306,36 @@ skx_build_writer_sinks(SkxTeamWriter *w)
 }
 
 void
-skx_build_writer_done(SkxTeamWriter *w, SkxTermWriter *terms,
-					  const char *lexeme, int len)
+skx_build_writer_end_task(SkxTaskWriter *w, SkxTermWriter *terms,
+						  const char *lexeme, int len)
 {
 	SkxTermTotals totals;
 	SkxDictLeaves leaves;
 	int			i;
 
 	skx_writer_terms_leaves(terms, &totals, &leaves);
-	if (w->task + 1 < w->team->ntasks)
-		skx_build_task_pad(w, &totals);
+	if (w->task + 1 < w->group->ntasks)
+		skx_build_task_pad_block(w, &totals);
 	SKX_FAULT(SKX_FAULT_TEAM_TASK_ENCODED);
-	if (!w->settled)
-		skx_build_task_wait(w);
-	skx_build_task_publish(w, &totals);
-	if (!w->settled)
-		skx_build_task_settle(w);
-	Assert(w->settled && w->kept.len == 0);
+	if (!w->is_placed)
+		skx_build_task_wait_place(w);
+	skx_build_task_place_next(w, &totals);
+	if (!w->is_placed)
+		skx_build_task_write_kept(w);
+	Assert(w->is_placed && w->kept_pages.len == 0);
 	for (i = 0; i < lengthof(skx_build_planes); i++)
-		skx_build_done_stretch(w, skx_build_planes[i]);
-	skx_build_done_task(w, lexeme, len, &leaves);
+		skx_build_record_fragment(w, skx_build_planes[i]);
+	skx_build_record_task(w, lexeme, len, &leaves);
 }
 
 void
-skx_build_writer_end(SkxTeamWriter *w)
+skx_build_writer_end(SkxTaskWriter *w)
 {
 	int			i;
 
 	for (i = 0; i < lengthof(skx_build_planes); i++)
-		skx_build_done_plane(w, skx_build_planes[i]);
-	skx_build_done_kind(w, SKX_DONE_END);
-	BufFileExportFileSet(w->done);
-	BufFileClose(w->done);
+		skx_build_record_plane(w, skx_build_planes[i]);
+	skx_build_record_kind(w, SKX_END_RECORD);
+	BufFileExportFileSet(w->records);
+	BufFileClose(w->records);
 }

@@ -40,9 +40,9 @@ typedef struct SkxRunTerm
 	uint64		nbytes;
 	uint64		npositions;
 	uint32		df;
-	uint32		last;			/* last document */
+	uint32		last_doc;		/* last document */
 	uint16		len;			/* of the lexeme */
-	uint8		flags;			/* SKX_TERM_LABELS, SKX_TERM_BARE */
+	uint8		flags;			/* SKX_TERM_LABELS, SKX_TERM_NO_POSITIONS */
 	uint8		reserved[5];
 } SkxRunTerm;
 
@@ -52,7 +52,7 @@ typedef struct SkxInverter SkxInverter;
  * Most bytes in an inverter.  Its addresses have 32 bits, and one more document
  * must fit.
  */
-#define SKX_INVERT_MAX		(UINT64CONST(3584) * 1024 * 1024)
+#define SKX_INVERT_BYTES_MAX		(UINT64CONST(3584) * 1024 * 1024)
 
 /* Creates an inverter that expects to use about `memory` bytes. */
 extern SkxInverter *skx_invert_memory_create(Size memory);
@@ -65,7 +65,8 @@ extern uint64 skx_invert_memory_add(SkxInverter *inv, uint32 doc,
 extern Size skx_invert_memory_used(const SkxInverter *inv);
 
 /* Returns the most bytes that would be in use after value is added. */
-extern Size skx_invert_memory_need(const SkxInverter *inv, TSVector value);
+extern Size skx_invert_memory_document_bytes(const SkxInverter *inv,
+											 TSVector value);
 
 /* Sorts the terms, which can then be read once. */
 extern void skx_invert_memory_sort(SkxInverter *inv);
@@ -131,20 +132,21 @@ typedef struct SkxRun
 } SkxRun;
 
 /* A mark: where a term begins in a run, so that a merge can begin there. */
-typedef struct SkxRunMark
+typedef struct SkxRunSplit
 {
-	uint64		at;				/* bytes from the run's start */
+	uint64		run_offset;		/* bytes from the run's start */
 	uint32		run;
 	uint16		len;			/* bytes of the lexeme, which follows */
 	uint16		reserved;
-} SkxRunMark;
+} SkxRunSplit;
 
 /*
- * A mark is made at the first term that begins SKX_RUN_MARK_STEP bytes or more
- * behind the last mark, and whose lexeme has at most SKX_RUN_MARK_LEXEME bytes.
+ * A mark is made at the first term that begins SKX_RUN_SPLIT_STEP bytes or
+ * more behind the last mark, and whose lexeme has at most
+ * SKX_RUN_SPLIT_LEXEME_MAX bytes.
  */
-#define SKX_RUN_MARK_STEP	(128 * 1024)
-#define SKX_RUN_MARK_LEXEME	64
+#define SKX_RUN_SPLIT_STEP	(128 * 1024)
+#define SKX_RUN_SPLIT_LEXEME_MAX	64
 
 /* Runs, all in one file. */
 typedef struct SkxRuns
@@ -159,9 +161,9 @@ typedef struct SkxRuns
 	int			nruns;
 	int			runs_size;
 	uint64		nbytes;			/* of all runs */
-	StringInfo	marks;			/* SkxRunMark and lexeme of each; or NULL */
-	uint32		nmarks;
-	uint64		marked;			/* offset in the run of its last mark */
+	StringInfo	splits;			/* SkxRunSplit and lexeme of each; or NULL */
+	uint32		nsplits;
+	uint64		last_split;		/* offset in the run of its last mark */
 } SkxRuns;
 
 /*
@@ -201,7 +203,7 @@ extern void skx_invert_documents_spill(SkxInvertDocuments *d);
  * Sorts the documents in memory, and returns their inverter.  If there are no
  * runs it has all documents.
  */
-extern SkxInverter *skx_invert_documents_sorted(SkxInvertDocuments *d);
+extern SkxInverter *skx_invert_documents_sort(SkxInvertDocuments *d);
 
 /* Frees d and the documents in memory; the runs remain. */
 extern void skx_invert_documents_end(SkxInvertDocuments *d);
@@ -256,9 +258,9 @@ extern void skx_invert_cursor_close(SkxRunCursor *c);
  * of NULL means the end.  at is the offset of a mark whose lexeme is not above
  * low, or 0.
  */
-extern void skx_invert_cursor_range(SkxRunCursor *c, uint64 at,
-									const char *low, int low_len,
-									const char *high, int high_len);
+extern void skx_invert_cursor_set_range(SkxRunCursor *c, uint64 at,
+										const char *low, int low_len,
+										const char *high, int high_len);
 
 /* invert_merge.c : merges runs term by term */
 
@@ -266,28 +268,28 @@ extern void skx_invert_cursor_range(SkxRunCursor *c, uint64 at,
  * A stretch: documents local, local + 1 and so on of a source have the numbers
  * merged, merged + 1 and so on in the segment.
  */
-typedef struct SkxRunStretch
+typedef struct SkxDocNumberRange
 {
-	uint32		local;
-	uint32		merged;
-} SkxRunStretch;
+	uint32		source_doc;
+	uint32		result_doc;
+} SkxDocNumberRange;
 
 /*
  * All stretches of a source, ascending by both numbers; the first one begins
  * with local 0.  index[doc >> shift] is the number of a stretch at or soon
  * before that of local document doc.
  */
-typedef struct SkxRunMap
+typedef struct SkxDocNumberMap
 {
-	const SkxRunStretch *stretches;
-	uint32		nstretches;
+	const SkxDocNumberRange *ranges;
+	uint32		nranges;
 	const uint32 *index;
 	int			shift;
 	uint32		ndocs;			/* documents of the source */
-} SkxRunMap;
+} SkxDocNumberMap;
 
 /* Builds the index for ndocs documents; it takes 8 to 16 bytes a stretch. */
-extern void skx_invert_map_index(SkxRunMap *map, uint32 ndocs);
+extern void skx_invert_map_index(SkxDocNumberMap *map, uint32 ndocs);
 
 /* Postings of one term, in document order. */
 typedef struct SkxPostingBatch
@@ -295,7 +297,7 @@ typedef struct SkxPostingBatch
 	int			n;
 	uint32		docs[SKX_SUBBLOCK];
 	uint16		tf[SKX_SUBBLOCK];
-	bool		labelled;		/* some position has a label other than D */
+	bool		has_labels;		/* some position has a label other than D */
 	uint32		npositions;
 	uint16		positions[SKX_SUBBLOCK * SKX_TF_MAX];
 } SkxPostingBatch;
@@ -307,12 +309,12 @@ typedef struct SkxRunMerge SkxRunMerge;
  * is one source whose numbers are final; then they are below ndocs.
  */
 extern SkxRunMerge *skx_invert_merge_begin(SkxRunCursor **cursors, int n,
-										   const SkxRunMap *maps,
+										   const SkxDocNumberMap *maps,
 										   uint32 ndocs);
 
 /*
  * Moves to the next term; returns false after the last one.  Fills in *term
- * with its totals over all runs; with maps, term->last means nothing.  The
+ * with its totals over all runs; with maps, term->last_doc means nothing.  The
  * lexeme is valid until the next call.  All postings of the term before must
  * have been taken.
  */
@@ -327,14 +329,16 @@ extern bool skx_invert_merge_postings(SkxRunMerge *m,
 									  SkxPostingBatch *batch);
 
 /* Writes the current term to the run that `to` is writing. */
-extern void skx_invert_merge_copy(SkxRunMerge *m, const SkxRunTerm *term,
-								  const char *lexeme, SkxRuns *to);
+extern void skx_invert_merge_copy_postings(SkxRunMerge *m,
+										   const SkxRunTerm *term,
+										   const char *lexeme,
+										   SkxRuns *to);
 
 /* Frees the merge; its cursors stay open. */
 extern void skx_invert_merge_end(SkxRunMerge *m);
 
 /* Returns how many runs can be merged at once within `memory` bytes. */
-extern int	skx_invert_merge_fan(Size memory);
+extern int	skx_invert_merge_fanin(Size memory);
 
 /* Returns the bytes of a buffer for each of n cursors. */
 extern uint32 skx_invert_merge_buffer(Size memory, int n);

@@ -15,8 +15,8 @@ skx_invert_cursor_create(uint32 buffer_size)
 	SkxRunCursor *c = palloc0(sizeof(SkxRunCursor));
 
 	c->buffer_size = buffer_size;
-	c->buffer = palloc(buffer_size + SKX_RUN_POSTING_WORST);
-	c->p = c->end = c->buffer;
+	c->buffer = palloc(buffer_size + SKX_RUN_POSTING_READ_MAX);
+	c->next_byte = c->end = c->buffer;
 	return c;
 }
 
@@ -40,7 +40,7 @@ skx_invert_cursor_memory(SkxInverter *inv)
 {
 	SkxRunCursor *c = skx_invert_cursor_create(SKX_RUN_BUFFER_MIN);
 
-	c->inv = inv;
+	c->inverter = inv;
 	return c;
 }
 
@@ -54,24 +54,24 @@ skx_invert_cursor_close(SkxRunCursor *c)
 void
 skx_invert_cursor_fill(SkxRunCursor *c)
 {
-	uint32		kept = c->end - c->p;
+	uint32		kept = c->end - c->next_byte;
 	uint32		n;
 
-	memmove(c->buffer, c->p, kept);
-	c->p = c->buffer;
+	memmove(c->buffer, c->next_byte, kept);
+	c->next_byte = c->buffer;
 	c->end = c->buffer + kept;
 	n = c->buffer_size - kept;
-	if (c->inv != NULL)
+	if (c->inverter != NULL)
 	{
-		c->end += skx_invert_memory_read(c->inv, c->end, n);
+		c->end += skx_invert_memory_read(c->inverter, c->end, n);
 		return;
 	}
-	n = Min(n, c->run.nbytes - c->at);
+	n = Min(n, c->run.nbytes - c->bytes_read);
 	if (n == 0)
 		return;
-	skx_invert_file_read(c->file, c->run.offset + c->at, c->end, n);
+	skx_invert_file_read(c->file, c->run.offset + c->bytes_read, c->end, n);
 	c->end += n;
-	c->at += n;
+	c->bytes_read += n;
 	if (c->progress != NULL)
 		c->progress->read(c->progress->arg, n);
 }
@@ -94,23 +94,24 @@ skx_invert_cursor_read_file(SkxRunCursor *c)
 	const char *lexeme;
 	int			order;
 
-	if (c->end - c->p < sizeof(SkxRunTerm) + SKX_LEXEME_MAX)
+	if (c->end - c->next_byte < sizeof(SkxRunTerm) + SKX_LEXEME_MAX)
 		skx_invert_cursor_fill(c);
-	if (c->p == c->end)
+	if (c->next_byte == c->end)
 		return false;
-	memcpy(&term, c->p, sizeof(SkxRunTerm));
-	if (c->end - c->p < sizeof(SkxRunTerm) ||
+	memcpy(&term, c->next_byte, sizeof(SkxRunTerm));
+	if (c->end - c->next_byte < sizeof(SkxRunTerm) ||
 		term.len > SKX_LEXEME_MAX ||
-		c->end - c->p < sizeof(SkxRunTerm) + term.len)
+		c->end - c->next_byte < sizeof(SkxRunTerm) + term.len)
 		skx_invert_file_damaged("a lexeme in a run is too long");
-	c->p += sizeof(SkxRunTerm);
-	lexeme = (const char *) c->p;
-	c->p += term.len;
+	c->next_byte += sizeof(SkxRunTerm);
+	lexeme = (const char *) c->next_byte;
+	c->next_byte += term.len;
 	if (term.df == 0 || term.nbytes == 0 ||
-		(term.flags & ~(SKX_TERM_LABELS | SKX_TERM_BARE)) != 0 ||
-		term.nbytes > (c->end - c->p) + (c->run.nbytes - c->at))
+		(term.flags & ~(SKX_TERM_LABELS | SKX_TERM_NO_POSITIONS)) != 0 ||
+		term.nbytes > (c->end - c->next_byte) +
+		(c->run.nbytes - c->bytes_read))
 		skx_invert_file_damaged("numbers of a term in a run are out of range");
-	order = c->begun ? skx_invert_cursor_compare(c, lexeme, term.len) : -1;
+	order = c->has_term ? skx_invert_cursor_compare(c, lexeme, term.len) : -1;
 	if (order >= 0)
 		skx_invert_file_damaged("terms of a run do not ascend");
 	c->term = term;
@@ -122,19 +123,19 @@ skx_invert_cursor_read_file(SkxRunCursor *c)
 static bool
 skx_invert_cursor_read(SkxRunCursor *c)
 {
-	if (c->inv != NULL)
+	if (c->inverter != NULL)
 	{
 		const char *lexeme;
 
-		c->p = c->end = c->buffer;
-		if (!skx_invert_memory_next(c->inv, &c->term, &lexeme))
+		c->next_byte = c->end = c->buffer;
+		if (!skx_invert_memory_next(c->inverter, &c->term, &lexeme))
 			return false;
 		memcpy(c->lexeme, lexeme, c->term.len);
 	}
 	else if (!skx_invert_cursor_read_file(c))
 		return false;
-	c->begun = true;
-	c->left = c->term.nbytes;
+	c->has_term = true;
+	c->postings_left = c->term.nbytes;
 	return true;
 }
 
@@ -143,11 +144,11 @@ skx_invert_cursor_next(SkxRunCursor *c)
 {
 	uint64		prefix = 0;
 
-	Assert(c->left == 0);
+	Assert(c->postings_left == 0);
 	if (!skx_invert_cursor_read(c))
 		return false;
-	if (c->high != NULL &&
-		skx_invert_cursor_compare(c, c->high, c->high_len) >= 0)
+	if (c->end_lexeme != NULL &&
+		skx_invert_cursor_compare(c, c->end_lexeme, c->end_lexeme_len) >= 0)
 		return false;
 	memcpy(&prefix, c->lexeme, Min(c->term.len, sizeof(prefix)));
 #ifdef WORDS_BIGENDIAN
@@ -162,29 +163,29 @@ skx_invert_cursor_next(SkxRunCursor *c)
 static void
 skx_invert_cursor_skip(SkxRunCursor *c)
 {
-	uint32		here = Min(c->left, c->end - c->p);
+	uint32		here = Min(c->postings_left, c->end - c->next_byte);
 
-	c->p += here;
-	c->at += c->left - here;
-	c->left = 0;
+	c->next_byte += here;
+	c->bytes_read += c->postings_left - here;
+	c->postings_left = 0;
 }
 
 void
-skx_invert_cursor_range(SkxRunCursor *c, uint64 at, const char *low,
-						int low_len, const char *high, int high_len)
+skx_invert_cursor_set_range(SkxRunCursor *c, uint64 at, const char *low,
+							int low_len, const char *high, int high_len)
 {
 	uint64		term;
 
 	if (at > c->run.nbytes)
 		skx_invert_file_damaged("a task begins after the end of a run");
-	c->begun = false;
-	c->at = at;
-	c->left = 0;
-	c->p = c->end = c->buffer;
-	c->high = NULL;
+	c->has_term = false;
+	c->bytes_read = at;
+	c->postings_left = 0;
+	c->next_byte = c->end = c->buffer;
+	c->end_lexeme = NULL;
 	for (;;)
 	{
-		term = c->at - (c->end - c->p);
+		term = c->bytes_read - (c->end - c->next_byte);
 		if (!skx_invert_cursor_read(c))
 			break;
 		if (skx_invert_cursor_compare(c, low, low_len) >= 0)
@@ -193,10 +194,10 @@ skx_invert_cursor_range(SkxRunCursor *c, uint64 at, const char *low,
 	}
 
 	/* goes back to the head of the term, which is still in the buffer */
-	Assert(c->at - term <= c->end - c->buffer);
-	c->p = c->end - (c->at - term);
-	c->begun = false;
-	c->left = 0;
-	c->high = high;
-	c->high_len = high_len;
+	Assert(c->bytes_read - term <= c->end - c->buffer);
+	c->next_byte = c->end - (c->bytes_read - term);
+	c->has_term = false;
+	c->postings_left = 0;
+	c->end_lexeme = high;
+	c->end_lexeme_len = high_len;
 }

@@ -55,13 +55,13 @@ skx_invert_documents_add(SkxInvertDocuments *d, uint32 doc, TSVector value,
 	uint64		length;
 	Size		used;
 
-	if (d->in_memory > 0 && skx_invert_memory_need(d->inv, value) >
+	if (d->in_memory > 0 && skx_invert_memory_document_bytes(d->inv, value) >
 		Min(room, SKX_INVERT_RUN_MAX))
 		skx_invert_documents_spill(d);
 	d->in_memory++;
 	length = skx_invert_memory_add(d->inv, doc, value);
 	used = skx_invert_memory_used(d->inv);
-	if (used >= room || used >= SKX_INVERT_MAX)
+	if (used >= room || used >= SKX_INVERT_BYTES_MAX)
 		skx_invert_documents_spill(d);
 	return length;
 }
@@ -73,7 +73,7 @@ skx_invert_documents_bytes(const SkxInvertDocuments *d)
 }
 
 SkxInverter *
-skx_invert_documents_sorted(SkxInvertDocuments *d)
+skx_invert_documents_sort(SkxInvertDocuments *d)
 {
 	skx_invert_memory_sort(d->inv);
 	return d->inv;

@@ -8,36 +8,36 @@
 #include "write/invert/invert.h"
 
 /* Runs merged at once, at least and at most. */
-#define SKX_RUN_FAN_MIN		8
-#define SKX_RUN_FAN_MAX		500
+#define SKX_RUN_FANIN_MIN		8
+#define SKX_RUN_FANIN_MAX		500
 
 /* Most bytes that the decoding of one posting reads, whatever they are. */
-#define SKX_RUN_POSTING_WORST	((2 + SKX_TF_MAX) * SKX_VARINT64_MAX)
+#define SKX_RUN_POSTING_READ_MAX	((2 + SKX_TF_MAX) * SKX_VARINT64_MAX)
 
 /* A cursor on a run; inv is NULL if the run is in a file. */
 struct SkxRunCursor
 {
 	int			source;
 	int			number;			/* order among the runs of the source */
-	SkxInverter *inv;
+	SkxInverter *inverter;
 	SkxRunFile *file;
 	SkxRun		run;			/* in file */
-	uint64		at;				/* bytes of run read */
+	uint64		bytes_read;		/* bytes of run read */
 	const SkxRunProgress *progress;
 
-	const char *high;			/* lexeme to stop at; NULL for none */
-	int			high_len;
+	const char *end_lexeme;		/* lexeme to stop at; NULL for none */
+	int			end_lexeme_len;
 
-	uint8	   *buffer;			/* SKX_RUN_POSTING_WORST bytes follow it */
+	uint8	   *buffer;			/* SKX_RUN_POSTING_READ_MAX bytes follow it */
 	uint32		buffer_size;
-	uint8	   *p;				/* first byte not yet used */
+	uint8	   *next_byte;		/* first byte not yet used */
 	uint8	   *end;			/* end of the bytes read */
 
-	bool		begun;			/* term and lexeme are set, and in the range */
+	bool		has_term;		/* term and lexeme are set, and in the range */
 	SkxRunTerm	term;
 	uint64		prefix;			/* first bytes of the lexeme, big-endian */
 	char		lexeme[SKX_LEXEME_MAX];
-	uint64		left;			/* bytes of its postings not yet used */
+	uint64		postings_left;	/* bytes of its postings not yet used */
 };
 
 /* invert_file.c : a file being written */
@@ -73,22 +73,22 @@ extern void skx_invert_cursor_fill(SkxRunCursor *c);
 
 /* Makes at least n bytes of postings available, or all that are left. */
 static inline void
-skx_invert_cursor_need(SkxRunCursor *c, uint32 n)
+skx_invert_cursor_fill_postings(SkxRunCursor *c, uint32 n)
 {
-	if (c->end - c->p < Min(n, c->left))
+	if (c->end - c->next_byte < Min(n, c->postings_left))
 		skx_invert_cursor_fill(c);
 }
 
 /* Marks the bytes of postings up to p as used. */
 static inline void
-skx_invert_cursor_used(SkxRunCursor *c, uint8 *p)
+skx_invert_cursor_consume(SkxRunCursor *c, uint8 *p)
 {
-	uint64		n = p - c->p;
+	uint64		n = p - c->next_byte;
 
-	if (unlikely(p > c->end || n > c->left))
+	if (unlikely(p > c->end || n > c->postings_left))
 		skx_invert_file_damaged("postings of a term in a run end too soon");
-	c->left -= n;
-	c->p = p;
+	c->postings_left -= n;
+	c->next_byte = p;
 }
 
 /*
@@ -117,8 +117,8 @@ skx_invert_varint_get(uint8 *p, uint64 *v)
 }
 
 /* invert_merge.c : merges n runs from `first` on into the run `to` writes */
-extern void skx_invert_merge_group(SkxRuns *runs, int first, int n,
-								   SkxRuns *to,
-								   const SkxRunProgress *progress);
+extern void skx_invert_merge_runs_into(SkxRuns *runs, int first, int n,
+									   SkxRuns *to,
+									   const SkxRunProgress *progress);
 
 #endif							/* SKX_INVERT_INTERNAL_H */

@@ -28,9 +28,9 @@
 /* A term; its lexeme and its first slice follow. */
 typedef struct SkxInvertTerm
 {
-	uint32		tail;			/* address in the arena of the next byte */
+	uint32		next_byte;		/* address in the arena of the next byte */
 	uint32		end;			/* address where the current slice's bytes end */
-	uint32		last;			/* last document */
+	uint32		last_doc;		/* last document */
 	uint32		df;
 	uint32		npositions;
 	uint32		nbytes;			/* of its postings */
@@ -42,11 +42,11 @@ typedef struct SkxInvertTerm
 typedef struct SkxInvertSlot
 {
 	uint32		hash;
-	uint32		term;			/* address, SKX_INVERT_TAKEN set; 0: empty */
+	uint32		term;			/* address, SKX_INVERT_SLOT_USED set; 0: empty */
 } SkxInvertSlot;
 
 /* An address is that of a cache line; its lowest bit is free. */
-#define SKX_INVERT_TAKEN	1
+#define SKX_INVERT_SLOT_USED	1
 
 /* A term in lexeme order.  The memory of the slots is reused for these. */
 typedef struct SkxInvertOrder
@@ -65,11 +65,11 @@ StaticAssertDecl(sizeof(SkxInvertOrder) == 2 * sizeof(SkxInvertSlot),
  */
 #define SKX_SLICE_LEVELS	10
 #define SKX_SLICE_SIZE(level)	((uint32) 16 << (level))
-#define SKX_SLICE_NEXT(level)	Min((level) + 1, SKX_SLICE_LEVELS - 1)
-#define SKX_SLICE_LINK		sizeof(uint32)
+#define SKX_SLICE_NEXT_LEVEL(level)	Min((level) + 1, SKX_SLICE_LEVELS - 1)
+#define SKX_SLICE_LINK_BYTES		sizeof(uint32)
 
 /* Terms and chunks begin at multiples of this: a cache line. */
-#define SKX_INVERT_LINE		64
+#define SKX_INVERT_CACHE_LINE		64
 
 /*
  * Powers of two between which the size of chunks lies; it is about a sixteenth
@@ -80,24 +80,24 @@ StaticAssertDecl(sizeof(SkxInvertOrder) == 2 * sizeof(SkxInvertSlot),
 #define SKX_INVERT_CHUNK_MAX	23	/* 8 MB */
 
 /* Size of a huge page.  Areas of at least two of them lie on huge pages. */
-#define SKX_INVERT_HUGE		((Size) 2 * 1024 * 1024)
+#define SKX_INVERT_HUGE_PAGE		((Size) 2 * 1024 * 1024)
 
 /* Least bytes of the first slice. */
-#define SKX_INVERT_FIRST	16
+#define SKX_INVERT_FIRST_SLICE_MIN	16
 
 /* Bytes of a term with its lexeme and its first slice. */
 #define SKX_INVERT_TERM_SIZE(len) \
-	TYPEALIGN(SKX_INVERT_LINE, \
-			  sizeof(SkxInvertTerm) + (len) + SKX_INVERT_FIRST)
+	TYPEALIGN(SKX_INVERT_CACHE_LINE, \
+			  sizeof(SkxInvertTerm) + (len) + SKX_INVERT_FIRST_SLICE_MIN)
 
 /* Slots of the smallest table. */
-#define SKX_INVERT_SLOTS	1024
+#define SKX_INVERT_SLOTS_MIN	1024
 
 /* Lexemes of a document that are looked up together. */
-#define SKX_INVERT_BATCH	64
+#define SKX_INVERT_BATCH_LEXEMES	64
 
 /* Terms that are prefetched ahead when all are read. */
-#define SKX_INVERT_AHEAD	16
+#define SKX_INVERT_PREFETCH	16
 
 typedef struct SkxInvertChunk
 {
@@ -109,7 +109,7 @@ struct SkxInverter
 {
 	MemoryContext context;
 	Size		memory;			/* bytes that it should take at most */
-	uint64		secret;			/* of the hash */
+	uint64		hash_secret;	/* of the hash */
 
 	SkxInvertSlot *slots;
 	void	   *slots_allocated;
@@ -120,17 +120,17 @@ struct SkxInverter
 	uint32		nchunks;
 	uint32		chunks_size;
 	int			chunk_bits;
-	uint32		free;			/* first free byte of the last chunk */
-	uint32		hole;			/* address of a free half line; 0: there is
+	uint32		free_offset;	/* first free byte of the last chunk */
+	uint32		free_half_line; /* address of a free half line; 0: there is
 								 * none */
 
 	/* going through the terms */
 	SkxInvertOrder *order;
-	uint32		next;
-	uint32		left;			/* bytes of the current term not yet read */
-	uint32		at;				/* address of the next byte */
-	uint32		at_end;			/* end of its slice */
-	int			at_level;		/* level of its slice */
+	uint32		next_term;
+	uint32		term_bytes_left;	/* bytes of the current term not yet read */
+	uint32		read_address;	/* address of the next byte */
+	uint32		slice_end;		/* end of its slice */
+	int			slice_level;	/* level of its slice */
 };
 
 /*
@@ -140,18 +140,19 @@ struct SkxInverter
 #ifdef WORDS_BIGENDIAN
 #define SKX_INVERT_BE64(x)	(x)
 #define SKX_INVERT_LE64(x)	pg_bswap64(x)
-#define SKX_INVERT_MASK(n)	(~UINT64CONST(0) << (64 - 8 * (n)))
+#define SKX_INVERT_PREFIX_MASK(n)	(~UINT64CONST(0) << (64 - 8 * (n)))
 #else
 #define SKX_INVERT_BE64(x)	pg_bswap64(x)
 #define SKX_INVERT_LE64(x)	(x)
-#define SKX_INVERT_MASK(n)	(~UINT64CONST(0) >> (64 - 8 * (n)))
+#define SKX_INVERT_PREFIX_MASK(n)	(~UINT64CONST(0) >> (64 - 8 * (n)))
 #endif
 
 /* Masks for the first n bytes of a word in memory, n from 0 to 8. */
 static const uint64 skx_invert_masks[] = {
-	0, SKX_INVERT_MASK(1), SKX_INVERT_MASK(2), SKX_INVERT_MASK(3),
-	SKX_INVERT_MASK(4), SKX_INVERT_MASK(5), SKX_INVERT_MASK(6),
-	SKX_INVERT_MASK(7), SKX_INVERT_MASK(8)
+	0, SKX_INVERT_PREFIX_MASK(1), SKX_INVERT_PREFIX_MASK(2),
+	SKX_INVERT_PREFIX_MASK(3), SKX_INVERT_PREFIX_MASK(4),
+	SKX_INVERT_PREFIX_MASK(5), SKX_INVERT_PREFIX_MASK(6),
+	SKX_INVERT_PREFIX_MASK(7), SKX_INVERT_PREFIX_MASK(8)
 };
 
 /*
@@ -159,7 +160,7 @@ static const uint64 skx_invert_masks[] = {
  * nothing at or past `limit`, which may be right behind the text.
  */
 static inline uint64
-skx_invert_word(const char *text, int n, const char *limit)
+skx_invert_load_bytes(const char *text, int n, const char *limit)
 {
 	uint64		word = 0;
 
@@ -174,7 +175,7 @@ skx_invert_word(const char *text, int n, const char *limit)
 
 /* Combines both halves of a product into one word. */
 static inline uint64
-skx_invert_fold(uint64 a, uint64 b)
+skx_invert_fold_product(uint64 a, uint64 b)
 {
 #ifdef HAVE_INT128
 	uint128		product = (uint128) a * b;
@@ -196,12 +197,11 @@ static inline uint32
 skx_invert_hash(const SkxInverter *inv, const char *text, int len,
 				const char *limit)
 {
-	uint64		h = inv->secret ^ (uint64) len;
+	uint64		h = inv->hash_secret ^ (uint64) len;
 
 	for (;;)
 	{
-		h = skx_invert_fold(h ^ skx_invert_word(text, len, limit),
-							inv->secret);
+		h = skx_invert_fold_product(h ^ skx_invert_load_bytes(text, len, limit), inv->hash_secret);
 		if (len <= 8)
 			break;
 		text += 8;
@@ -222,13 +222,13 @@ skx_invert_arena(const SkxInverter *inv, uint32 address)
 }
 
 static inline SkxInvertTerm *
-skx_invert_memory_at(const SkxInverter *inv, uint32 address)
+skx_invert_memory_address(const SkxInverter *inv, uint32 address)
 {
 	return (SkxInvertTerm *) skx_invert_arena(inv, address);
 }
 
 static inline char *
-skx_invert_memory_text(const SkxInvertTerm *term)
+skx_invert_memory_lexeme(const SkxInvertTerm *term)
 {
 	return (char *) (term + 1);
 }
@@ -238,10 +238,10 @@ skx_invert_memory_text(const SkxInvertTerm *term)
  * term's lexeme are in its slice.
  */
 static inline bool
-skx_invert_memory_same(const SkxInvertTerm *term, const char *lexeme,
-					   int len, const char *limit)
+skx_invert_memory_is_lexeme(const SkxInvertTerm *term, const char *lexeme,
+							int len, const char *limit)
 {
-	const char *text = skx_invert_memory_text(term);
+	const char *text = skx_invert_memory_lexeme(term);
 	int			i = 0;
 
 	if (term->len != len)
@@ -251,7 +251,7 @@ skx_invert_memory_same(const SkxInvertTerm *term, const char *lexeme,
 		uint64		word;
 
 		memcpy(&word, text + i, sizeof(word));
-		if (((skx_invert_word(lexeme + i, len - i, limit) ^ word) &
+		if (((skx_invert_load_bytes(lexeme + i, len - i, limit) ^ word) &
 			 skx_invert_masks[Min(len - i, 8)]) != 0)
 			return false;
 		i += 8;
@@ -270,15 +270,15 @@ skx_invert_memory_same(const SkxInvertTerm *term, const char *lexeme,
  * translation of addresses would take longer than the reads.
  */
 static void *
-skx_invert_memory_area(SkxInverter *inv, Size size, bool huge,
-					   void **allocated)
+skx_invert_memory_alloc_aligned(SkxInverter *inv, Size size, bool huge,
+								void **allocated)
 {
-	Size		align = SKX_INVERT_LINE;
+	Size		align = SKX_INVERT_CACHE_LINE;
 	void	   *area;
 
-	huge = huge && size >= 2 * SKX_INVERT_HUGE;
+	huge = huge && size >= 2 * SKX_INVERT_HUGE_PAGE;
 	if (huge)
-		align = SKX_INVERT_HUGE;
+		align = SKX_INVERT_HUGE_PAGE;
 	*allocated = MemoryContextAllocHuge(inv->context, size + align);
 	area = (void *) TYPEALIGN(align, *allocated);
 #ifdef MADV_HUGEPAGE
@@ -295,8 +295,8 @@ skx_invert_memory_table(SkxInverter *inv, uint32 nslots)
 {
 	Size		size = (Size) nslots * sizeof(SkxInvertSlot);
 
-	inv->slots = skx_invert_memory_area(inv, size, true,
-										&inv->slots_allocated);
+	inv->slots = skx_invert_memory_alloc_aligned(inv, size, true,
+												 &inv->slots_allocated);
 	inv->nslots = nslots;
 	memset(inv->slots, 0, size);
 }
@@ -308,18 +308,18 @@ skx_invert_memory_create(Size memory)
 
 	inv->context = CurrentMemoryContext;
 	inv->memory = memory;
-	if (!pg_strong_random(&inv->secret, sizeof(inv->secret)))
+	if (!pg_strong_random(&inv->hash_secret, sizeof(inv->hash_secret)))
 		ereport(ERROR,
 				(errcode(ERRCODE_INTERNAL_ERROR),
 				 errmsg("could not generate a random number")));
-	inv->secret |= 1;
+	inv->hash_secret |= 1;
 	inv->chunk_bits = SKX_INVERT_CHUNK_MIN;
 	while (inv->chunk_bits < SKX_INVERT_CHUNK_MAX &&
 		   ((Size) 1 << inv->chunk_bits) < memory / 16)
 		inv->chunk_bits++;
 	inv->chunks_size = 16;
 	inv->chunks = palloc(inv->chunks_size * sizeof(SkxInvertChunk));
-	skx_invert_memory_table(inv, SKX_INVERT_SLOTS);
+	skx_invert_memory_table(inv, SKX_INVERT_SLOTS_MIN);
 	skx_invert_memory_reset(inv);
 	return inv;
 }
@@ -337,13 +337,13 @@ skx_invert_memory_reset(SkxInverter *inv)
 	if (inv->nslots * sizeof(SkxInvertSlot) > inv->memory / 4)
 	{
 		pfree(inv->slots_allocated);
-		skx_invert_memory_table(inv, SKX_INVERT_SLOTS);
+		skx_invert_memory_table(inv, SKX_INVERT_SLOTS_MIN);
 	}
 	else
 		memset(inv->slots, 0, inv->nslots * sizeof(SkxInvertSlot));
 	inv->nterms = 0;
-	inv->free = (uint32) 1 << inv->chunk_bits;
-	inv->hole = 0;
+	inv->free_offset = (uint32) 1 << inv->chunk_bits;
+	inv->free_half_line = 0;
 	inv->order = NULL;
 }
 
@@ -353,7 +353,7 @@ skx_invert_arena_used(const SkxInverter *inv)
 {
 	if (inv->nchunks == 0)
 		return 0;
-	return ((Size) (inv->nchunks - 1) << inv->chunk_bits) + inv->free;
+	return ((Size) (inv->nchunks - 1) << inv->chunk_bits) + inv->free_offset;
 }
 
 Size
@@ -368,11 +368,12 @@ skx_invert_memory_used(const SkxInverter *inv)
  * twice their bytes in the document, because slices are not full.
  */
 Size
-skx_invert_memory_need(const SkxInverter *inv, TSVector value)
+skx_invert_memory_document_bytes(const SkxInverter *inv, TSVector value)
 {
 	Size		need = skx_invert_arena_used(inv) +
 		2 * (Size) VARSIZE(value) +
-		value->size * ((Size) SKX_INVERT_TERM_SIZE(0) + SKX_INVERT_FIRST);
+		value->size *
+		((Size) SKX_INVERT_TERM_SIZE(0) + SKX_INVERT_FIRST_SLICE_MIN);
 	uint64		nterms = (uint64) inv->nterms + value->size;
 	uint64		size = inv->nslots;
 
@@ -404,11 +405,12 @@ skx_invert_arena_chunk(SkxInverter *inv)
 		elog(ERROR, "more than 4 GB of postings in memory");
 	chunk = &inv->chunks[inv->nchunks];
 	/* the first chunk may stay nearly empty */
-	chunk->bytes = skx_invert_memory_area(inv, (Size) 1 << inv->chunk_bits,
-										  inv->nchunks > 0,
-										  &chunk->allocated);
+	chunk->bytes = skx_invert_memory_alloc_aligned(inv,
+												   (Size) 1 << inv->chunk_bits,
+												   inv->nchunks > 0,
+												   &chunk->allocated);
 	inv->nchunks++;
-	inv->free = 0;
+	inv->free_offset = 0;
 }
 
 /*
@@ -416,22 +418,22 @@ skx_invert_arena_chunk(SkxInverter *inv)
  * whole ones, aligned to a line.
  */
 static uint32
-skx_invert_arena_take(SkxInverter *inv, uint32 size)
+skx_invert_arena_alloc(SkxInverter *inv, uint32 size)
 {
 	uint32		address;
 
-	if (size < SKX_INVERT_LINE && inv->hole != 0)
+	if (size < SKX_INVERT_CACHE_LINE && inv->free_half_line != 0)
 	{
-		address = inv->hole;
-		inv->hole = 0;
+		address = inv->free_half_line;
+		inv->free_half_line = 0;
 		return address;
 	}
-	if (inv->free + size > (uint32) 1 << inv->chunk_bits)
+	if (inv->free_offset + size > (uint32) 1 << inv->chunk_bits)
 		skx_invert_arena_chunk(inv);
-	address = ((inv->nchunks - 1) << inv->chunk_bits) | inv->free;
-	inv->free += TYPEALIGN(SKX_INVERT_LINE, size);
-	if (size < SKX_INVERT_LINE)
-		inv->hole = address + size;
+	address = ((inv->nchunks - 1) << inv->chunk_bits) | inv->free_offset;
+	inv->free_offset += TYPEALIGN(SKX_INVERT_CACHE_LINE, size);
+	if (size < SKX_INVERT_CACHE_LINE)
+		inv->free_half_line = address + size;
 	return address;
 }
 
@@ -441,11 +443,11 @@ skx_invert_memory_slice(SkxInverter *inv, SkxInvertTerm *term)
 {
 	uint32		slice;
 
-	term->level = SKX_SLICE_NEXT(term->level);
-	slice = skx_invert_arena_take(inv, SKX_SLICE_SIZE(term->level));
-	memcpy(skx_invert_arena(inv, term->end), &slice, SKX_SLICE_LINK);
-	term->tail = slice;
-	term->end = slice + SKX_SLICE_SIZE(term->level) - SKX_SLICE_LINK;
+	term->level = SKX_SLICE_NEXT_LEVEL(term->level);
+	slice = skx_invert_arena_alloc(inv, SKX_SLICE_SIZE(term->level));
+	memcpy(skx_invert_arena(inv, term->end), &slice, SKX_SLICE_LINK_BYTES);
+	term->next_byte = slice;
+	term->end = slice + SKX_SLICE_SIZE(term->level) - SKX_SLICE_LINK_BYTES;
 }
 
 /* Appends bytes to the postings of a term. */
@@ -456,10 +458,10 @@ skx_invert_memory_append(SkxInverter *inv, SkxInvertTerm *term,
 	term->nbytes += n;
 	for (;;)
 	{
-		uint32		room = Min(n, term->end - term->tail);
+		uint32		room = Min(n, term->end - term->next_byte);
 
-		memcpy(skx_invert_arena(inv, term->tail), bytes, room);
-		term->tail += room;
+		memcpy(skx_invert_arena(inv, term->next_byte), bytes, room);
+		term->next_byte += room;
 		bytes += room;
 		n -= room;
 		if (n == 0)
@@ -512,17 +514,17 @@ skx_invert_memory_new_term(SkxInverter *inv, uint32 hash, const char *lexeme,
 	at = hash & mask;
 	while (inv->slots[at].term != 0)
 		at = (at + 1) & mask;
-	address = skx_invert_arena_take(inv, size);
+	address = skx_invert_arena_alloc(inv, size);
 	inv->slots[at].hash = hash;
-	inv->slots[at].term = address | SKX_INVERT_TAKEN;
+	inv->slots[at].term = address | SKX_INVERT_SLOT_USED;
 	inv->nterms++;
-	term = skx_invert_memory_at(inv, address);
+	term = skx_invert_memory_address(inv, address);
 	memset(term, 0, sizeof(*term));
 	term->len = (uint16) len;
-	term->last = SKX_NO_DOC;
-	term->tail = address + sizeof(*term) + len;
-	term->end = address + size - SKX_SLICE_LINK;
-	memcpy(skx_invert_memory_text(term), lexeme, len);
+	term->last_doc = SKX_NO_DOC;
+	term->next_byte = address + sizeof(*term) + len;
+	term->end = address + size - SKX_SLICE_LINK_BYTES;
+	memcpy(skx_invert_memory_lexeme(term), lexeme, len);
 	return term;
 }
 
@@ -540,9 +542,10 @@ skx_invert_memory_term(SkxInverter *inv, uint32 hash, const char *lexeme,
 
 		if (inv->slots[at].hash != hash)
 			continue;
-		term = skx_invert_memory_at(inv,
-									inv->slots[at].term & ~SKX_INVERT_TAKEN);
-		if (skx_invert_memory_same(term, lexeme, len, limit))
+		term = skx_invert_memory_address(inv,
+										 inv->slots[at].term &
+										 ~SKX_INVERT_SLOT_USED);
+		if (skx_invert_memory_is_lexeme(term, lexeme, len, limit))
 			return term;
 	}
 	return skx_invert_memory_new_term(inv, hash, lexeme, len);
@@ -585,7 +588,7 @@ skx_invert_memory_varint(uint8 *to, uint64 v)
  * bytes, the first one in the lowest bits, and sets *size to their number.
  */
 static inline uint64
-skx_invert_memory_once(uint32 gap, uint32 position, int *size)
+skx_invert_memory_put_simple(uint32 gap, uint32 position, int *size)
 {
 	uint64		v = (uint64) gap << 2;
 	uint64		p = (position - 1) & 0x3FFF;
@@ -602,8 +605,8 @@ skx_invert_memory_once(uint32 gap, uint32 position, int *size)
 
 /* Writes any posting in at most SKX_RUN_POSTING_MAX bytes; returns the end. */
 static uint8 *
-skx_invert_memory_put(uint8 *to, SkxInvertTerm *term, uint32 gap,
-					  const WordEntryPos *positions, int n)
+skx_invert_memory_put_posting(uint8 *to, SkxInvertTerm *term, uint32 gap,
+							  const WordEntryPos *positions, int n)
 {
 	uint64		v = (uint64) gap << 2;
 	uint32		labels = 0;
@@ -615,7 +618,7 @@ skx_invert_memory_put(uint8 *to, SkxInvertTerm *term, uint32 gap,
 	if (n == 0)
 	{
 		to = skx_invert_memory_varint(to, v | 1);
-		term->flags |= SKX_TERM_BARE;
+		term->flags |= SKX_TERM_NO_POSITIONS;
 	}
 	else if (labels != 0)
 	{
@@ -644,7 +647,7 @@ skx_invert_memory_put(uint8 *to, SkxInvertTerm *term, uint32 gap,
 }
 
 static pg_noinline void
-skx_invert_memory_refuse(uint32 doc, int n)
+skx_invert_memory_too_large(uint32 doc, int n)
 {
 	elog(ERROR, "posting of document %u with %d positions does not follow the one before",
 		 doc, n);
@@ -655,35 +658,34 @@ static inline void
 skx_invert_memory_posting(SkxInverter *inv, SkxInvertTerm *term, uint32 doc,
 						  const WordEntryPos *positions, int n)
 {
-	uint32		gap = doc - term->last - 1;
-	uint32		room = term->end - term->tail;
+	uint32		gap = doc - term->last_doc - 1;
+	uint32		room = term->end - term->next_byte;
 
 	/* if the document does not come after the last one, the gap is negative */
 	if (unlikely(gap > SKX_DOC_MAX || n > SKX_TF_MAX))
-		skx_invert_memory_refuse(doc, n);
-	term->last = doc;
+		skx_invert_memory_too_large(doc, n);
+	term->last_doc = doc;
 	term->df++;
 	term->npositions += n;
 	if (likely(n == 1 && room >= sizeof(uint64) &&
 			   WEP_GETWEIGHT(positions[0]) == 0))
 	{
 		int			size;
-		uint64		bytes = skx_invert_memory_once(gap,
-												   WEP_GETPOS(positions[0]),
-												   &size);
+		uint64		bytes =
+			skx_invert_memory_put_simple(gap, WEP_GETPOS(positions[0]), &size);
 
 		bytes = SKX_INVERT_LE64(bytes);
-		memcpy(skx_invert_arena(inv, term->tail), &bytes, sizeof(bytes));
-		term->tail += size;
+		memcpy(skx_invert_arena(inv, term->next_byte), &bytes, sizeof(bytes));
+		term->next_byte += size;
 		term->nbytes += size;
 	}
 	else if (room >= SKX_VARINT64_MAX + SKX_VARINT32_MAX + 3 * n)
 	{
-		uint8	   *bytes = (uint8 *) skx_invert_arena(inv, term->tail);
-		uint32		size = skx_invert_memory_put(bytes, term, gap, positions,
-												 n) - bytes;
+		uint8	   *bytes = (uint8 *) skx_invert_arena(inv, term->next_byte);
+		uint32		size = skx_invert_memory_put_posting(bytes, term, gap,
+														 positions, n) - bytes;
 
-		term->tail += size;
+		term->next_byte += size;
 		term->nbytes += size;
 	}
 	else
@@ -691,23 +693,25 @@ skx_invert_memory_posting(SkxInverter *inv, SkxInvertTerm *term, uint32 doc,
 		uint8		bytes[SKX_RUN_POSTING_MAX];
 
 		skx_invert_memory_append(inv, term, bytes,
-								 skx_invert_memory_put(bytes, term, gap,
-													   positions, n) -
+								 skx_invert_memory_put_posting(bytes, term,
+															   gap, positions,
+															   n) -
 								 bytes);
 	}
 }
 
 /*
- * Finds the terms of n lexemes, at most SKX_INVERT_BATCH, and prefetches the
- * ends of their postings.  `limit` is the end of the document's bytes.
+ * Finds the terms of n lexemes, at most SKX_INVERT_BATCH_LEXEMES, and
+ * prefetches the ends of their postings.  `limit` is the end of the document's
+ * bytes.
  */
 static void
 skx_invert_memory_find(SkxInverter *inv, const WordEntry *entries, int n,
 					   const char *texts, const char *limit,
 					   SkxInvertTerm **terms)
 {
-	uint32		hashes[SKX_INVERT_BATCH];
-	uint32		found[SKX_INVERT_BATCH];
+	uint32		hashes[SKX_INVERT_BATCH_LEXEMES];
+	uint32		found[SKX_INVERT_BATCH_LEXEMES];
 	int			i;
 
 	for (i = 0; i < n; i++)
@@ -729,11 +733,12 @@ skx_invert_memory_find(SkxInverter *inv, const WordEntry *entries, int n,
 
 		if (found[i] != 0)
 		{
-			terms[i] = skx_invert_memory_at(inv,
-											found[i] & ~SKX_INVERT_TAKEN);
-			if (skx_invert_memory_same(terms[i], lexeme, len, limit))
+			terms[i] = skx_invert_memory_address(inv,
+												 found[i] &
+												 ~SKX_INVERT_SLOT_USED);
+			if (skx_invert_memory_is_lexeme(terms[i], lexeme, len, limit))
 			{
-				__builtin_prefetch(skx_invert_arena(inv, terms[i]->tail));
+				__builtin_prefetch(skx_invert_arena(inv, terms[i]->next_byte));
 				continue;
 			}
 		}
@@ -751,11 +756,11 @@ skx_invert_memory_add(SkxInverter *inv, uint32 doc, TSVector value)
 	int			done;
 	int			i;
 
-	for (done = 0; done < value->size; done += SKX_INVERT_BATCH)
+	for (done = 0; done < value->size; done += SKX_INVERT_BATCH_LEXEMES)
 	{
 		const WordEntry *batch = entries + done;
-		int			n = Min(value->size - done, SKX_INVERT_BATCH);
-		SkxInvertTerm *terms[SKX_INVERT_BATCH];
+		int			n = Min(value->size - done, SKX_INVERT_BATCH_LEXEMES);
+		SkxInvertTerm *terms[SKX_INVERT_BATCH_LEXEMES];
 
 		CHECK_FOR_INTERRUPTS();
 		skx_invert_memory_find(inv, batch, n, STRPTR(value), limit, terms);
@@ -784,9 +789,9 @@ skx_invert_memory_compare(const SkxInvertOrder *x, const SkxInvertOrder *y,
 
 	if (x->prefix != y->prefix)
 		return x->prefix < y->prefix ? -1 : 1;
-	s = skx_invert_memory_at(inv, x->term);
-	t = skx_invert_memory_at(inv, y->term);
-	order = memcmp(skx_invert_memory_text(s), skx_invert_memory_text(t),
+	s = skx_invert_memory_address(inv, x->term);
+	t = skx_invert_memory_address(inv, y->term);
+	order = memcmp(skx_invert_memory_lexeme(s), skx_invert_memory_lexeme(t),
 				   Min(s->len, t->len));
 	return order != 0 ? order : (int) s->len - (int) t->len;
 }
@@ -818,42 +823,41 @@ skx_invert_memory_sort(SkxInverter *inv)
 		uint32		term = inv->slots[i].term;
 
 		if (term != 0)
-			addresses[n++] = term & ~SKX_INVERT_TAKEN;
+			addresses[n++] = term & ~SKX_INVERT_SLOT_USED;
 	}
 	Assert(n == inv->nterms);
 	inv->order = (SkxInvertOrder *) inv->slots;
 	for (i = n; i-- > 0;)
 	{
 		uint32		address = addresses[i];
-		const SkxInvertTerm *term = skx_invert_memory_at(inv, address);
-		const char *text = skx_invert_memory_text(term);
+		const SkxInvertTerm *term = skx_invert_memory_address(inv, address);
+		const char *text = skx_invert_memory_lexeme(term);
 
-		if (i >= SKX_INVERT_AHEAD)
-			__builtin_prefetch(skx_invert_arena(inv, addresses[i -
-															   SKX_INVERT_AHEAD]));
+		if (i >= SKX_INVERT_PREFETCH)
+			__builtin_prefetch(skx_invert_arena(inv, addresses[i - SKX_INVERT_PREFETCH]));
 		inv->order[i].prefix =
-			SKX_INVERT_BE64(skx_invert_word(text, term->len,
-											text + sizeof(uint64)));
+			SKX_INVERT_BE64(skx_invert_load_bytes(text, term->len,
+												  text + sizeof(uint64)));
 		inv->order[i].term = address;
 	}
 	skx_invert_memory_order(inv->order, inv->nterms, inv);
-	inv->next = 0;
+	inv->next_term = 0;
 }
 
 /* Returns where the first slice of the term at `address` ends. */
 static inline uint32
 skx_invert_memory_first_end(const SkxInvertTerm *term, uint32 address)
 {
-	return address + SKX_INVERT_TERM_SIZE(term->len) - SKX_SLICE_LINK;
+	return address + SKX_INVERT_TERM_SIZE(term->len) - SKX_SLICE_LINK_BYTES;
 }
 
 /* Returns the address of the slice behind the one that ends at `end`. */
 static inline uint32
-skx_invert_memory_link(const SkxInverter *inv, uint32 end)
+skx_invert_next_slice(const SkxInverter *inv, uint32 end)
 {
 	uint32		slice;
 
-	memcpy(&slice, skx_invert_arena(inv, end), SKX_SLICE_LINK);
+	memcpy(&slice, skx_invert_arena(inv, end), SKX_SLICE_LINK_BYTES);
 	return slice;
 }
 
@@ -864,24 +868,21 @@ skx_invert_memory_link(const SkxInverter *inv, uint32 end)
  * that only prefetch.)
  */
 static inline uint32
-skx_invert_memory_fetch(const SkxInverter *inv)
+skx_invert_memory_prefetch_term(const SkxInverter *inv)
 {
-	uint64		next = inv->next;
+	uint64		next = inv->next_term;
 
-	if (next + SKX_INVERT_AHEAD < inv->nterms)
-		__builtin_prefetch(skx_invert_arena(inv,
-											inv->order[next + SKX_INVERT_AHEAD].term));
-	if (next + SKX_INVERT_AHEAD / 2 < inv->nterms)
+	if (next + SKX_INVERT_PREFETCH < inv->nterms)
+		__builtin_prefetch(skx_invert_arena(inv, inv->order[next + SKX_INVERT_PREFETCH].term));
+	if (next + SKX_INVERT_PREFETCH / 2 < inv->nterms)
 	{
-		uint32		address = inv->order[next + SKX_INVERT_AHEAD / 2].term;
-		const SkxInvertTerm *term = skx_invert_memory_at(inv, address);
+		uint32		address = inv->order[next + SKX_INVERT_PREFETCH / 2].term;
+		const SkxInvertTerm *term = skx_invert_memory_address(inv, address);
 
 		if (term->level > 0)
-			__builtin_prefetch(skx_invert_arena(inv,
-												skx_invert_memory_link(inv,
-																	   skx_invert_memory_first_end(term, address))));
+			__builtin_prefetch(skx_invert_arena(inv, skx_invert_next_slice(inv, skx_invert_memory_first_end(term, address))));
 	}
-	return inv->order[inv->next].term;
+	return inv->order[inv->next_term].term;
 }
 
 bool
@@ -891,23 +892,23 @@ skx_invert_memory_next(SkxInverter *inv, SkxRunTerm *run,
 	SkxInvertTerm *term;
 	uint32		address;
 
-	if (inv->next == inv->nterms)
+	if (inv->next_term == inv->nterms)
 		return false;
-	address = skx_invert_memory_fetch(inv);
-	inv->next++;
-	term = skx_invert_memory_at(inv, address);
-	inv->left = term->nbytes;
-	inv->at = address + sizeof(*term) + term->len;
-	inv->at_level = 0;
-	inv->at_end = skx_invert_memory_first_end(term, address);
+	address = skx_invert_memory_prefetch_term(inv);
+	inv->next_term++;
+	term = skx_invert_memory_address(inv, address);
+	inv->term_bytes_left = term->nbytes;
+	inv->read_address = address + sizeof(*term) + term->len;
+	inv->slice_level = 0;
+	inv->slice_end = skx_invert_memory_first_end(term, address);
 	memset(run, 0, sizeof(*run));
 	run->nbytes = term->nbytes;
 	run->npositions = term->npositions;
 	run->df = term->df;
-	run->last = term->last;
+	run->last_doc = term->last_doc;
 	run->len = term->len;
 	run->flags = term->flags;
-	*lexeme = skx_invert_memory_text(term);
+	*lexeme = skx_invert_memory_lexeme(term);
 	return true;
 }
 
@@ -915,10 +916,11 @@ skx_invert_memory_next(SkxInverter *inv, SkxRunTerm *run,
 static void
 skx_invert_memory_read_slice(SkxInverter *inv)
 {
-	inv->at_level = SKX_SLICE_NEXT(inv->at_level);
-	inv->at = skx_invert_memory_link(inv, inv->at_end);
-	inv->at_end = inv->at + SKX_SLICE_SIZE(inv->at_level) - SKX_SLICE_LINK;
-	__builtin_prefetch(skx_invert_arena(inv, inv->at_end));
+	inv->slice_level = SKX_SLICE_NEXT_LEVEL(inv->slice_level);
+	inv->read_address = skx_invert_next_slice(inv, inv->slice_end);
+	inv->slice_end = inv->read_address + SKX_SLICE_SIZE(inv->slice_level) -
+		SKX_SLICE_LINK_BYTES;
+	__builtin_prefetch(skx_invert_arena(inv, inv->slice_end));
 }
 
 uint32
@@ -926,16 +928,16 @@ skx_invert_memory_read(SkxInverter *inv, uint8 *to, uint32 n)
 {
 	uint32		done = 0;
 
-	n = Min(n, inv->left);
+	n = Min(n, inv->term_bytes_left);
 	while (done < n)
 	{
-		uint32		size = Min(n - done, inv->at_end - inv->at);
+		uint32		size = Min(n - done, inv->slice_end - inv->read_address);
 
-		memcpy(to + done, skx_invert_arena(inv, inv->at), size);
+		memcpy(to + done, skx_invert_arena(inv, inv->read_address), size);
 		done += size;
-		inv->at += size;
-		inv->left -= size;
-		if (inv->at == inv->at_end && inv->left > 0)
+		inv->read_address += size;
+		inv->term_bytes_left -= size;
+		if (inv->read_address == inv->slice_end && inv->term_bytes_left > 0)
 			skx_invert_memory_read_slice(inv);
 	}
 	return n;

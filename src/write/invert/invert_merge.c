@@ -17,26 +17,26 @@ typedef struct SkxRunStream
 {
 	SkxRunCursor **cursors;		/* in the order of their documents */
 	int			n;				/* number of cursors that are left */
-	const SkxRunMap *map;
-	const SkxRunStretch *stretch;	/* of the next posting */
-	uint32		end;			/* first local number after the stretch */
-	uint32		last;			/* local number of the posting before */
-	uint32		next;			/* final number of the next posting */
+	const SkxDocNumberMap *map;
+	const SkxDocNumberRange *doc_range; /* of the next posting */
+	uint32		range_end;		/* first local number after the stretch */
+	uint32		last_doc;		/* local number of the posting before */
+	uint32		next_doc;		/* final number of the next posting */
 } SkxRunStream;
 
 struct SkxRunMerge
 {
-	const SkxRunMap *maps;
-	SkxRunMap	identity;		/* used if there are no maps */
+	const SkxDocNumberMap *maps;
+	SkxDocNumberMap identity;	/* used if there are no maps */
 	SkxRunCursor **heap;		/* heap with the first term on top */
 	int			nheap;
-	SkxRunCursor **same;		/* cursors on the current term */
-	int			nsame;
+	SkxRunCursor **term_cursors;	/* cursors on the current term */
+	int			nterm_cursors;
 	SkxRunStream *streams;
 	int			nstreams;		/* streams with postings left */
 };
 
-static const SkxRunStretch skx_invert_identity = {0, 0};
+static const SkxDocNumberRange skx_invert_identity = {0, 0};
 static const uint32 skx_invert_identity_index = 0;
 
 static inline int
@@ -109,11 +109,11 @@ skx_invert_heap_remove(SkxRunMerge *m)
 }
 
 int
-skx_invert_merge_fan(Size memory)
+skx_invert_merge_fanin(Size memory)
 {
 	Size		fan = memory / SKX_RUN_BUFFER_MIN;
 
-	return Min(Max(fan, SKX_RUN_FAN_MIN), SKX_RUN_FAN_MAX);
+	return Min(Max(fan, SKX_RUN_FANIN_MIN), SKX_RUN_FANIN_MAX);
 }
 
 uint32
@@ -125,20 +125,20 @@ skx_invert_merge_buffer(Size memory, int n)
 }
 
 SkxRunMerge *
-skx_invert_merge_begin(SkxRunCursor **cursors, int n, const SkxRunMap *maps,
-					   uint32 ndocs)
+skx_invert_merge_begin(SkxRunCursor **cursors, int n,
+					   const SkxDocNumberMap *maps, uint32 ndocs)
 {
 	SkxRunMerge *m = palloc0(sizeof(SkxRunMerge));
 	int			i;
 
 	m->maps = maps;
-	m->identity.stretches = &skx_invert_identity;
-	m->identity.nstretches = 1;
+	m->identity.ranges = &skx_invert_identity;
+	m->identity.nranges = 1;
 	m->identity.index = &skx_invert_identity_index;
 	m->identity.shift = 31;
 	m->identity.ndocs = ndocs;
 	m->heap = palloc(n * sizeof(SkxRunCursor *));
-	m->same = palloc(n * sizeof(SkxRunCursor *));
+	m->term_cursors = palloc(n * sizeof(SkxRunCursor *));
 	m->streams = palloc(n * sizeof(SkxRunStream));
 	for (i = 0; i < n; i++)
 	{
@@ -152,7 +152,7 @@ void
 skx_invert_merge_end(SkxRunMerge *m)
 {
 	pfree(m->heap);
-	pfree(m->same);
+	pfree(m->term_cursors);
 	pfree(m->streams);
 	pfree(m);
 }
@@ -162,9 +162,9 @@ skx_invert_merge_end(SkxRunMerge *m)
  */
 
 void
-skx_invert_map_index(SkxRunMap *map, uint32 ndocs)
+skx_invert_map_index(SkxDocNumberMap *map, uint32 ndocs)
 {
-	uint32		most = Max(map->nstretches, 1);
+	uint32		most = Max(map->nranges, 1);
 	uint32	   *index;
 	uint32		at = 0;
 	uint32		i;
@@ -177,8 +177,8 @@ skx_invert_map_index(SkxRunMap *map, uint32 ndocs)
 	index = palloc(((ndocs >> map->shift) + 1) * sizeof(uint32));
 	for (i = 0; i <= ndocs >> map->shift; i++)
 	{
-		while (at + 1 < map->nstretches &&
-			   map->stretches[at + 1].local <= i << map->shift)
+		while (at + 1 < map->nranges &&
+			   map->ranges[at + 1].source_doc <= i << map->shift)
 			at++;
 		index[i] = at;
 	}
@@ -187,47 +187,48 @@ skx_invert_map_index(SkxRunMap *map, uint32 ndocs)
 
 /* Finds the stretch of local document `doc`. */
 static inline void
-skx_invert_stream_find(SkxRunStream *s, uint32 doc)
+skx_invert_stream_find_range(SkxRunStream *s, uint32 doc)
 {
-	const SkxRunMap *map = s->map;
+	const SkxDocNumberMap *map = s->map;
 	uint32		at;
 
 	if (unlikely(doc >= map->ndocs))
 		skx_invert_file_damaged("a run has a document that is not there");
 	at = map->index[doc >> map->shift];
-	while (at + 1 < map->nstretches && map->stretches[at + 1].local <= doc)
+	while (at + 1 < map->nranges && map->ranges[at + 1].source_doc <= doc)
 		at++;
-	s->stretch = &map->stretches[at];
-	s->end = at + 1 < map->nstretches ? s->stretch[1].local : map->ndocs;
+	s->doc_range = &map->ranges[at];
+	s->range_end = at + 1 < map->nranges ? s->doc_range[1].source_doc :
+		map->ndocs;
 }
 
 /* Reads the document of the next posting, without using the posting up. */
 static void
-skx_invert_stream_peek(SkxRunStream *s)
+skx_invert_stream_peek_doc(SkxRunStream *s)
 {
 	SkxRunCursor *c = s->cursors[0];
 	uint64		v;
 	uint32		doc;
 
-	skx_invert_cursor_need(c, SKX_VARINT64_MAX);
-	skx_invert_varint_get(c->p, &v);
-	doc = s->last + (uint32) (v >> 2) + 1;
-	if (doc >= s->end)
-		skx_invert_stream_find(s, doc);
-	s->next = doc - s->stretch->local + s->stretch->merged;
+	skx_invert_cursor_fill_postings(c, SKX_VARINT64_MAX);
+	skx_invert_varint_get(c->next_byte, &v);
+	doc = s->last_doc + (uint32) (v >> 2) + 1;
+	if (doc >= s->range_end)
+		skx_invert_stream_find_range(s, doc);
+	s->next_doc = doc - s->doc_range->source_doc + s->doc_range->result_doc;
 }
 
 static void
 skx_invert_stream_begin(SkxRunStream *s, SkxRunCursor **cursors, int n,
-						const SkxRunMap *map)
+						const SkxDocNumberMap *map)
 {
 	s->cursors = cursors;
 	s->n = n;
 	s->map = map;
-	s->stretch = map->stretches;
-	s->end = 0;
-	s->last = SKX_NO_DOC;
-	skx_invert_stream_peek(s);
+	s->doc_range = map->ranges;
+	s->range_end = 0;
+	s->last_doc = SKX_NO_DOC;
+	skx_invert_stream_peek_doc(s);
 }
 
 /*
@@ -257,7 +258,7 @@ skx_invert_positions(SkxPostingBatch *batch, uint8 *p, uint32 tf,
 		}
 	}
 	batch->npositions += tf;
-	batch->labelled |= labelled;
+	batch->has_labels |= labelled;
 	return p;
 }
 
@@ -266,12 +267,12 @@ skx_invert_positions(SkxPostingBatch *batch, uint8 *p, uint32 tf,
  * batch.
  */
 static void
-skx_invert_stream_run(SkxRunStream *s, SkxPostingBatch *batch)
+skx_invert_stream_add_postings(SkxRunStream *s, SkxPostingBatch *batch)
 {
 	SkxRunCursor *c = s->cursors[0];
-	uint32		final = s->stretch->merged - s->stretch->local;
+	uint32		final = s->doc_range->result_doc - s->doc_range->source_doc;
 
-	while (batch->n < SKX_SUBBLOCK && c->left > 0)
+	while (batch->n < SKX_SUBBLOCK && c->postings_left > 0)
 	{
 		uint8	   *p;
 		uint64		v;
@@ -279,10 +280,10 @@ skx_invert_stream_run(SkxRunStream *s, SkxPostingBatch *batch)
 		uint32		form;
 		uint32		doc;
 
-		skx_invert_cursor_need(c, SKX_RUN_POSTING_MAX);
-		p = skx_invert_varint_get(c->p, &v);
-		doc = s->last + (uint32) (v >> 2) + 1;
-		if (doc >= s->end)
+		skx_invert_cursor_fill_postings(c, SKX_RUN_POSTING_MAX);
+		p = skx_invert_varint_get(c->next_byte, &v);
+		doc = s->last_doc + (uint32) (v >> 2) + 1;
+		if (doc >= s->range_end)
 			break;
 		form = v & 3;
 		tf = form != 1;
@@ -293,27 +294,27 @@ skx_invert_stream_run(SkxRunStream *s, SkxPostingBatch *batch)
 		p = skx_invert_positions(batch, p, (uint32) tf, form == 3);
 		batch->docs[batch->n] = doc + final;
 		batch->tf[batch->n++] = (uint16) tf;
-		s->last = doc;
-		skx_invert_cursor_used(c, p);
+		s->last_doc = doc;
+		skx_invert_cursor_consume(c, p);
 	}
 }
 
 /*
- * Does skx_invert_stream_run(), and moves to the next run at the end of one.
- * Returns false if the source has no more postings.
+ * Does skx_invert_stream_add_postings(), and moves to the next run at the end
+ * of one. Returns false if the source has no more postings.
  */
 static bool
-skx_invert_stream_take(SkxRunStream *s, SkxPostingBatch *batch)
+skx_invert_stream_next_postings(SkxRunStream *s, SkxPostingBatch *batch)
 {
-	skx_invert_stream_run(s, batch);
-	if (s->cursors[0]->left == 0)
+	skx_invert_stream_add_postings(s, batch);
+	if (s->cursors[0]->postings_left == 0)
 	{
 		s->cursors++;
-		s->last = SKX_NO_DOC;
+		s->last_doc = SKX_NO_DOC;
 		if (--s->n == 0)
 			return false;
 	}
-	skx_invert_stream_peek(s);
+	skx_invert_stream_peek_doc(s);
 	return true;
 }
 
@@ -323,19 +324,19 @@ skx_invert_stream_take(SkxRunStream *s, SkxPostingBatch *batch)
 
 /* Adds up the term's totals over all cursors on it. */
 static void
-skx_invert_merge_sum(SkxRunMerge *m, SkxRunTerm *sum)
+skx_invert_merge_sum_totals(SkxRunMerge *m, SkxRunTerm *sum)
 {
 	int			i;
 
-	*sum = m->same[0]->term;
-	for (i = 1; i < m->nsame; i++)
+	*sum = m->term_cursors[0]->term;
+	for (i = 1; i < m->nterm_cursors; i++)
 	{
-		const SkxRunTerm *term = &m->same[i]->term;
+		const SkxRunTerm *term = &m->term_cursors[i]->term;
 
 		sum->nbytes += term->nbytes;
 		sum->npositions += term->npositions;
 		sum->df += term->df;
-		sum->last = term->last;
+		sum->last_doc = term->last_doc;
 		sum->flags |= term->flags;
 	}
 }
@@ -348,15 +349,16 @@ skx_invert_merge_streams(SkxRunMerge *m)
 	int			end;
 
 	m->nstreams = 0;
-	for (first = 0; first < m->nsame; first = end)
+	for (first = 0; first < m->nterm_cursors; first = end)
 	{
-		int			source = m->same[first]->source;
+		int			source = m->term_cursors[first]->source;
 
-		for (end = first + 1; end < m->nsame &&
-			 m->same[end]->source == source; end++)
+		for (end = first + 1; end < m->nterm_cursors &&
+			 m->term_cursors[end]->source == source; end++)
 			 /* all of the source */ ;
-		skx_invert_stream_begin(&m->streams[m->nstreams++], m->same + first,
-								end - first, m->maps != NULL ?
+		skx_invert_stream_begin(&m->streams[m->nstreams++],
+								m->term_cursors + first, end - first,
+								m->maps != NULL ?
 								&m->maps[source] : &m->identity);
 	}
 }
@@ -366,23 +368,23 @@ skx_invert_merge_next(SkxRunMerge *m, SkxRunTerm *term, const char **lexeme)
 {
 	int			i;
 
-	for (i = 0; i < m->nsame; i++)
+	for (i = 0; i < m->nterm_cursors; i++)
 	{
-		if (skx_invert_cursor_next(m->same[i]))
-			skx_invert_heap_add(m, m->same[i]);
+		if (skx_invert_cursor_next(m->term_cursors[i]))
+			skx_invert_heap_add(m, m->term_cursors[i]);
 	}
-	m->nsame = 0;
+	m->nterm_cursors = 0;
 	if (m->nheap == 0)
 		return false;
 	CHECK_FOR_INTERRUPTS();
 	do
 	{
-		m->same[m->nsame++] = skx_invert_heap_remove(m);
+		m->term_cursors[m->nterm_cursors++] = skx_invert_heap_remove(m);
 	} while (m->nheap > 0 &&
-			 skx_invert_merge_compare(m->same[0], m->heap[0]) == 0);
-	skx_invert_merge_sum(m, term);
+			 skx_invert_merge_compare(m->term_cursors[0], m->heap[0]) == 0);
+	skx_invert_merge_sum_totals(m, term);
 	skx_invert_merge_streams(m);
-	*lexeme = m->same[0]->lexeme;
+	*lexeme = m->term_cursors[0]->lexeme;
 	return true;
 }
 
@@ -391,7 +393,7 @@ skx_invert_merge_postings(SkxRunMerge *m, SkxPostingBatch *batch)
 {
 	batch->n = 0;
 	batch->npositions = 0;
-	batch->labelled = false;
+	batch->has_labels = false;
 	while (batch->n < SKX_SUBBLOCK && m->nstreams > 0)
 	{
 		int			first = 0;
@@ -399,10 +401,10 @@ skx_invert_merge_postings(SkxRunMerge *m, SkxPostingBatch *batch)
 
 		for (i = 1; i < m->nstreams; i++)
 		{
-			if (m->streams[i].next < m->streams[first].next)
+			if (m->streams[i].next_doc < m->streams[first].next_doc)
 				first = i;
 		}
-		if (!skx_invert_stream_take(&m->streams[first], batch))
+		if (!skx_invert_stream_next_postings(&m->streams[first], batch))
 			m->streams[first] = m->streams[--m->nstreams];
 	}
 	return batch->n > 0;
@@ -413,59 +415,59 @@ skx_invert_merge_postings(SkxRunMerge *m, SkxPostingBatch *batch)
  * the first: it has to count from the last document of the run before.
  */
 void
-skx_invert_merge_copy(SkxRunMerge *m, const SkxRunTerm *term,
-					  const char *lexeme, SkxRuns *to)
+skx_invert_merge_copy_postings(SkxRunMerge *m, const SkxRunTerm *term,
+							   const char *lexeme, SkxRuns *to)
 {
-	uint8		gaps[SKX_RUN_FAN_MAX][SKX_VARINT64_MAX];
-	uint8		sizes[SKX_RUN_FAN_MAX];
+	uint8		gaps[SKX_RUN_FANIN_MAX][SKX_VARINT64_MAX];
+	uint8		sizes[SKX_RUN_FANIN_MAX];
 	SkxRunTerm	sum = *term;
 	int			i;
 
 	Assert(m->nstreams == 1);
-	for (i = 0; i < m->nsame; i++)
+	for (i = 0; i < m->nterm_cursors; i++)
 	{
-		SkxRunCursor *c = m->same[i];
+		SkxRunCursor *c = m->term_cursors[i];
 		uint8	   *p;
 		uint64		v;
 
-		skx_invert_cursor_need(c, SKX_VARINT64_MAX);
-		p = skx_invert_varint_get(c->p, &v);
+		skx_invert_cursor_fill_postings(c, SKX_VARINT64_MAX);
+		p = skx_invert_varint_get(c->next_byte, &v);
 		if (i > 0)
 		{
 			uint64		before;
 
-			before = ((uint64) m->same[i - 1]->term.last + 1) << 2;
+			before = ((uint64) m->term_cursors[i - 1]->term.last_doc + 1) << 2;
 			if (v < before)
 				skx_invert_file_damaged("documents of runs do not ascend");
 			v -= before;
 		}
 		sizes[i] = skx_codec_varint64_put(gaps[i], v) - gaps[i];
-		sum.nbytes -= (p - c->p) - sizes[i];
-		skx_invert_cursor_used(c, p);
+		sum.nbytes -= (p - c->next_byte) - sizes[i];
+		skx_invert_cursor_consume(c, p);
 	}
 	skx_invert_run_term(to, &sum, lexeme);
-	for (i = 0; i < m->nsame; i++)
+	for (i = 0; i < m->nterm_cursors; i++)
 	{
-		SkxRunCursor *c = m->same[i];
+		SkxRunCursor *c = m->term_cursors[i];
 
 		skx_invert_run_write(to, gaps[i], sizes[i]);
-		while (c->left > 0)
+		while (c->postings_left > 0)
 		{
 			uint32		size;
 
-			skx_invert_cursor_need(c, 1);
-			size = Min(c->left, c->end - c->p);
-			skx_invert_run_write(to, c->p, size);
-			c->p += size;
-			c->left -= size;
+			skx_invert_cursor_fill_postings(c, 1);
+			size = Min(c->postings_left, c->end - c->next_byte);
+			skx_invert_run_write(to, c->next_byte, size);
+			c->next_byte += size;
+			c->postings_left -= size;
 		}
 	}
 	m->nstreams = 0;
 }
 
 void
-skx_invert_merge_group(SkxRuns *runs, int first, int n, SkxRuns *to,
-					   const SkxRunProgress *progress)
+skx_invert_merge_runs_into(SkxRuns *runs, int first, int n, SkxRuns *to,
+						   const SkxRunProgress *progress)
 {
 	SkxRunCursor **cursors = palloc(n * sizeof(SkxRunCursor *));
 	uint32		buffer = skx_invert_merge_buffer(runs->memory, n);
@@ -480,7 +482,7 @@ skx_invert_merge_group(SkxRuns *runs, int first, int n, SkxRuns *to,
 											buffer, progress);
 	m = skx_invert_merge_begin(cursors, n, NULL, SKX_DOC_MAX + 1);
 	while (skx_invert_merge_next(m, &term, &lexeme))
-		skx_invert_merge_copy(m, &term, lexeme, to);
+		skx_invert_merge_copy_postings(m, &term, lexeme, to);
 	skx_invert_merge_end(m);
 	for (i = 0; i < n; i++)
 		skx_invert_cursor_close(cursors[i]);

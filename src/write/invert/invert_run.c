@@ -50,33 +50,34 @@ skx_invert_run_begin(SkxRuns *runs)
 	run = &runs->runs[runs->nruns++];
 	run->offset = runs->file->size + runs->file->used;
 	run->nbytes = 0;
-	runs->marked = 0;
+	runs->last_split = 0;
 }
 
 /* Makes a mark for the next term if one is due. */
 static void
-skx_invert_run_mark(SkxRuns *runs, const SkxRunTerm *term, const char *lexeme)
+skx_invert_run_add_split(SkxRuns *runs, const SkxRunTerm *term,
+						 const char *lexeme)
 {
 	uint64		at = runs->runs[runs->nruns - 1].nbytes;
-	SkxRunMark	mark = {0};
+	SkxRunSplit mark = {0};
 
-	if (at - runs->marked < SKX_RUN_MARK_STEP ||
-		term->len > SKX_RUN_MARK_LEXEME)
+	if (at - runs->last_split < SKX_RUN_SPLIT_STEP ||
+		term->len > SKX_RUN_SPLIT_LEXEME_MAX)
 		return;
-	mark.at = at;
+	mark.run_offset = at;
 	mark.run = runs->nruns - 1;
 	mark.len = term->len;
-	appendBinaryStringInfo(runs->marks, (const char *) &mark, sizeof(mark));
-	appendBinaryStringInfo(runs->marks, lexeme, term->len);
-	runs->nmarks++;
-	runs->marked = at;
+	appendBinaryStringInfo(runs->splits, (const char *) &mark, sizeof(mark));
+	appendBinaryStringInfo(runs->splits, lexeme, term->len);
+	runs->nsplits++;
+	runs->last_split = at;
 }
 
 void
 skx_invert_run_term(SkxRuns *runs, const SkxRunTerm *term, const char *lexeme)
 {
-	if (runs->marks != NULL)
-		skx_invert_run_mark(runs, term, lexeme);
+	if (runs->splits != NULL)
+		skx_invert_run_add_split(runs, term, lexeme);
 	skx_invert_run_write(runs, term, sizeof(*term));
 	skx_invert_run_write(runs, lexeme, term->len);
 }

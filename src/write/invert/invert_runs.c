@@ -28,7 +28,7 @@ skx_invert_runs_create(Size memory, FileSet *set, const char *name)
 	runs->runs_size = 16;
 	runs->runs = palloc(runs->runs_size * sizeof(SkxRun));
 	if (set != NULL)
-		runs->marks = makeStringInfo();
+		runs->splits = makeStringInfo();
 	return runs;
 }
 
@@ -71,7 +71,8 @@ skx_invert_runs_spill(SkxRuns *runs, SkxInverter *inv)
 
 /* Turns groups of `fan` neighbouring runs into one run each. */
 static void
-skx_invert_runs_pass(SkxRuns *runs, int fan, const SkxRunProgress *progress)
+skx_invert_runs_merge_pass(SkxRuns *runs, int fan,
+						   const SkxRunProgress *progress)
 {
 	SkxRuns		before = *runs;
 	char		name[MAXPGPATH];
@@ -82,15 +83,15 @@ skx_invert_runs_pass(SkxRuns *runs, int fan, const SkxRunProgress *progress)
 	runs->runs = palloc(runs->runs_size * sizeof(SkxRun));
 	runs->nruns = 0;
 	runs->nbytes = 0;
-	runs->nmarks = 0;
-	if (runs->marks != NULL)
-		resetStringInfo(runs->marks);
+	runs->nsplits = 0;
+	if (runs->splits != NULL)
+		resetStringInfo(runs->splits);
 	for (first = 0; first < before.nruns; first += fan)
 	{
 		skx_invert_run_begin(runs);
-		skx_invert_merge_group(&before, first,
-							   Min(fan, before.nruns - first), runs,
-							   progress);
+		skx_invert_merge_runs_into(&before, first,
+								   Min(fan, before.nruns - first), runs,
+								   progress);
 	}
 	skx_invert_file_close(before.file);
 	if (before.set != NULL)
@@ -105,10 +106,10 @@ void
 skx_invert_runs_reduce(SkxRuns *runs, int most,
 					   const SkxRunProgress *progress)
 {
-	int			fan = skx_invert_merge_fan(runs->memory);
+	int			fan = skx_invert_merge_fanin(runs->memory);
 
 	while (runs->nruns > most)
-		skx_invert_runs_pass(runs, fan, progress);
+		skx_invert_runs_merge_pass(runs, fan, progress);
 	if (runs->file != NULL)
 		skx_invert_file_complete(runs->file);
 }

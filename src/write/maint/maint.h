@@ -29,13 +29,13 @@ typedef enum SkxMaintMoves
 	SKX_MOVES_LAST,				/* the last segment of the file */
 	SKX_MOVES_ALL,				/* all segments of a small file, which become
 								 * one */
-	SKX_MOVES_ASIDE				/* those of a small file are written past its
+	SKX_MOVES_PAST_END			/* those of a small file are written past its
 								 * end if they fit nowhere else; the caller
 								 * merges again then, and shrinks */
 } SkxMaintMoves;
 
-/* Most merges with SKX_MOVES_ASIDE for one shorter file. */
-#define SKX_MOVES_ASIDE_MOST	2
+/* Most merges with SKX_MOVES_PAST_END for one shorter file. */
+#define SKX_MOVES_PAST_END_MAX	2
 
 /* Options of flushes and merges. */
 typedef struct SkxMaintOptions
@@ -50,13 +50,13 @@ typedef struct SkxMaintOptions
 	int			segments_per_tier;
 	int			deletes_pct_allowed;	/* percent of deleted documents above
 										 * which a segment is written anew */
-	uint32		purged;			/* segments with ids up to this are written
+	uint32		purge_up_to;	/* segments with ids up to this are written
 								 * anew if they have deleted documents; 0:
 								 * none is */
-	SkxWorkerAsker asker;		/* what has begun the work */
-	bool		certain;		/* errors cannot be caught: only work that has
-								 * all its space is begun, and lack of space
-								 * is a warning */
+	SkxWorkerRequester requester;	/* what has begun the work */
+	bool		needs_all_space;	/* errors cannot be caught: only work that
+									 * has all its space is begun, and lack of
+									 * space is a warning */
 	SkxMaintMoves moves;
 } SkxMaintOptions;
 
@@ -97,8 +97,8 @@ extern void skx_maint_bulkdelete(Relation index, IndexBulkDeleteResult *stats,
  * live documents.  Does not wait for another flush or merge to end.
  *
  * Errors become warnings, except a cancel.  Where they cannot be caught, it
- * begins only work that cannot fail for lack of space.  Changes `certain` and
- * `moves` of the options.
+ * begins only work that cannot fail for lack of space.  Changes
+ * `needs_all_space` and `moves` of the options.
  */
 extern void skx_maint_cleanup(Relation index, SkxMaintOptions *options,
 							  IndexBulkDeleteResult *stats);
@@ -109,20 +109,20 @@ extern void skx_maint_cleanup(Relation index, SkxMaintOptions *options,
 typedef void (*SkxMaintWork) (Relation index, void *arg);
 
 /* Errors that become warnings. */
-typedef enum SkxMaintSpare
+typedef enum SkxMaintTolerance
 {
-	SKX_SPARE_SPACE,			/* lack of disk space or memory: SQLSTATE
+	SKX_TOLERATE_NO_SPACE,		/* lack of disk space or memory: SQLSTATE
 								 * class 53 */
-	SKX_SPARE_ALL				/* all but a cancel or shutdown: class 57 */
-} SkxMaintSpare;
+	SKX_TOLERATE_ALL			/* all but a cancel or shutdown: class 57 */
+} SkxMaintTolerance;
 
 /*
  * Calls work(index, arg) in a subtransaction, in a memory context of its own.
  * Returns false if an error has ended it that became a warning.  Other errors
  * are raised.  May only be called if SKX_COMPAT_SUBTRANSACTIONS() is true.
  */
-extern bool skx_maint_optional(Relation index, SkxMaintWork work, void *arg,
-							   SkxMaintSpare spare);
+extern bool skx_maint_try_optional(Relation index, SkxMaintWork work,
+								   void *arg, SkxMaintTolerance spare);
 
 /* maint_flush.c : flush */
 
@@ -133,7 +133,7 @@ extern bool skx_maint_optional(Relation index, SkxMaintWork work, void *arg,
  * pending, it would have to wait for longer than `wait` allows, or space is
  * lacking.
  *
- * Lack of space is an error, or a warning if options->certain.  With
+ * Lack of space is an error, or a warning if options->needs_all_space.  With
  * SKX_WAIT_NEVER the caller must have a snapshot.
  */
 extern bool skx_maint_flush(Relation index, const SkxMaintOptions *options,
@@ -171,8 +171,8 @@ extern int	skx_maint_merge(Relation index, const SkxMaintOptions *options,
  * does not lie lower.  Returns SKX_STEP_BUSY if it would have to wait for
  * longer than `wait` allows.
  *
- * Lack of space is an error.  With options->certain it is a warning, and the
- * result is SKX_STEP_BUSY.
+ * Lack of space is an error.  With options->needs_all_space it is a warning,
+ * and the result is SKX_STEP_BUSY.
  */
 extern SkxMaintStep skx_maint_merge_step(Relation index,
 										 const SkxMaintOptions *options,
@@ -181,33 +181,33 @@ extern SkxMaintStep skx_maint_merge_step(Relation index,
 /* maint_shrink.c : gives back free pages at the end of the file */
 
 /* How long to wait for other processes.  Waits take their time off it. */
-typedef struct SkxMaintPatience
+typedef struct SkxMaintWaitBudget
 {
-	int			others;			/* ms that are left */
-	int			vacuum;			/* ms that are left while no process but
+	int			others_ms;		/* ms that are left */
+	int			vacuum_ms;		/* ms that are left while no process but
 								 * VACUUM is in the way */
-	bool		(*called) (void);	/* returns true to end a wait; or NULL */
-	bool		merges;			/* the caller of skx_maint_shrink() merges
+	bool		(*wakeup) (void);	/* returns true to end a wait; or NULL */
+	bool		caller_merges;	/* the caller of skx_maint_shrink() merges
 								 * again after SKX_STEP_BUSY */
-} SkxMaintPatience;
+} SkxMaintWaitBudget;
 
-/* Sets `others` to ms, and `vacuum` to many times that. */
-extern void skx_maint_patience(SkxMaintPatience *patience, int ms);
+/* Sets `others_ms` to ms, and `vacuum_ms` to many times that. */
+extern void skx_maint_wait_budget(SkxMaintWaitBudget *patience, int ms);
 
 /*
  * Makes the file shorter if skx_maint_shrink_wanted(), and returns
  * SKX_STEP_DONE.  Waits until no other process uses the index.  Returns
  * SKX_STEP_BUSY if the patience ends before.
  *
- * If it is not wanted, returns SKX_STEP_NONE.  But with patience->merges it
- * returns SKX_STEP_BUSY if segments should move into free pages that may not
- * be overwritten yet.  It waits a little then, or allows them to be
- * overwritten.
+ * If it is not wanted, returns SKX_STEP_NONE.  But with
+ * patience->caller_merges it returns SKX_STEP_BUSY if segments should move
+ * into free pages that may not be overwritten yet.  It waits a little then, or
+ * allows them to be overwritten.
  *
  * May assign a transaction id, so it is not called in parallel mode.
  */
 extern SkxMaintStep skx_maint_shrink(Relation index,
-									 SkxMaintPatience *patience);
+									 SkxMaintWaitBudget *patience);
 
 /*
  * Returns true if enough pages at the end of the file are free, or will be
@@ -220,34 +220,35 @@ extern bool skx_maint_shrink_wanted(Relation index);
  * Returns true if no process but VACUUM uses the index.  Its file is likely to
  * become shorter then, if the segments at its end move.
  */
-extern bool skx_maint_clear(Relation index);
+extern bool skx_maint_index_is_unused(Relation index);
 
 /*
- * Returns true if skx_maint_clear() is true at each of several looks, which
- * take 35 ms together.
+ * Returns true if skx_maint_index_is_unused() is true at each of several
+ * looks, which take 35 ms together.
  */
-extern bool skx_maint_unused(Relation index);
+extern bool skx_maint_index_stays_unused(Relation index);
 
 /*
- * Waits until skx_maint_clear() is true.  Returns false if the patience ends
- * before.
+ * Waits until skx_maint_index_is_unused() is true.  Returns false if the
+ * patience ends before.
  */
-extern bool skx_maint_clear_wait(Relation index, SkxMaintPatience *patience);
+extern bool skx_maint_wait_unused(Relation index,
+								  SkxMaintWaitBudget *patience);
 
 /*
  * Returns true if the policy finds a merge worth it by the sizes of segments
  * alone (maint_merge.c).  With SKX_WAIT_NEVER the caller must have a snapshot.
  */
-extern bool skx_maint_merge_due(Relation index,
-								const SkxMaintOptions *options,
-								SkxManifestWait wait);
+extern bool skx_maint_merge_is_due(Relation index,
+								   const SkxMaintOptions *options,
+								   SkxManifestWait wait);
 
 /*
  * Returns true if skx_maint_merge_step() would find something to merge, by
  * sizes and deleted documents (maint_merge.c).  Takes the heavyweight lock on
  * the metapage for a moment.
  */
-extern bool skx_maint_merge_wanted(Relation index,
-								   const SkxMaintOptions *options);
+extern bool skx_maint_merge_has_work(Relation index,
+									 const SkxMaintOptions *options);
 
 #endif							/* SKX_MAINT_H */

@@ -33,30 +33,30 @@
 #include "write/maint/maint_internal.h"
 
 /* A merge of more bytes would read too much of the table. */
-#define SKX_DEAD_BYTES		(64 * 1024 * 1024)
+#define SKX_DEAD_MERGE_BYTES_MAX		(64 * 1024 * 1024)
 
 /* Documents in one question to the table, which takes some .1 ms. */
-#define SKX_DEAD_BATCH		SKX_TID_GROUP
+#define SKX_DEAD_BATCH_ROWS		SKX_TID_GROUP_DOCS
 
 /* Batches between two looks for a process that waits for the table. */
-#define SKX_DEAD_LOOK		64
+#define SKX_DEAD_LOCK_CHECK_EVERY		64
 
 typedef struct SkxMaintDead
 {
 	Relation	index;
 	Relation	heap;
 	BlockNumber nblocks;		/* of the heap */
-	Buffer		map;			/* page of its visibility map, pinned */
+	Buffer		vm_buffer;		/* page of its visibility map, pinned */
 	TransactionId horizon;		/* newest that removed one of the rows */
-	SkxMaintMarks marks;		/* of one segment */
+	SkxMaintDeletes deletes;	/* of one segment */
 	uint32		ndead;			/* of one segment */
-	uint32		nasked;			/* of all segments */
+	uint32		nchecked;		/* of all segments */
 
 	/* the batch */
 	int			n;
-	uint32		docs[SKX_DEAD_BATCH];
-	TM_IndexDelete tids[SKX_DEAD_BATCH];
-	TM_IndexStatus status[SKX_DEAD_BATCH];
+	uint32		docs[SKX_DEAD_BATCH_ROWS];
+	TM_IndexDelete tids[SKX_DEAD_BATCH_ROWS];
+	TM_IndexStatus status[SKX_DEAD_BATCH_ROWS];
 } SkxMaintDead;
 
 /*
@@ -65,14 +65,15 @@ typedef struct SkxMaintDead
  * reads.
  */
 static void
-skx_maint_dead_gather(SkxMaintDead *d, SkxSegment *seg, uint32 first, int n)
+skx_maint_dead_gather_batch(SkxMaintDead *d, SkxSegment *seg, uint32 first,
+							int n)
 {
-	ItemPointerData tids[SKX_DEAD_BATCH];
+	ItemPointerData tids[SKX_DEAD_BATCH_ROWS];
 	BlockNumber last = InvalidBlockNumber;
 	bool		visible = false;
 	int			i;
 
-	skx_segment_tids(seg, first, n, tids);
+	skx_segment_read_tids(seg, first, n, tids);
 	d->n = 0;
 	for (i = 0; i < n; i++)
 	{
@@ -82,7 +83,7 @@ skx_maint_dead_gather(SkxMaintDead *d, SkxSegment *seg, uint32 first, int n)
 		{
 			last = block;
 			visible = block >= d->nblocks ||
-				VM_ALL_VISIBLE(d->heap, block, &d->map);
+				VM_ALL_VISIBLE(d->heap, block, &d->vm_buffer);
 			if (!visible)
 				ReleaseBuffer(ReadBuffer(d->heap, block));
 		}
@@ -98,7 +99,7 @@ skx_maint_dead_gather(SkxMaintDead *d, SkxSegment *seg, uint32 first, int n)
  * Removes deleted documents from the batch, and numbers those that are left.
  */
 static void
-skx_maint_dead_unmarked(SkxMaintDead *d, SkxSegment *seg)
+skx_maint_dead_drop_deleted(SkxMaintDead *d, SkxSegment *seg)
 {
 	uint8		bits[SKX_DELETES_BYTES];
 	int			n = 0;
@@ -127,7 +128,7 @@ skx_maint_dead_unmarked(SkxMaintDead *d, SkxSegment *seg)
  * blocks, that leaves some of them out.
  */
 static void
-skx_maint_dead_ask_block(SkxMaintDead *d, int from, int n)
+skx_maint_dead_check_block(SkxMaintDead *d, int from, int n)
 {
 	TM_IndexDeleteOp op = {0};
 	TransactionId horizon;
@@ -153,18 +154,18 @@ skx_maint_dead_ask_block(SkxMaintDead *d, int from, int n)
 		Assert(id >= 0 && id < d->n);
 		if (!d->status[id].knowndeletable)
 			continue;
-		skx_maint_marks_add(&d->marks, d->docs[id]);
+		skx_maint_deletes_add(&d->deletes, d->docs[id]);
 		d->ndead++;
 	}
 }
 
 static void
-skx_maint_dead_ask(SkxMaintDead *d)
+skx_maint_dead_check(SkxMaintDead *d)
 {
 	int			i;
 	int			end;
 
-	d->nasked += d->n;
+	d->nchecked += d->n;
 	for (i = 0; i < d->n; i = end)
 	{
 		BlockNumber block = ItemPointerGetBlockNumber(&d->tids[i].tid);
@@ -174,7 +175,7 @@ skx_maint_dead_ask(SkxMaintDead *d)
 			if (ItemPointerGetBlockNumber(&d->tids[end].tid) != block)
 				break;
 		}
-		skx_maint_dead_ask_block(d, i, end - i);
+		skx_maint_dead_check_block(d, i, end - i);
 	}
 }
 
@@ -189,21 +190,21 @@ skx_maint_dead_segment(SkxMaintDead *d, SkxSegment *seg)
 	uint64		first;
 	int			batches = 0;
 
-	for (first = 0; first < ndocs; first += SKX_DEAD_BATCH)
+	for (first = 0; first < ndocs; first += SKX_DEAD_BATCH_ROWS)
 	{
-		skx_maint_dead_gather(d, seg, (uint32) first,
-							  Min(ndocs - first, SKX_DEAD_BATCH));
+		skx_maint_dead_gather_batch(d, seg, (uint32) first,
+									Min(ndocs - first, SKX_DEAD_BATCH_ROWS));
 		if (d->n > 0)
 		{
 			LockPage(d->index, SKX_META_BLOCK, ShareLock);
-			skx_maint_dead_unmarked(d, seg);
+			skx_maint_dead_drop_deleted(d, seg);
 			if (d->n > 0)
-				skx_maint_dead_ask(d);
+				skx_maint_dead_check(d);
 			UnlockPage(d->index, SKX_META_BLOCK, ShareLock);
 		}
 		skx_throttle_point();
-		if (++batches % SKX_DEAD_LOOK == 0 &&
-			skx_compat_waited_for(d->heap, AccessShareLock))
+		if (++batches % SKX_DEAD_LOCK_CHECK_EVERY == 0 &&
+			skx_compat_others_wait_for_lock(d->heap, AccessShareLock))
 			return false;
 	}
 	return true;
@@ -223,45 +224,46 @@ skx_maint_dead_mark(SkxMaintDead *d, const SkxOperation *op,
 		skx_compat_log_removed(d->heap, SKX_REL_LOCATOR(d->index),
 							   d->horizon);
 	skx_manifest_lock(d->index, true);
-	skx_maint_marks_set(&d->marks, op, ref);
+	skx_maint_deletes_set(&d->deletes, op, ref);
 	skx_manifest_unlock(d->index);
 }
 
 void
-skx_maint_dead(const SkxOperation *op, const SkxView *inputs, uint64 bytes)
+skx_maint_delete_dead(const SkxOperation *op, const SkxView *inputs,
+					  uint64 bytes)
 {
-	Relation	heap = skx_compat_heap(op->rel);
+	Relation	heap = skx_compat_index_heap(op->rel);
 	SkxMaintDead *d = palloc0(sizeof(SkxMaintDead));
-	SkxSource  *source;
+	SkxSnapshotReader *source;
 	uint32		ndead = 0;
 	bool		more = true;
 
 	d->index = op->rel;
 	d->heap = heap;
-	d->map = InvalidBuffer;
-	if (bytes <= SKX_DEAD_BYTES &&
+	d->vm_buffer = InvalidBuffer;
+	if (bytes <= SKX_DEAD_MERGE_BYTES_MAX &&
 		heap->rd_tableam == GetHeapamTableAmRoutine() &&
 		ConditionalLockRelation(heap, AccessShareLock))
 	{
 		d->nblocks = RelationGetNumberOfBlocks(heap);
-		skx_compat_horizon_anew(heap);
+		skx_compat_refresh_horizon(heap);
 		source = skx_snapshot_open(op->rel, inputs);
-		skx_snapshot_once(source);
-		for (int i = 0; more && skx_snapshot_next(source, 1) > 0; i++)
+		skx_snapshot_read_once(source);
+		for (int i = 0; more && skx_snapshot_next_segments(source, 1) > 0; i++)
 		{
 			d->ndead = 0;
-			memset(&d->marks, 0, sizeof(d->marks));
+			memset(&d->deletes, 0, sizeof(d->deletes));
 			more = skx_maint_dead_segment(d, source->segments[0]);
 			skx_maint_dead_mark(d, op, &inputs->segments[i]);
 			ndead += d->ndead;
 		}
 		skx_snapshot_close(source);
-		if (BufferIsValid(d->map))
-			ReleaseBuffer(d->map);
+		if (BufferIsValid(d->vm_buffer))
+			ReleaseBuffer(d->vm_buffer);
 		UnlockRelation(heap, AccessShareLock);
 		ereport(DEBUG1,
 				(errmsg_internal("merge of index \"%s\": the table was asked about %u documents, %u of which are dead",
-								 RelationGetRelationName(op->rel), d->nasked,
+								 RelationGetRelationName(op->rel), d->nchecked,
 								 ndead)));
 	}
 	RelationClose(heap);

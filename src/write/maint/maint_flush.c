@@ -26,20 +26,20 @@
  * size has.  Some of their pages may have to be read again under the lock that
  * publishing needs.
  */
-#define SKX_FLUSH_MOST		(64 * 1024 * 1024)
+#define SKX_FLUSH_MAX		(64 * 1024 * 1024)
 
 /* Most bytes that a flush reserves at first if it can wait for more. */
-#define SKX_FLUSH_RESERVE	(64 * 1024 * 1024)
+#define SKX_FLUSH_RESERVE_MAX	(64 * 1024 * 1024)
 
 /*
  * Bytes that are worth a flush when the disk is full.  Pages of lists are
  * freed 16 at a time, and a segment has some pages even if it has few
  * documents.
  */
-#define SKX_FLUSH_TIGHT		(128 * 1024)
+#define SKX_FLUSH_FULL_DISK_BYTES		(128 * 1024)
 
 /* How long an insert tries to get the lock for publishing, in ms. */
-#define SKX_FLUSH_PATIENCE	10
+#define SKX_FLUSH_LOCK_WAIT_MS	10
 
 /* A document between list and segment. */
 typedef struct SkxFlushDoc
@@ -58,15 +58,15 @@ typedef struct SkxFlush
 	SkxFlushDoc *docs;			/* sorted by TID after reading */
 	uint32		ndocs;
 	uint32		docs_size;
-	uint32		docs_most;
+	uint32		max_docs;
 	MemoryContext values;
 	Size		nbytes;			/* of values in memory */
-	Size		nbytes_most;
+	Size		max_nbytes;
 	uint64		nread;			/* bytes of all values */
 	BufFile    *file;
-	bool		tight;			/* the disk is full: the segment must take
+	bool		disk_is_full;	/* the disk is full: the segment must take
 								 * fewer pages than the lists free */
-	SkxMaintMarks marks;
+	SkxMaintDeletes deletes;
 } SkxFlush;
 
 /*
@@ -81,38 +81,38 @@ skx_maint_flush_begin(SkxFlush *f, Relation index,
 	f->index = index;
 	f->docs_size = 1024;
 	f->docs = palloc(f->docs_size * sizeof(SkxFlushDoc));
-	f->docs_most = (uint32) Min(options->memory / 8 / sizeof(SkxFlushDoc),
-								SKX_DOC_MAX);
-	f->docs_most = Max(f->docs_most, f->docs_size);
-	f->nbytes_most = options->memory / 8 * 3;
+	f->max_docs = (uint32) Min(options->memory / 8 / sizeof(SkxFlushDoc),
+							   SKX_DOC_MAX);
+	f->max_docs = Max(f->max_docs, f->docs_size);
+	f->max_nbytes = options->memory / 8 * 3;
 	f->values = GenerationContextCreate(CurrentMemoryContext,
 										"skipidx flushed values",
 										ALLOCSET_DEFAULT_SIZES);
 }
 
 static void
-skx_maint_flush_keep(SkxFlush *f, const SkxPendingDoc *from)
+skx_maint_flush_keep_document(SkxFlush *f, const SkxPendingDoc *from)
 {
 	SkxFlushDoc *doc;
 
 	if (f->ndocs == f->docs_size)
 	{
-		f->docs_size = Min(f->docs_size * 2, f->docs_most);
+		f->docs_size = Min(f->docs_size * 2, f->max_docs);
 		f->docs = repalloc_huge(f->docs, f->docs_size * sizeof(SkxFlushDoc));
 	}
-	Assert(f->ndocs < f->docs_size && f->docs_size <= f->docs_most);
+	Assert(f->ndocs < f->docs_size && f->docs_size <= f->max_docs);
 	doc = &f->docs[f->ndocs++];
 	memset(doc, 0, sizeof(*doc));
 	doc->tid = from->tid;
 	doc->size = VARSIZE(from->value);
 	f->nread += doc->size;
-	doc->in_file = f->nbytes + doc->size > f->nbytes_most;
+	doc->in_file = f->nbytes + doc->size > f->max_nbytes;
 	if (!doc->in_file)
 	{
 		doc->value = MemoryContextAlloc(f->values, doc->size);
 		memcpy(doc->value, from->value, doc->size);
 		f->nbytes += doc->size;
-		Assert(f->nbytes <= f->nbytes_most);
+		Assert(f->nbytes <= f->max_nbytes);
 		return;
 	}
 	if (f->file == NULL)
@@ -157,9 +157,9 @@ skx_maint_flush_read(SkxFlush *f, SkxPendingFlush *pending)
 {
 	SkxPendingDoc doc;
 
-	while (f->ndocs < f->docs_most && skx_pending_flush_next(pending, &doc))
-		skx_maint_flush_keep(f, &doc);
-	Assert(f->ndocs <= f->docs_most);
+	while (f->ndocs < f->max_docs && skx_pending_flush_next(pending, &doc))
+		skx_maint_flush_keep_document(f, &doc);
+	Assert(f->ndocs <= f->max_docs);
 	skx_maint_flush_sort(f);
 }
 
@@ -203,9 +203,9 @@ skx_maint_flush_build(SkxFlush *f, SkxOperation *op,
 		TSVector	value = skx_maint_flush_value(f, doc);
 
 		Assert(i == 0 || skx_maint_flush_compare(doc - 1, doc) < 0);
-		if (i % SKX_TID_GROUP == 0)
+		if (i % SKX_TID_GROUP_DOCS == 0)
 		{
-			skx_worker_progress(SKX_PHASE_DOCUMENTS, i, f->ndocs);
+			skx_worker_record_progress(SKX_PHASE_DOCUMENTS, i, f->ndocs);
 			skx_throttle_point();
 		}
 		skx_writer_build_add(builder, &doc->tid, value);
@@ -217,7 +217,7 @@ skx_maint_flush_build(SkxFlush *f, SkxOperation *op,
 	f->file = NULL;
 	MemoryContextDelete(f->values);
 	f->values = NULL;
-	skx_worker_progress(SKX_PHASE_TERMS, 0, 0);
+	skx_worker_record_progress(SKX_PHASE_TERMS, 0, 0);
 	built = skx_writer_build_finish(builder, ref);
 	skx_maint_output_end(&out);
 	Assert(built && ref->ndocs == f->ndocs && ref->segment == op->segment);
@@ -229,7 +229,7 @@ skx_maint_flush_build(SkxFlush *f, SkxOperation *op,
  */
 
 static void
-skx_maint_flush_late(ItemPointer tid, void *arg)
+skx_maint_flush_add_deleted(ItemPointer tid, void *arg)
 {
 	SkxFlush   *f = arg;
 	SkxFlushDoc key;
@@ -241,7 +241,7 @@ skx_maint_flush_late(ItemPointer tid, void *arg)
 	if (doc == NULL)
 		skx_damage_report(f->index, InvalidBlockNumber,
 						  "the pending list changed under a flush");
-	skx_maint_marks_add(&f->marks, doc - f->docs);
+	skx_maint_deletes_add(&f->deletes, doc - f->docs);
 }
 
 /*
@@ -249,12 +249,12 @@ skx_maint_flush_late(ItemPointer tid, void *arg)
  * it frees.
  */
 static bool
-skx_maint_flush_vain(const SkxFlush *f, const SkxPublish *change)
+skx_maint_flush_gains_nothing(const SkxFlush *f, const SkxPublish *change)
 {
 	uint64		npages = 0;
 	int			i;
 
-	if (!f->tight || change->add == NULL)
+	if (!f->disk_is_full || change->add == NULL)
 		return false;
 	for (i = 0; i < change->nfreed; i++)
 		npages += change->freed[i].npages;
@@ -277,12 +277,13 @@ skx_maint_flush_publish(SkxFlush *f, SkxOperation *op,
 {
 	SkxPublish	change = {0};
 	SkxDiskStripeRef *stripes;
-	SkxFreed   *freed;
+	SkxFreedExtent *freed;
 	uint32		late;
 
-	Assert(skx_manifest_locked(f->index, ExclusiveLock));
+	Assert(skx_manifest_holds_lock(f->index, ExclusiveLock));
 	Assert((ref == NULL) == (f->ndocs == 0));
-	late = skx_pending_flush_late(pending, skx_maint_flush_late, f);
+	late = skx_pending_flush_visit_new_dead(pending,
+											skx_maint_flush_add_deleted, f);
 	ereport(DEBUG1,
 			(errmsg_internal("flush of index \"%s\": %u pages read again under the lock",
 							 RelationGetRelationName(f->index), late)));
@@ -290,10 +291,10 @@ skx_maint_flush_publish(SkxFlush *f, SkxOperation *op,
 	change.add = ref;
 	change.stripes = stripes;
 	change.freed = freed;
-	if (skx_maint_flush_vain(f, &change))
+	if (skx_maint_flush_gains_nothing(f, &change))
 		return false;
 	if (ref != NULL)
-		skx_maint_marks_set(&f->marks, op, ref);
+		skx_maint_deletes_set(&f->deletes, op, ref);
 	SKX_FAULT(SKX_FAULT_PUBLISH_CARRIED);
 	skx_manifest_publish(op, &change);
 	return true;
@@ -309,9 +310,9 @@ skx_maint_flush_lock(const SkxOperation *op)
 {
 	int			i;
 
-	for (i = 0; i < SKX_FLUSH_PATIENCE; i++)
+	for (i = 0; i < SKX_FLUSH_LOCK_WAIT_MS; i++)
 	{
-		if (skx_manifest_lock(op->rel, op->wait))
+		if (skx_manifest_lock(op->rel, op->waits_for_lock))
 			return true;
 		CHECK_FOR_INTERRUPTS();
 		pg_usleep(1000);
@@ -322,10 +323,10 @@ skx_maint_flush_lock(const SkxOperation *op)
 /*
  * Returns how many blocks to reserve for a flush of nbytes bytes.  It is more
  * than the flush should need if more cannot be reserved later.  This is so for
- * an insert, which cannot wait for the lock, and if options->certain.  Other
- * optional flushes reserve as much as they should need.  A flush without live
- * documents reserves nothing, so that dead documents can go when the disk is
- * full.
+ * an insert, which cannot wait for the lock, and if options->needs_all_space.
+ * Other optional flushes reserve as much as they should need.  A flush without
+ * live documents reserves nothing, so that dead documents can go when the disk
+ * is full.
  */
 static uint32
 skx_maint_flush_blocks(uint64 nbytes, uint32 block_size,
@@ -333,10 +334,10 @@ skx_maint_flush_blocks(uint64 nbytes, uint32 block_size,
 {
 	if (nbytes == 0)
 		return 0;
-	if (wait == SKX_WAIT_NEVER || options->certain)
+	if (wait == SKX_WAIT_NEVER || options->needs_all_space)
 		nbytes += nbytes / 2;
 	else if (wait == SKX_WAIT_ALL)
-		nbytes = Min(nbytes, SKX_FLUSH_RESERVE);
+		nbytes = Min(nbytes, SKX_FLUSH_RESERVE_MAX);
 	return skx_maint_blocks(nbytes, block_size);
 }
 
@@ -356,26 +357,27 @@ skx_maint_flush_work(Relation index, const SkxMaintOptions *options,
 	bool		done;
 
 	skx_maint_flush_begin(&f, index, options);
-	f.tight = tight;
+	f.disk_is_full = tight;
 	pending = skx_pending_flush_begin(index, skx_maint_view(index, wait),
 									  budget);
 	skx_maint_flush_read(&f, pending);
-	if (!skx_pending_flush_any(pending))
+	if (!skx_pending_flush_has_read(pending))
 		return false;
-	skx_worker_input(0, f.ndocs, f.nread);
+	skx_worker_record_input(0, f.ndocs, f.nread);
 	SKX_FAULT(SKX_FAULT_FLUSH_READ);
 	built = skx_maint_flush_build(&f, op, options, &ref);
 	SKX_FAULT(SKX_FAULT_FLUSH_BUILT);
-	skx_worker_progress(SKX_PHASE_PUBLISH, 0, 0);
+	skx_worker_record_progress(SKX_PHASE_PUBLISH, 0, 0);
 	/* reads most late marks before the lock is taken */
-	(void) skx_pending_flush_late(pending, skx_maint_flush_late, &f);
+	(void) skx_pending_flush_visit_new_dead(pending,
+											skx_maint_flush_add_deleted, &f);
 	SKX_FAULT(SKX_FAULT_PUBLISH_NOTED);
 	if (!skx_maint_flush_lock(op))
 		return false;
 	SKX_FAULT(SKX_FAULT_PUBLISH_LOCKED);
 	done = skx_maint_flush_publish(&f, op, pending, built ? &ref : NULL);
 	skx_manifest_unlock(index);
-	Assert(op->published == done);
+	Assert(op->is_published == done);
 	if (done)
 		*ndocs += f.ndocs;
 	return done;
@@ -383,13 +385,13 @@ skx_maint_flush_work(Relation index, const SkxMaintOptions *options,
 
 /* Does skx_maint_flush_work(), and records it for skipidx_merges. */
 static bool
-skx_maint_flush_recorded(Relation index, const SkxMaintOptions *options,
-						 uint64 budget, bool tight, SkxManifestWait wait,
-						 SkxOperation *op, uint64 *ndocs)
+skx_maint_flush_with_record(Relation index, const SkxMaintOptions *options,
+							uint64 budget, bool tight, SkxManifestWait wait,
+							SkxOperation *op, uint64 *ndocs)
 {
 	volatile bool done = false;
 
-	skx_worker_started(index, SKX_OPERATION_FLUSH, options->asker);
+	skx_worker_record_begin(index, SKX_OPERATION_FLUSH, options->requester);
 	PG_TRY();
 	{
 		done = skx_maint_flush_work(index, options, budget, tight, wait, op,
@@ -397,11 +399,11 @@ skx_maint_flush_recorded(Relation index, const SkxMaintOptions *options,
 	}
 	PG_CATCH();
 	{
-		skx_worker_ended(index, SKX_RECORD_FAILED);
+		skx_worker_record_end(index, SKX_RECORD_FAILED);
 		PG_RE_THROW();
 	}
 	PG_END_TRY();
-	skx_worker_ended(index, done ? SKX_RECORD_DONE : SKX_RECORD_FAILED);
+	skx_worker_record_end(index, done ? SKX_RECORD_DONE : SKX_RECORD_FAILED);
 	return done;
 }
 
@@ -414,16 +416,19 @@ skx_maint_flush_recorded(Relation index, const SkxMaintOptions *options,
  * space, and NULL is returned.
  */
 static SkxOperation *
-skx_maint_flush_tight(Relation index, uint32 block_size,
-					  const SkxMaintOptions *options, SkxManifestWait wait,
-					  int error, uint64 *budget)
+skx_maint_flush_on_full_disk(Relation index, uint32 block_size,
+							 const SkxMaintOptions *options,
+							 SkxManifestWait wait,
+							 int error, uint64 *budget)
 {
-	uint32		least = skx_maint_flush_blocks(SKX_FLUSH_TIGHT, block_size,
-											   options, SKX_WAIT_NEVER);
+	uint32		least = skx_maint_flush_blocks(SKX_FLUSH_FULL_DISK_BYTES,
+											   block_size, options,
+											   SKX_WAIT_NEVER);
 	uint32		most = skx_maint_flush_blocks(*budget, block_size, options,
 											  SKX_WAIT_NEVER);
-	SkxOperation *op = skx_manifest_begin_free(index, SKX_OPERATION_FLUSH,
-											   least, Max(least, most), wait);
+	SkxOperation *op = skx_manifest_begin_reusing(index, SKX_OPERATION_FLUSH,
+												  least, Max(least, most),
+												  wait);
 	uint64		nbytes;
 
 	if (op == NULL)
@@ -434,11 +439,12 @@ skx_maint_flush_tight(Relation index, uint32 block_size,
 															 block_size,
 															 options, wait),
 									  false, wait, NULL);
-		skx_blkio_no_space(index, error, options->certain ? WARNING : ERROR);
+		skx_blkio_no_space(index, error,
+						   options->needs_all_space ? WARNING : ERROR);
 		return NULL;
 	}
-	nbytes = (uint64) (op->nreserved - least) * block_size / 3 * 2;
-	*budget = Min(*budget, SKX_FLUSH_TIGHT + nbytes);
+	nbytes = (uint64) (op->reserved_blocks - least) * block_size / 3 * 2;
+	*budget = Min(*budget, SKX_FLUSH_FULL_DISK_BYTES + nbytes);
 	return op;
 }
 
@@ -458,13 +464,13 @@ skx_maint_flush(Relation index, const SkxMaintOptions *options, uint64 budget,
 	int			error = 0;
 	bool		done = false;
 
-	Assert(!skx_manifest_locked(index, AccessShareLock));
-	budget = Min(budget, SKX_FLUSH_MOST);
+	Assert(!skx_manifest_holds_lock(index, AccessShareLock));
+	budget = Min(budget, SKX_FLUSH_MAX);
 	skx_pending_totals(index, view, &totals, NULL);
 	nbytes = Min(totals.nbytes, budget);
 	/* not if more cannot be reserved for a document that comes meanwhile */
 	if (totals.ndead == totals.ndocs && wait != SKX_WAIT_NEVER &&
-		!options->certain)
+		!options->needs_all_space)
 		nbytes = 0;
 	if (totals.nbytes > 0)
 		op = skx_manifest_begin(index, SKX_OPERATION_FLUSH,
@@ -474,19 +480,19 @@ skx_maint_flush(Relation index, const SkxMaintOptions *options, uint64 budget,
 	if (error != 0)
 	{
 		budget = nbytes;
-		op = skx_maint_flush_tight(index, block_size, options, wait, error,
-								   &budget);
+		op = skx_maint_flush_on_full_disk(index, block_size, options, wait,
+										  error, &budget);
 	}
 	if (op != NULL)
 	{
-		done = skx_maint_flush_recorded(index, options, budget, error != 0,
-										wait, op, ndocs);
+		done = skx_maint_flush_with_record(index, options, budget, error != 0,
+										   wait, op, ndocs);
 		skx_manifest_end(op);
 		if (!done && error != 0)
 			skx_blkio_no_space(index, error,
-							   options->certain ? WARNING : ERROR);
+							   options->needs_all_space ? WARNING : ERROR);
 	}
-	Assert(!skx_manifest_locked(index, AccessShareLock));
+	Assert(!skx_manifest_holds_lock(index, AccessShareLock));
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return done;
@@ -507,7 +513,7 @@ skx_maint_pending_bytes(Relation index)
  * pending.
  */
 static bool
-skx_maint_flush_left(Relation index, const uint64 *last)
+skx_maint_flush_has_unflushed(Relation index, const uint64 *last)
 {
 	SkxView    *view = skx_maint_view(index, SKX_WAIT_ALL);
 	bool		left = false;
@@ -530,11 +536,11 @@ skx_maint_flush_all(Relation index, const SkxMaintOptions *options,
 	SkxPendingTotals totals;
 
 	/* few enough to stay in memory, as documents and as postings */
-	if (options->certain)
+	if (options->needs_all_space)
 		budget = options->memory / 4;
 	skx_pending_totals(index, view, &totals, last);
 	pfree(view);
-	while (skx_maint_flush_left(index, last))
+	while (skx_maint_flush_has_unflushed(index, last))
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (!skx_maint_flush(index, options, budget, wait, &ndocs))

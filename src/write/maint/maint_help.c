@@ -38,34 +38,34 @@
 #include "utils/wait_event.h"
 #include "write/maint/maint_internal.h"
 
-#define SKX_HELPERS_MOST	15
+#define SKX_HELPERS_MAX	15
 
 /*
  * Input for one helper, as a multiple of min_parallel_table_scan_size.  If a
- * background worker merges, it is SKX_HELP_WORKER times as much, because no
- * user waits for it and other processes need the processors.
+ * background worker merges, it is SKX_HELPER_WORKER_KEY times as much, because
+ * no user waits for it and other processes need the processors.
  */
-#define SKX_HELP_SCANS		8
-#define SKX_HELP_WORKER		8
+#define SKX_HELPER_SCANS		8
+#define SKX_HELPER_WORKER_KEY		8
 
 /* Least memory of a process, and most extents that a helper starts with. */
-#define SKX_HELP_MEMORY		((Size) 4 * 1024 * 1024)
-#define SKX_HELP_EXTENTS	16
+#define SKX_HELPER_MEMORY_MIN		((Size) 4 * 1024 * 1024)
+#define SKX_HELPER_EXTENTS	16
 
 #define SKX_HELPER_MAIN		"skx_maint_helper_main"
 
-typedef struct SkxHelpExtents
+typedef struct SkxHelperExtents
 {
 	int			n;
-	SkxDiskExtent extents[SKX_HELP_EXTENTS];
-} SkxHelpExtents;
+	SkxDiskExtent extents[SKX_HELPER_EXTENTS];
+} SkxHelperExtents;
 
 /*
  * In shared memory.  Behind it are the inputs' segment references, the team,
  * and the common part of the merge, at the offsets `segments`, `team` and
  * `common`.
  */
-typedef struct SkxHelpShared
+typedef struct SkxHelperShared
 {
 	Oid			database;
 	Oid			index;
@@ -73,32 +73,32 @@ typedef struct SkxHelpShared
 	SkxOperation op;			/* that of the first process */
 	SkxDiskMeta meta;			/* of the view that has the inputs */
 	uint64		bytes;			/* of the result, estimated */
-	bool		past;			/* inputs are read past the page cache */
+	bool		bypasses_page_cache;	/* inputs are read past the page cache */
 	int			ninputs;
-	int			nmembers;
+	int			nparticipants;
 	Size		segments;
-	Size		team;
+	Size		group;
 	Size		common;
 
 	slock_t		mutex;			/* protects the fields from here to nlogged */
-	bool		open;			/* helpers may still come */
-	int			come;
-	int			done;
+	bool		accepts_helpers;	/* helpers may still come */
+	int			njoined;
+	int			nfinished;
 	uint64		npages;			/* written by helpers */
 	uint64		nlogged;		/* bytes of WAL */
 
-	SkxHelpExtents extents[SKX_HELPERS_MOST];
-} SkxHelpShared;
+	SkxHelperExtents extents[SKX_HELPERS_MAX];
+} SkxHelperShared;
 
-struct SkxMaintHelp
+struct SkxMaintHelpers
 {
 	SkxMaintOutput *out;
-	const SkxSource *source;
+	const SkxSnapshotReader *source;
 	SkxMerge   *merge;
 	dsm_segment *seg;
-	SkxHelpShared *shared;
-	SkxTeam    *team;
-	BackgroundWorkerHandle *handles[SKX_HELPERS_MOST];
+	SkxHelperShared *shared;
+	SkxParallel *group;
+	BackgroundWorkerHandle *handles[SKX_HELPERS_MAX];
 	int			nhandles;
 };
 
@@ -108,11 +108,11 @@ extern PGDLLEXPORT void skx_maint_helper_main(Datum arg);
  * For the end of the process.  In the first process, the merge that has
  * helpers.  In a helper, the team that it has come to, until it is done.
  */
-static SkxMaintHelp *skx_maint_asking = NULL;
-static SkxTeam *skx_maint_helping = NULL;
+static SkxMaintHelpers *skx_maint_asking = NULL;
+static SkxParallel *skx_maint_helping = NULL;
 
 static void *
-skx_maint_help_at(SkxHelpShared *shared, Size offset)
+skx_maint_help_at(SkxHelperShared *shared, Size offset)
 {
 	return (char *) shared + offset;
 }
@@ -127,34 +127,36 @@ skx_maint_help_name(char name[MAXPGPATH], int number)
 
 /* Returns how many processes should merge together, with this one. */
 static int
-skx_maint_help_members(const SkxMaintOutput *out,
-					   const SkxMaintOptions *options, uint64 bytes)
+skx_maint_help_nprocesses(const SkxMaintOutput *out,
+						  const SkxMaintOptions *options, uint64 bytes)
 {
 	uint64		each = (uint64) Max(min_parallel_table_scan_size, 1) *
-		BLCKSZ * SKX_HELP_SCANS *
-		(options->asker == SKX_ASKER_WORKER ? SKX_HELP_WORKER : 1);
+		BLCKSZ * SKX_HELPER_SCANS *
+		(options->requester == SKX_REQUESTER_WORKER ? SKX_HELPER_WORKER_KEY :
+		 1);
 	int			n = (int) Min(bytes / each,
 							  Min(max_parallel_maintenance_workers,
-								  SKX_HELPERS_MOST));
+								  SKX_HELPERS_MAX));
 
 	/* a rate and the cost delay bound only one process */
-	if (options->certain || skx_worker_max == 0 || skx_worker_rate > 0 ||
+	if (options->needs_all_space || skx_worker_max == 0 ||
+		skx_worker_rate > 0 ||
 		VacuumCostActive || !IsUnderPostmaster || IsInParallelMode() ||
-		!skx_worker_may_see(out->op->rel))
+		!skx_worker_can_see_index(out->op->rel))
 		return 1;
 	return Max(n, 0) + 1;
 }
 
-typedef struct SkxHelpRoom
+typedef struct SkxHelperShmRequest
 {
 	Size		size;
 	dsm_segment *seg;
-} SkxHelpRoom;
+} SkxHelperShmRequest;
 
 static void
-skx_maint_help_room(void *arg)
+skx_maint_help_alloc_shm(void *arg)
 {
-	SkxHelpRoom *room = arg;
+	SkxHelperShmRequest *room = arg;
 
 	room->seg = dsm_create(room->size, DSM_CREATE_NULL_IF_MAXSEGMENTS);
 }
@@ -166,8 +168,8 @@ skx_maint_help_room(void *arg)
 static dsm_segment *
 skx_maint_help_reserve(Size size)
 {
-	SkxHelpRoom room = {.size = size};
-	char	   *why = skx_shm_attempt(skx_maint_help_room, &room);
+	SkxHelperShmRequest room = {.size = size};
+	char	   *why = skx_shm_attempt(skx_maint_help_alloc_shm, &room);
 
 	if (why != NULL)
 		pfree(why);
@@ -177,10 +179,10 @@ skx_maint_help_reserve(Size size)
 }
 
 static void
-skx_maint_help_fill(SkxMaintHelp *h, const SkxMaintOptions *options,
+skx_maint_help_fill(SkxMaintHelpers *h, const SkxMaintOptions *options,
 					int nmembers, uint64 bytes)
 {
-	SkxHelpShared *shared = h->shared;
+	SkxHelperShared *shared = h->shared;
 	const SkxView *view = h->source->view;
 	uint64		part = 0;
 	int			i;
@@ -191,56 +193,55 @@ skx_maint_help_fill(SkxMaintHelp *h, const SkxMaintOptions *options,
 	shared->meta = view->meta;
 	shared->bytes = bytes;
 	shared->ninputs = view->nsegments;
-	shared->nmembers = nmembers;
+	shared->nparticipants = nmembers;
 	memcpy(skx_maint_help_at(shared, shared->segments), view->segments,
 		   view->nsegments * sizeof(SkxDiskSegmentRef));
 	SpinLockInit(&shared->mutex);
-	for (i = 0; i < h->out->op->npool; i++)
-		part += h->out->op->pool[i].npages;
+	for (i = 0; i < h->out->op->nreserved_extents; i++)
+		part += h->out->op->reserved[i].npages;
 	part /= nmembers;
 	for (i = 0; i < nmembers - 1; i++)
-		shared->extents[i].n = skx_manifest_share(h->out->op, part,
-												  shared->extents[i].extents,
-												  SKX_HELP_EXTENTS);
+		shared->extents[i].n =
+			skx_manifest_share_extents(h->out->op,
+									   part, shared->extents[i].extents,
+									   SKX_HELPER_EXTENTS);
 	shared->op = *h->out->op;
 }
 
-SkxMaintHelp *
+SkxMaintHelpers *
 skx_maint_help_begin(SkxMaintOutput *out, const SkxMaintOptions *options,
-					 const SkxSource *source, bool past, SkxMerge *merge,
-					 uint64 bytes)
+					 const SkxSnapshotReader *source, bool past,
+					 SkxMerge *merge, uint64 bytes)
 {
-	int			nmembers = skx_maint_help_members(out, options, bytes);
+	int			nmembers = skx_maint_help_nprocesses(out, options, bytes);
 	Size		common = nmembers > 1 ? skx_merge_common_size(merge) : 0;
 	SkxMaintOptions each = *options;
-	Size		segments = MAXALIGN(sizeof(SkxHelpShared));
+	Size		segments = MAXALIGN(sizeof(SkxHelperShared));
 	Size		team = segments +
 		MAXALIGN(source->view->nsegments * sizeof(SkxDiskSegmentRef));
-	SkxMaintHelp *h;
+	SkxMaintHelpers *h;
 	dsm_segment *seg = NULL;
 
 	each.memory -= Min(each.memory, common);
-	nmembers = (int) Min(nmembers, each.memory / SKX_HELP_MEMORY);
+	nmembers = (int) Min(nmembers, each.memory / SKX_HELPER_MEMORY_MIN);
 	if (common > 0 && nmembers > 1)
-		seg = skx_maint_help_reserve(team +
-									 MAXALIGN(skx_build_size(nmembers)) +
-									 common);
+		seg = skx_maint_help_reserve(team + MAXALIGN(skx_build_shared_size(nmembers)) + common);
 	if (seg == NULL)
 		return NULL;
 	each.memory /= nmembers;
-	h = palloc0(sizeof(SkxMaintHelp));
+	h = palloc0(sizeof(SkxMaintHelpers));
 	h->out = out;
 	h->source = source;
 	h->merge = merge;
 	h->seg = seg;
 	h->shared = dsm_segment_address(seg);
-	memset(h->shared, 0, sizeof(SkxHelpShared));
-	h->shared->past = past;
+	memset(h->shared, 0, sizeof(SkxHelperShared));
+	h->shared->bypasses_page_cache = past;
 	h->shared->segments = segments;
-	h->shared->team = team;
-	h->shared->common = team + MAXALIGN(skx_build_size(nmembers));
-	h->team = skx_maint_help_at(h->shared, team);
-	skx_build_init(h->team, nmembers, seg);
+	h->shared->group = team;
+	h->shared->common = team + MAXALIGN(skx_build_shared_size(nmembers));
+	h->group = skx_maint_help_at(h->shared, team);
+	skx_build_init(h->group, nmembers, seg);
 	skx_maint_help_fill(h, &each, nmembers, bytes);
 	return h;
 }
@@ -250,15 +251,15 @@ skx_maint_help_begin(SkxMaintOutput *out, const SkxMaintOptions *options,
  */
 
 static void
-skx_maint_help_launch(SkxMaintHelp *h)
+skx_maint_help_launch(SkxMaintHelpers *h)
 {
-	SkxHelpShared *shared = h->shared;
+	SkxHelperShared *shared = h->shared;
 	dsm_handle	handle = dsm_segment_handle(h->seg);
 
 	SpinLockAcquire(&shared->mutex);
-	shared->open = true;
+	shared->accepts_helpers = true;
 	SpinLockRelease(&shared->mutex);
-	while (h->nhandles < shared->nmembers - 1 &&
+	while (h->nhandles < shared->nparticipants - 1 &&
 		   skx_worker_launch(SKX_HELPER_MAIN, UInt32GetDatum(handle),
 							 &shared->database, sizeof(Oid),
 							 &h->handles[h->nhandles]))
@@ -267,13 +268,13 @@ skx_maint_help_launch(SkxMaintHelp *h)
 
 /* Lets no more helpers come, and returns how many have. */
 static int
-skx_maint_help_close(SkxHelpShared *shared)
+skx_maint_help_stop_accepting(SkxHelperShared *shared)
 {
 	int			come;
 
 	SpinLockAcquire(&shared->mutex);
-	shared->open = false;
-	come = shared->come;
+	shared->accepts_helpers = false;
+	come = shared->njoined;
 	SpinLockRelease(&shared->mutex);
 	return come;
 }
@@ -282,13 +283,13 @@ skx_maint_help_close(SkxHelpShared *shared)
 static void
 skx_maint_help_stop(void)
 {
-	SkxMaintHelp *h = skx_maint_asking;
+	SkxMaintHelpers *h = skx_maint_asking;
 
 	if (h == NULL)
 		return;
 	skx_maint_asking = NULL;
-	(void) skx_maint_help_close(h->shared);
-	skx_build_fail(h->team, 0, "");
+	(void) skx_maint_help_stop_accepting(h->shared);
+	skx_build_fail(h->group, 0, "");
 	while (h->nhandles > 0)
 		TerminateBackgroundWorker(h->handles[--h->nhandles]);
 }
@@ -304,27 +305,27 @@ skx_maint_help_exit(int code, Datum arg)
 }
 
 static bool
-skx_maint_help_through(SkxHelpShared *shared, int come)
+skx_maint_help_is_through(SkxHelperShared *shared, int come)
 {
 	bool		through;
 
 	SpinLockAcquire(&shared->mutex);
-	through = shared->done == come;
+	through = shared->nfinished == come;
 	SpinLockRelease(&shared->mutex);
 	return through;
 }
 
 static void
-skx_maint_help_wait(SkxMaintHelp *h, int come)
+skx_maint_help_wait(SkxMaintHelpers *h, int come)
 {
-	ConditionVariable *news = skx_build_news(h->team);
+	ConditionVariable *news = skx_build_has_news(h->group);
 
 	ConditionVariablePrepareToSleep(news);
-	while (!skx_maint_help_through(h->shared, come))
+	while (!skx_maint_help_is_through(h->shared, come))
 	{
-		skx_build_check(h->team);
+		skx_build_check(h->group);
 		skx_throttle_point();
-		ConditionVariableTimedSleep(news, SKX_PACE_CHECK,
+		ConditionVariableTimedSleep(news, SKX_THROTTLE_CHECK_MS,
 									WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
 	}
 	ConditionVariableCancelSleep();
@@ -332,7 +333,8 @@ skx_maint_help_wait(SkxMaintHelp *h, int come)
 
 /* Takes back extents that were given to helpers and not used. */
 static void
-skx_maint_help_regain(SkxMaintHelp *h, const SkxDiskExtent *extents, int n)
+skx_maint_help_regain_extents(SkxMaintHelpers *h, const SkxDiskExtent *extents,
+							  int n)
 {
 	int			i;
 
@@ -351,7 +353,7 @@ skx_maint_help_read(BufFile *file, void *to, Size n)
 }
 
 static void
-skx_maint_help_collect(SkxMaintHelp *h, int number)
+skx_maint_help_collect(SkxMaintHelpers *h, int number)
 {
 	char		name[MAXPGPATH];
 	BufFile    *file;
@@ -359,12 +361,13 @@ skx_maint_help_collect(SkxMaintHelp *h, int number)
 	int			n;
 
 	skx_maint_help_name(name, number);
-	file = BufFileOpenFileSet(skx_build_files(h->team), name, O_RDONLY, false);
+	file = BufFileOpenFileSet(skx_build_attach_files(h->group), name, O_RDONLY,
+							  false);
 	skx_maint_help_read(file, &n, sizeof(n));
 	while (n-- > 0)
 	{
 		skx_maint_help_read(file, &extent, sizeof(extent));
-		skx_maint_help_regain(h, &extent, 1);
+		skx_maint_help_regain_extents(h, &extent, 1);
 	}
 	skx_maint_warm_read(h->out, file, skx_maint_help_read);
 	BufFileClose(file);
@@ -375,20 +378,20 @@ skx_maint_help_collect(SkxMaintHelp *h, int number)
  * come.
  */
 static void
-skx_maint_help_rest(SkxMaintHelp *h, int come)
+skx_maint_help_regain_rest(SkxMaintHelpers *h, int come)
 {
-	SkxHelpShared *shared = h->shared;
+	SkxHelperShared *shared = h->shared;
 	int			i;
 
-	for (i = 0; i < shared->nmembers - 1; i++)
+	for (i = 0; i < shared->nparticipants - 1; i++)
 	{
 		if (i < come)
 			skx_maint_help_collect(h, i + 1);
 		else
-			skx_maint_help_regain(h, shared->extents[i].extents,
-								  shared->extents[i].n);
+			skx_maint_help_regain_extents(h, shared->extents[i].extents,
+										  shared->extents[i].n);
 	}
-	skx_worker_helped(shared->npages, shared->nlogged);
+	skx_worker_record_helpers(shared->npages, shared->nlogged);
 	ereport(DEBUG1,
 			(errmsg_internal("merge of index \"%s\" had help of %d processes, which wrote " UINT64_FORMAT " pages",
 							 RelationGetRelationName(h->out->op->rel), come,
@@ -396,30 +399,30 @@ skx_maint_help_rest(SkxMaintHelp *h, int come)
 }
 
 static void
-skx_maint_help_merge(SkxMaintHelp *h, SkxDiskSegmentRef *ref)
+skx_maint_help_merge(SkxMaintHelpers *h, SkxDiskSegmentRef *ref)
 {
-	SkxHelpShared *shared = h->shared;
+	SkxHelperShared *shared = h->shared;
 	SkxSegmentBuildOptions options = h->out->build;
 	void	   *common = skx_maint_help_at(shared, shared->common);
 	SkxSegment **inputs = h->source->segments;
-	SkxTeamSegment *segment;
+	SkxBuildSegment *segment;
 	int			come;
 
 	options.memory = shared->options.memory;
-	segment = skx_build_merge_plan(h->team, h->merge, inputs, shared->ninputs,
+	segment = skx_build_merge_plan(h->group, h->merge, inputs, shared->ninputs,
 								   shared->bytes, common, &options);
 	skx_maint_help_launch(h);
 	SKX_FAULT(SKX_FAULT_HELP_ASKED);
-	skx_build_merge_encode(h->team, 0, inputs, shared->ninputs, common,
+	skx_build_merge_encode(h->group, 0, inputs, shared->ninputs, common,
 						   &options);
-	come = skx_maint_help_close(shared);
+	come = skx_maint_help_stop_accepting(shared);
 	skx_maint_help_wait(h, come);
-	skx_maint_help_rest(h, come);
+	skx_maint_help_regain_rest(h, come);
 	skx_build_finish(segment, ref);
 }
 
 void
-skx_maint_help_run(SkxMaintHelp *h, SkxDiskSegmentRef *ref)
+skx_maint_help_run(SkxMaintHelpers *h, SkxDiskSegmentRef *ref)
 {
 	static bool registered = false;
 
@@ -441,7 +444,7 @@ skx_maint_help_run(SkxMaintHelp *h, SkxDiskSegmentRef *ref)
 }
 
 void
-skx_maint_help_end(SkxMaintHelp *h)
+skx_maint_help_end(SkxMaintHelpers *h)
 {
 	dsm_detach(h->seg);
 	pfree(h);
@@ -480,55 +483,57 @@ skx_maint_helper_failed(void)
  * 0.
  */
 static int
-skx_maint_helper_come(SkxHelpShared *shared)
+skx_maint_helper_join(SkxHelperShared *shared)
 {
 	int			number = 0;
 
 	SpinLockAcquire(&shared->mutex);
-	if (shared->open && shared->come < shared->nmembers - 1)
-		number = ++shared->come;
+	if (shared->accepts_helpers && shared->njoined < shared->nparticipants - 1)
+		number = ++shared->njoined;
 	SpinLockRelease(&shared->mutex);
 	if (number > 0)
-		skx_maint_helping = skx_maint_help_at(shared, shared->team);
+		skx_maint_helping = skx_maint_help_at(shared, shared->group);
 	return number;
 }
 
 static void
-skx_maint_helper_rest(SkxMaintOutput *out, int number)
+skx_maint_helper_return_extents(SkxMaintOutput *out, int number)
 {
 	char		name[MAXPGPATH];
 	BufFile    *file;
 
 	skx_maint_help_name(name, number);
-	file = BufFileCreateFileSet(skx_build_files(skx_maint_helping), name);
-	BufFileWrite(file, &out->op->npool, sizeof(int));
-	BufFileWrite(file, out->op->pool, out->op->npool * sizeof(SkxDiskExtent));
+	file = BufFileCreateFileSet(skx_build_attach_files(skx_maint_helping),
+								name);
+	BufFileWrite(file, &out->op->nreserved_extents, sizeof(int));
+	BufFileWrite(file, out->op->reserved,
+				 out->op->nreserved_extents * sizeof(SkxDiskExtent));
 	skx_maint_warm_write(out, file);
 	BufFileExportFileSet(file);
 	BufFileClose(file);
 }
 
 static void
-skx_maint_helper_done(SkxHelpShared *shared, const SkxMaintOutput *out,
-					  uint64 nlogged)
+skx_maint_helper_finish(SkxHelperShared *shared, const SkxMaintOutput *out,
+						uint64 nlogged)
 {
-	SkxTeam    *team = skx_maint_helping;
+	SkxParallel *team = skx_maint_helping;
 
 	skx_maint_helping = NULL;
 	SpinLockAcquire(&shared->mutex);
-	shared->done++;
+	shared->nfinished++;
 	shared->npages += out->nwritten;
 	shared->nlogged += nlogged;
 	SpinLockRelease(&shared->mutex);
-	ConditionVariableBroadcast(skx_build_news(team));
+	ConditionVariableBroadcast(skx_build_has_news(team));
 }
 
 /*
- * Called every SKX_PACE_CHECK ms.  Gives up the catalog snapshot, so that this
- * process holds nothing back, and ends if another one has failed.
+ * Called every SKX_THROTTLE_CHECK_MS ms.  Gives up the catalog snapshot, so
+ * that this process holds nothing back, and ends if another one has failed.
  */
 static void
-skx_maint_helper_look(void *arg)
+skx_maint_helper_check(void *arg)
 {
 	InvalidateCatalogSnapshot();
 	skx_build_check(skx_maint_helping);
@@ -536,14 +541,14 @@ skx_maint_helper_look(void *arg)
 
 /* Does the work of a helper that has joined the operation and has a number. */
 static void
-skx_maint_helper_merge(SkxHelpShared *shared, Relation index,
+skx_maint_helper_merge(SkxHelperShared *shared, Relation index,
 					   SkxOperation *op, int number)
 {
-	const SkxHelpExtents *mine = &shared->extents[number - 1];
+	const SkxHelperExtents *mine = &shared->extents[number - 1];
 	uint64		logged = pgWalUsage.wal_bytes;
 	SkxView		view = {.meta = shared->meta};
 	SkxMaintOutput out;
-	SkxSource  *source;
+	SkxSnapshotReader *source;
 	int			i;
 
 	for (i = 0; i < mine->n; i++)
@@ -552,27 +557,27 @@ skx_maint_helper_merge(SkxHelpShared *shared, Relation index,
 	view.nsegments = shared->ninputs;
 	view.segments = skx_maint_help_at(shared, shared->segments);
 	source = skx_snapshot_open(index, &view);
-	skx_snapshot_once(source);
-	if (shared->past)
-		skx_snapshot_past(source);
-	skx_snapshot_next(source, SKX_SOURCE_ALL);
+	skx_snapshot_read_once(source);
+	if (shared->bypasses_page_cache)
+		skx_snapshot_bypass_page_cache(source);
+	skx_snapshot_next_segments(source, SKX_SNAPSHOT_ALL_SEGMENTS);
 	skx_maint_output_begin(&out, op, &shared->options, shared->bytes);
 	out.build.progress = NULL;
 	skx_maint_warm_begin(&out, source);
 	SKX_FAULT(SKX_FAULT_HELP_COME);
-	skx_throttle_begin(skx_maint_helper_look, NULL, NULL);
+	skx_throttle_begin(skx_maint_helper_check, NULL, NULL);
 	skx_build_merge_encode(skx_maint_helping, number, source->segments,
 						   shared->ninputs,
 						   skx_maint_help_at(shared, shared->common),
 						   &out.build);
 	skx_throttle_end();
 	skx_maint_output_end(&out);
-	skx_maint_helper_rest(&out, number);
+	skx_maint_helper_return_extents(&out, number);
 	SKX_FAULT(SKX_FAULT_HELP_WRITTEN);
 	skx_snapshot_close(source);
 	/* the next operation may begin as soon as the first process knows */
-	skx_manifest_leave(op);
-	skx_maint_helper_done(shared, &out, pgWalUsage.wal_bytes - logged);
+	skx_manifest_leave_operation(op);
+	skx_maint_helper_finish(shared, &out, pgWalUsage.wal_bytes - logged);
 }
 
 /*
@@ -594,7 +599,7 @@ skx_maint_helper_exit(int code, Datum arg)
 static void
 skx_maint_helper_work(dsm_segment *seg)
 {
-	SkxHelpShared *shared = dsm_segment_address(seg);
+	SkxHelperShared *shared = dsm_segment_address(seg);
 	SkxOperation *op = NULL;
 	Relation	index;
 	int			number = 0;
@@ -607,7 +612,7 @@ skx_maint_helper_work(dsm_segment *seg)
 	InvalidateCatalogSnapshot();
 	op = skx_manifest_join(index, &shared->op, NULL, 0);
 	if (op != NULL)
-		number = skx_maint_helper_come(shared);
+		number = skx_maint_helper_join(shared);
 	if (number > 0)
 	{
 		skx_build_join(skx_maint_helping, seg);
@@ -615,7 +620,7 @@ skx_maint_helper_work(dsm_segment *seg)
 		skx_maint_helper_merge(shared, index, op, number);
 	}
 	else if (op != NULL)
-		skx_manifest_leave(op);
+		skx_manifest_leave_operation(op);
 	relation_close(index, RowExclusiveLock);
 }
 
@@ -629,7 +634,7 @@ skx_maint_helper_main(Datum arg)
 	pqsignal(SIGTERM, die);
 	BackgroundWorkerUnblockSignals();
 	BackgroundWorkerInitializeConnectionByOid(database, InvalidOid, 0);
-	skx_worker_settings();
+	skx_worker_set_settings();
 	pgstat_report_appname("skipidx helper");
 	seg = dsm_attach(DatumGetUInt32(arg));
 	if (seg == NULL)

@@ -60,23 +60,23 @@ extern void skx_maint_output_end(SkxMaintOutput *out);
 /*
  * Lets the merge note for each page that it writes whether the cache has the
  * pages that it is made from.  Called before the first page is written.
- * `inputs` were opened by skx_snapshot_open() and skx_snapshot_once().
+ * `inputs` were opened by skx_snapshot_open() and skx_snapshot_read_once().
  */
 extern void skx_maint_warm_begin(SkxMaintOutput *out,
-								 const SkxSource *inputs);
+								 const SkxSnapshotReader *inputs);
 
 /*
  * Reads the noted pages of the new segment into the cache.  Called between
  * skx_maint_output_end() and the publishing of the segment.
  */
-extern void skx_maint_warm_bring(SkxMaintOutput *out,
-								 const SkxDiskSegmentRef *ref);
+extern void skx_maint_warm_read_pages(SkxMaintOutput *out,
+									  const SkxDiskSegmentRef *ref);
 
 /*
  * Makes pages of the inputs the next that the cache gives up.  Called when the
  * new segment is published.
  */
-extern void skx_maint_warm_retire(SkxMaintOutput *out);
+extern void skx_maint_warm_evict_inputs(SkxMaintOutput *out);
 
 /* Writes what a helper has noted on its pages to a file. */
 extern void skx_maint_warm_write(const SkxMaintOutput *out, BufFile *file);
@@ -96,7 +96,7 @@ extern void skx_maint_warm_read(SkxMaintOutput *out, BufFile *file,
  */
 
 /* The helpers of a merge. */
-typedef struct SkxMaintHelp SkxMaintHelp;
+typedef struct SkxMaintHelpers SkxMaintHelpers;
 
 /*
  * Prepares a merge by several processes, whose result has about `bytes` bytes.
@@ -104,45 +104,46 @@ typedef struct SkxMaintHelp SkxMaintHelp;
  * NULL if helpers are not worth it or not allowed, or if memory or shared
  * memory is too small.
  */
-extern SkxMaintHelp *skx_maint_help_begin(SkxMaintOutput *out,
-										  const SkxMaintOptions *options,
-										  const SkxSource *source, bool past,
-										  SkxMerge *merge, uint64 bytes);
+extern SkxMaintHelpers *skx_maint_help_begin(SkxMaintOutput *out,
+											 const SkxMaintOptions *options,
+											 const SkxSnapshotReader *source,
+											 bool past, SkxMerge *merge,
+											 uint64 bytes);
 
 /*
  * Merges with helpers, and sets *ref to the new segment; called instead of
  * skx_merge_run().  The inputs must have live documents.
  */
-extern void skx_maint_help_run(SkxMaintHelp *h, SkxDiskSegmentRef *ref);
+extern void skx_maint_help_run(SkxMaintHelpers *h, SkxDiskSegmentRef *ref);
 
 /* Frees h and its shared memory.  Called after the segment is published. */
-extern void skx_maint_help_end(SkxMaintHelp *h);
+extern void skx_maint_help_end(SkxMaintHelpers *h);
 
 /*
  * Documents of a segment whose deleted bits are to be set (maint_output.c);
  * zero: none.
  */
-typedef struct SkxMaintMarks
+typedef struct SkxMaintDeletes
 {
 	uint32		npages;			/* pages of deleted bits */
 	uint8	  **pages;			/* bits of each page; NULL: it has none */
-} SkxMaintMarks;
+} SkxMaintDeletes;
 
 /* Adds a document of the segment. */
-extern void skx_maint_marks_add(SkxMaintMarks *marks, uint32 doc);
+extern void skx_maint_deletes_add(SkxMaintDeletes *marks, uint32 doc);
 
 /*
  * Sets the deleted bits of the documents in the segment.  The caller holds the
  * lock on the metapage.
  */
-extern void skx_maint_marks_set(const SkxMaintMarks *marks,
-								const SkxOperation *op,
-								const SkxDiskSegmentRef *ref);
+extern void skx_maint_deletes_set(const SkxMaintDeletes *marks,
+								  const SkxOperation *op,
+								  const SkxDiskSegmentRef *ref);
 
 /*
  * Returns a view of the present root, for maintenance (maint_output.c).  With
  * SKX_WAIT_NEVER it is a skx_manifest_view(), and the caller must have a
- * snapshot.  Else it is a skx_manifest_view_brief() that is read under the
+ * snapshot.  Else it is a skx_manifest_view_unlisted() that is read under the
  * lock on the metapage: its pages stay readable only as far as the lock of an
  * operation keeps them.
  */
@@ -155,20 +156,21 @@ extern SkxView *skx_maint_view(Relation index, SkxManifestWait wait);
  * nothing if they have more than 64 MB, the table is locked, or it is not a
  * heap.
  */
-extern void skx_maint_dead(const SkxOperation *op, const SkxView *inputs,
-						   uint64 bytes);
+extern void skx_maint_delete_dead(const SkxOperation *op,
+								  const SkxView *inputs, uint64 bytes);
 
 /*
  * Returns true if VACUUM may give back the end of the table's file, and so
  * that of the index (maint_shrink.c).
  */
-extern bool skx_maint_truncates(Relation index);
+extern bool skx_maint_may_truncate(Relation index);
 
 /*
  * Returns true if so much of the file is free that segments should move
  * towards its beginning, and the end of the file may be given back
  * (maint_shrink.c).
  */
-extern bool skx_maint_loose(Relation index, const SkxView *view);
+extern bool skx_maint_segments_should_move(Relation index,
+										   const SkxView *view);
 
 #endif							/* SKX_MAINT_INTERNAL_H */

@@ -30,25 +30,25 @@
  * pages of a smaller merge were written a moment ago, and are in the page
  * cache.
  */
-#define SKX_MERGE_PAST		(64 * 1024 * 1024)
+#define SKX_MERGE_BYPASS_BYTES		(64 * 1024 * 1024)
 
 /* If one document of so many is likely to be dead, many are. */
-#define SKX_MERGE_DYING		10
+#define SKX_MERGE_LIKELY_DEAD_RATIO		10
 
 /*
  * Most pages that are put aside, past the end of the file: as long as they
  * cannot come back, the file is that much longer.
  */
-#define SKX_MOVE_ASIDE		(16 * 1024 * 1024 / BLCKSZ)
+#define SKX_MOVE_PAST_END_PAGES		(16 * 1024 * 1024 / BLCKSZ)
 
 /*
  * Pages that a moving segment may need beyond those of its input, because free
- * pages come in short runs.  They are one in SKX_MOVE_SPARE pages, fewer than
- * are given back at the end of the file (SKX_SHRINK_PART), and SKX_MOVE_SLACK
- * more.
+ * pages come in short runs.  They are one in SKX_MOVE_SPARE_PAGES pages, fewer
+ * than are given back at the end of the file (SKX_SHRINK_FILE_FRACTION), and
+ * SKX_MOVE_SLACK_PAGES more.
  */
-#define SKX_MOVE_SPARE		32
-#define SKX_MOVE_SLACK		24
+#define SKX_MOVE_SPARE_PAGES		32
+#define SKX_MOVE_SLACK_PAGES		24
 
 /* The inputs of a merge, and what they have. */
 typedef struct SkxMaintMerge
@@ -60,13 +60,13 @@ typedef struct SkxMaintMerge
 	uint64		bytes;			/* of their live documents */
 	uint64		ndocs;
 	uint64		ndeleted;
-	uint64		left;			/* bytes free on a full disk, which the result
-								 * must fit into; 0: no bound */
+	uint64		disk_bytes_left;	/* bytes free on a full disk, which the
+									 * result must fit into; 0: no bound */
 	BlockNumber moved_from;		/* end of segments that only move; else 0 */
-	bool		aside;			/* the result may lie higher in the file */
-	bool		unused;			/* no other process used the index: the file
-								 * may grow, since it becomes shorter
-								 * afterwards */
+	bool		may_lie_higher; /* the result may lie higher in the file */
+	bool		index_is_unused;	/* no other process used the index: the
+									 * file may grow, since it becomes shorter
+									 * afterwards */
 } SkxMaintMerge;
 
 /*
@@ -103,7 +103,7 @@ skx_maint_merge_take(SkxMaintMerge *m, const SkxView *view,
 
 /* Returns the block behind the last page of a segment. */
 static BlockNumber
-skx_maint_merge_end(SkxSegment *seg, const SkxDiskSegmentRef *ref)
+skx_maint_merge_segment_end(SkxSegment *seg, const SkxDiskSegmentRef *ref)
 {
 	BlockNumber end = 0;
 	int			n;
@@ -125,33 +125,35 @@ skx_maint_merge_end(SkxSegment *seg, const SkxDiskSegmentRef *ref)
  * waited for would suffice, or if another operation has reserved pages.
  */
 static bool
-skx_maint_merge_move_some(SkxMaintMerge *m, const SkxView *view,
-						  const SkxDiskSegmentRef *refs, int n,
-						  BlockNumber end, uint32 operation, bool aside)
+skx_maint_merge_move_segments(SkxMaintMerge *m, const SkxView *view,
+							  const SkxDiskSegmentRef *refs, int n,
+							  BlockNumber end, uint32 operation, bool aside)
 {
-	SkxManifestAwaited awaited;
+	SkxManifestWaiting awaited;
 	BlockNumber reach;
 	uint64		free;
-	uint64		room = SKX_MOVE_SLACK;
+	uint64		room = SKX_MOVE_SLACK_PAGES;
 	int			i;
 
 	for (i = 0; i < n; i++)
 	{
 		m->ids[i] = refs[i].segment;
-		room += refs[i].npages + refs[i].npages / SKX_MOVE_SPARE;
+		room += refs[i].npages + refs[i].npages / SKX_MOVE_SPARE_PAGES;
 	}
-	free = skx_manifest_reusable(m->index, view, end, operation, room, &reach);
-	m->aside = free < room;
-	if (m->aside)
+	free = skx_manifest_reusable_below(m->index, view, end, operation, room,
+									   &reach);
+	m->may_lie_higher = free < room;
+	if (m->may_lie_higher)
 	{
-		if (!aside || room > SKX_MOVE_ASIDE ||
+		if (!aside || room > SKX_MOVE_PAST_END_PAGES ||
 			view->noperations > (operation != 0 ? 1 : 0))
 			return false;
-		skx_manifest_awaited(m->index, view, &awaited);
-		if (free + awaited.left >= room)
+		skx_manifest_waiting_free(m->index, view, &awaited);
+		if (free + awaited.by_horizon >= room)
 			return false;
 	}
-	else if (!skx_maint_policy_moves(view->meta.nblocks, room, end, reach))
+	else if (!skx_maint_policy_is_worth_move(view->meta.nblocks, room, end,
+											 reach))
 		return false;
 	m->n = n;
 	m->moved_from = end;
@@ -171,7 +173,7 @@ skx_maint_merge_move(SkxMaintMerge *m, const SkxView *view,
 					 const SkxPolicyLimits *limits, uint32 operation,
 					 const SkxMaintOptions *options)
 {
-	bool		small = view->meta.nblocks <= SKX_MOVE_SMALL;
+	bool		small = view->meta.nblocks <= SKX_MOVE_SMALL_FILE_PAGES;
 	uint64		bytes = 0;
 	uint64		ndocs = 0;
 	int			i;
@@ -184,12 +186,13 @@ skx_maint_merge_move(SkxMaintMerge *m, const SkxView *view,
 	if (small && options->moves >= SKX_MOVES_ALL &&
 		view->nsegments <= SKX_POLICY_INPUTS_MAX &&
 		bytes <= limits->bytes && ndocs <= limits->ndocs &&
-		skx_maint_merge_move_some(m, view, view->segments, view->nsegments,
-								  end, operation,
-								  options->moves == SKX_MOVES_ASIDE))
+		skx_maint_merge_move_segments(m, view, view->segments, view->nsegments,
+									  end, operation,
+									  options->moves == SKX_MOVES_PAST_END))
 		return;
-	(void) skx_maint_merge_move_some(m, view, last, 1, end, operation,
-									 small && options->moves == SKX_MOVES_ASIDE);
+	(void) skx_maint_merge_move_segments(m, view, last, 1, end, operation,
+										 small &&
+										 options->moves == SKX_MOVES_PAST_END);
 }
 
 /*
@@ -204,13 +207,13 @@ skx_maint_merge_limits(const SkxMaintOptions *options, int most)
 	limits.bytes = most > 0 ? SKX_SEGMENT_BYTES_MAX :
 		Min(options->max_merged_segment, SKX_SEGMENT_BYTES_MAX);
 	limits.ndocs = SKX_DOC_MAX;
-	limits.fan = options->segments_per_tier;
-	limits.deleted = options->deletes_pct_allowed;
-	limits.purged = options->purged;
+	limits.tier_segments = options->segments_per_tier;
+	limits.deleted_percent = options->deletes_pct_allowed;
+	limits.purge_up_to = options->purge_up_to;
 	limits.nranges = 0;
-	limits.dying = false;
-	limits.room = 0;
-	limits.waiting = 0;
+	limits.many_likely_dead = false;
+	limits.result_bytes_max = 0;
+	limits.waiting_bytes = 0;
 	return limits;
 }
 
@@ -220,12 +223,12 @@ skx_maint_merge_limits(const SkxMaintOptions *options, int most)
  * with rows that have no document.  Both counts are estimates.
  */
 static uint64
-skx_maint_merge_unmarked(Relation index, uint64 ndocs)
+skx_maint_merge_likely_dead(Relation index, uint64 ndocs)
 {
 	uint64		live;
 	uint64		dead;
 
-	skx_compat_rows(index->rd_index->indrelid, &live, &dead);
+	skx_compat_live_and_dead_rows(index->rd_index->indrelid, &live, &dead);
 	return Min(dead, ndocs - Min(ndocs, live));
 }
 
@@ -235,9 +238,9 @@ skx_maint_merge_unmarked(Relation index, uint64 ndocs)
  * user has asked for the merge.
  */
 static uint64
-skx_maint_merge_room(Relation index, const SkxView *view,
-					 const SkxPolicySegment *segments, uint32 operation,
-					 const SkxMaintOptions *options)
+skx_maint_merge_max_result(Relation index, const SkxView *view,
+						   const SkxPolicySegment *segments, uint32 operation,
+						   const SkxMaintOptions *options)
 {
 	uint64		live = 0;
 	uint64		ndocs = 0;
@@ -246,8 +249,8 @@ skx_maint_merge_room(Relation index, const SkxView *view,
 	BlockNumber reach;
 	int			i;
 
-	if (options->asker != SKX_ASKER_WORKER &&
-		options->asker != SKX_ASKER_VACUUM)
+	if (options->requester != SKX_REQUESTER_WORKER &&
+		options->requester != SKX_REQUESTER_VACUUM)
 		return 0;
 	for (i = 0; i < view->nsegments; i++)
 	{
@@ -260,12 +263,12 @@ skx_maint_merge_room(Relation index, const SkxView *view,
 		ndocs += s->ndocs - s->ndeleted;
 		largest = Max(largest, s->bytes / BLCKSZ);
 	}
-	live -= live * skx_maint_merge_unmarked(index, ndocs) / Max(ndocs, 1);
+	live -= live * skx_maint_merge_likely_dead(index, ndocs) / Max(ndocs, 1);
 	live += skx_manifest_pool_pages(view, live);
-	free = skx_manifest_reusable(index, view, view->meta.nblocks, operation, 1,
-								 &reach);
-	return skx_maint_policy_room(view->meta.nblocks, free, live,
-								 largest) * BLCKSZ;
+	free = skx_manifest_reusable_below(index, view, view->meta.nblocks,
+									   operation, 1, &reach);
+	return skx_maint_policy_max_result(view->meta.nblocks, free, live,
+									   largest) * BLCKSZ;
 }
 
 /*
@@ -273,15 +276,16 @@ skx_maint_merge_room(Relation index, const SkxView *view,
  * be dead.
  */
 static bool
-skx_maint_merge_dying(Relation index, const SkxPolicySegment *segments, int n)
+skx_maint_merge_many_likely_dead(Relation index,
+								 const SkxPolicySegment *segments, int n)
 {
 	uint64		ndocs = 0;
 	int			i;
 
 	for (i = 0; i < n; i++)
 		ndocs += segments[i].ndocs - segments[i].ndeleted;
-	return skx_maint_merge_unmarked(index, ndocs) >=
-		ndocs / SKX_MERGE_DYING + 1;
+	return skx_maint_merge_likely_dead(index, ndocs) >=
+		ndocs / SKX_MERGE_LIKELY_DEAD_RATIO + 1;
 }
 
 /* Returns the range of the keys of each column in a segment. */
@@ -303,22 +307,22 @@ skx_maint_merge_ranges(SkxSegment *seg, const SkxKeyColumns *columns)
 			n = skx_segment_keys_quantiles(reader, keys);
 			skx_segment_keys_close(reader);
 		}
-		ranges[i].least = n > 0 ? keys[0] : 1;
-		ranges[i].most = n > 0 ? keys[n - 1] : 0;
+		ranges[i].min = n > 0 ? keys[0] : 1;
+		ranges[i].max = n > 0 ? keys[n - 1] : 0;
 	}
 	return ranges;
 }
 
 /* Logs what was chosen, and the bounds of the choice. */
 static void
-skx_maint_merge_tell(const SkxMaintMerge *m, const SkxView *view,
-					 const SkxPolicyLimits *limits)
+skx_maint_merge_log_choice(const SkxMaintMerge *m, const SkxView *view,
+						   const SkxPolicyLimits *limits)
 {
 	ereport(DEBUG1,
 			(errmsg_internal("merge of index \"%s\": %d of %d segments chosen, with " UINT64_FORMAT " kB of room (0: any) beside " UINT64_FORMAT " kB that wait",
 							 RelationGetRelationName(m->index), m->n,
-							 view->nsegments, limits->room / 1024,
-							 limits->waiting / 1024)));
+							 view->nsegments, limits->result_bytes_max / 1024,
+							 limits->waiting_bytes / 1024)));
 }
 
 /*
@@ -337,16 +341,16 @@ skx_maint_merge_tiers(SkxMaintMerge *m, SkxPolicySegment *segments, int n,
 	uint32		ids[SKX_POLICY_INPUTS_MAX];
 	int			nids;
 
-	m->n = skx_maint_policy_tiers(segments, n, limits, m->ids);
-	if (limits->room == 0)
+	m->n = skx_maint_policy_choose_tiers(segments, n, limits, m->ids);
+	if (limits->result_bytes_max == 0)
 		return;
-	any.room = 0;
-	nids = skx_maint_policy_tiers(segments, n, &any, ids);
+	any.result_bytes_max = 0;
+	nids = skx_maint_policy_choose_tiers(segments, n, &any, ids);
 	if (nids == m->n && memcmp(ids, m->ids, nids * sizeof(uint32)) == 0)
 		return;
 	if (operation == 0)
-		m->unused = skx_maint_unused(m->index);
-	if (!m->unused)
+		m->index_is_unused = skx_maint_index_stays_unused(m->index);
+	if (!m->index_is_unused)
 		return;
 	*limits = any;
 	m->n = nids;
@@ -365,18 +369,23 @@ skx_maint_merge_ids(SkxMaintMerge *m, const SkxView *view,
 {
 	int			n = view->nsegments;
 
-	if (m->left > 0)
-		m->n = skx_maint_policy_fit(segments, n, m->left, m->ids);
+	if (m->disk_bytes_left > 0)
+		m->n = skx_maint_policy_choose_fitting(segments, n, m->disk_bytes_left,
+											   m->ids);
 	else if (most > 0)
-		m->n = skx_maint_policy_most(segments, n, most, limits, m->ids);
+		m->n = skx_maint_policy_choose_count(segments, n, most, limits,
+											 m->ids);
 	else
 	{
-		limits->dying = skx_maint_merge_dying(m->index, segments, n);
-		limits->room = skx_maint_merge_room(m->index, view, segments,
-											operation, options);
+		limits->many_likely_dead =
+			skx_maint_merge_many_likely_dead(m->index, segments, n);
+		limits->result_bytes_max = skx_maint_merge_max_result(m->index, view,
+															  segments,
+															  operation,
+															  options);
 		skx_maint_merge_tiers(m, segments, n, limits, operation);
 	}
-	skx_maint_merge_tell(m, view, limits);
+	skx_maint_merge_log_choice(m, view, limits);
 }
 
 /*
@@ -397,29 +406,29 @@ skx_maint_merge_choose(SkxMaintMerge *m, Relation index,
 	BlockNumber end = 0;
 	SkxKeyColumns columns;
 	SkxView    *view;
-	SkxSource  *source;
+	SkxSnapshotReader *source;
 	bool		loose;
-	bool		unused = operation != 0 && m->unused;
+	bool		unused = operation != 0 && m->index_is_unused;
 	int			i;
 
 	memset(m, 0, sizeof(*m));
 	m->index = index;
-	m->unused = unused;
-	m->left = left;
+	m->index_is_unused = unused;
+	m->disk_bytes_left = left;
 	columns.n = 0;
 	if (most == 0)
-		skx_column_keyed(index, &columns);
+		skx_column_key_columns(index, &columns);
 	limits.nranges = columns.n;
 	LockPage(index, SKX_META_BLOCK, ShareLock);
-	view = skx_manifest_view_brief(index);
-	limits.waiting = most > 0 ? 0 :
-		skx_manifest_waiting(index, view) * BLCKSZ;
+	view = skx_manifest_view_unlisted(index);
+	limits.waiting_bytes = most > 0 ? 0 :
+		skx_manifest_waiting_pages(index, view) * BLCKSZ;
 	loose = most == 0 && left == 0 && options->moves != SKX_MOVES_NONE &&
-		skx_maint_loose(index, view);
+		skx_maint_segments_should_move(index, view);
 	source = skx_snapshot_open(index, view);
-	skx_snapshot_once(source);
+	skx_snapshot_read_once(source);
 	segments = palloc((view->nsegments + 1) * sizeof(SkxPolicySegment));
-	for (i = 0; skx_snapshot_next(source, 1) > 0; i++)
+	for (i = 0; skx_snapshot_next_segments(source, 1) > 0; i++)
 	{
 		const SkxDiskSegmentRef *ref = &view->segments[i];
 
@@ -431,10 +440,11 @@ skx_maint_merge_choose(SkxMaintMerge *m, Relation index,
 		segments[i].ranges = skx_maint_merge_ranges(source->segments[0],
 													&columns);
 		Assert(segments[i].ndeleted <= segments[i].ndocs);
-		if (loose && skx_maint_merge_end(source->segments[0], ref) > end)
+		if (loose &&
+			skx_maint_merge_segment_end(source->segments[0], ref) > end)
 		{
 			last = ref;
-			end = skx_maint_merge_end(source->segments[0], ref);
+			end = skx_maint_merge_segment_end(source->segments[0], ref);
 		}
 	}
 	skx_snapshot_close(source);
@@ -448,10 +458,10 @@ skx_maint_merge_choose(SkxMaintMerge *m, Relation index,
 }
 
 /* Returns all extents of the inputs. */
-static SkxFreed *
-skx_maint_merge_freed(const SkxSource *source, int *nfreed)
+static SkxFreedExtent *
+skx_maint_merge_freed(const SkxSnapshotReader *source, int *nfreed)
 {
-	SkxFreed   *freed = palloc(sizeof(SkxFreed));
+	SkxFreedExtent *freed = palloc(sizeof(SkxFreedExtent));
 	int			i;
 
 	*nfreed = 0;
@@ -464,10 +474,11 @@ skx_maint_merge_freed(const SkxSource *source, int *nfreed)
 		int			k;
 
 		Assert(n > 0);
-		freed = repalloc_huge(freed, (*nfreed + n + 1) * sizeof(SkxFreed));
+		freed = repalloc_huge(freed,
+							  (*nfreed + n + 1) * sizeof(SkxFreedExtent));
 		for (k = 0; k < n; k++)
 		{
-			SkxFreed   *f = &freed[(*nfreed)++];
+			SkxFreedExtent *f = &freed[(*nfreed)++];
 
 			memset(f, 0, sizeof(*f));
 			f->block = extents[k].block;
@@ -480,14 +491,14 @@ skx_maint_merge_freed(const SkxSource *source, int *nfreed)
 }
 
 static void
-skx_maint_merge_late(uint32 doc, void *arg)
+skx_maint_merge_add_deleted(uint32 doc, void *arg)
 {
-	skx_maint_marks_add(arg, doc);
+	skx_maint_deletes_add(arg, doc);
 }
 
 /* Returns the number of pages of the inputs. */
 static uint64
-skx_maint_merge_pages(const SkxMaintMerge *m)
+skx_maint_merge_input_pages(const SkxMaintMerge *m)
 {
 	uint64		npages = 0;
 	int			i;
@@ -505,25 +516,25 @@ static void
 skx_maint_merge_work(SkxMaintMerge *m, const SkxMaintOptions *options,
 					 SkxOperation *op)
 {
-	uint64		npages = skx_maint_merge_pages(m);
-	bool		past = npages > SKX_MERGE_PAST / BLCKSZ;
-	SkxSource  *source;
-	SkxMaintMarks marks = {0};
+	uint64		npages = skx_maint_merge_input_pages(m);
+	bool		past = npages > SKX_MERGE_BYPASS_BYTES / BLCKSZ;
+	SkxSnapshotReader *source;
+	SkxMaintDeletes marks = {0};
 	SkxPublish	change = {0};
 	SkxMaintOutput out;
 	SkxDiskSegmentRef ref;
 	SkxMerge   *merge;
-	SkxMaintHelp *help;
+	SkxMaintHelpers *help;
 	uint32		late = 0;
 
-	Assert(m->n > 0 && skx_manifest_operating(m->index, op->kind));
-	if (options->asker == SKX_ASKER_WORKER)
-		skx_maint_dead(op, &m->inputs, npages * BLCKSZ);
+	Assert(m->n > 0 && skx_manifest_holds_operation(m->index, op->kind));
+	if (options->requester == SKX_REQUESTER_WORKER)
+		skx_maint_delete_dead(op, &m->inputs, npages * BLCKSZ);
 	source = skx_snapshot_open(m->index, &m->inputs);
-	skx_snapshot_once(source);
+	skx_snapshot_read_once(source);
 	if (past)
-		skx_snapshot_past(source);
-	skx_snapshot_next(source, SKX_SOURCE_ALL);
+		skx_snapshot_bypass_page_cache(source);
+	skx_snapshot_next_segments(source, SKX_SNAPSHOT_ALL_SEGMENTS);
 	skx_maint_output_begin(&out, op, options, m->bytes);
 	skx_maint_warm_begin(&out, source);
 	merge = skx_merge_begin(m->index, &out.build, source->segments, m->n);
@@ -536,7 +547,7 @@ skx_maint_merge_work(SkxMaintMerge *m, const SkxMaintOptions *options,
 		change.add = &ref;
 	skx_maint_output_end(&out);
 	if (change.add != NULL)
-		skx_maint_warm_bring(&out, &ref);
+		skx_maint_warm_read_pages(&out, &ref);
 	Assert(change.add == NULL || (ref.ndocs + m->ndeleted <= m->ndocs &&
 								  ref.segment == op->segment));
 	change.remove = m->ids;
@@ -545,25 +556,27 @@ skx_maint_merge_work(SkxMaintMerge *m, const SkxMaintOptions *options,
 
 	SKX_FAULT(SKX_FAULT_MERGE_BUILT);
 
-	skx_worker_progress(SKX_PHASE_PUBLISH, 0, 0);
+	skx_worker_record_progress(SKX_PHASE_PUBLISH, 0, 0);
 	/* reads most late bits before the lock is taken */
 	if (change.add != NULL)
-		(void) skx_merge_late(merge, skx_maint_merge_late, &marks);
+		(void) skx_merge_visit_new_deletes(merge, skx_maint_merge_add_deleted,
+										   &marks);
 	SKX_FAULT(SKX_FAULT_PUBLISH_NOTED);
 	skx_manifest_lock(m->index, true);
 	SKX_FAULT(SKX_FAULT_PUBLISH_LOCKED);
 	if (change.add != NULL)
-		late = skx_merge_late(merge, skx_maint_merge_late, &marks);
+		late = skx_merge_visit_new_deletes(merge, skx_maint_merge_add_deleted,
+										   &marks);
 	ereport(DEBUG1,
 			(errmsg_internal("merge of index \"%s\": %u pages of marks read again under the lock",
 							 RelationGetRelationName(m->index), late)));
 	if (change.add != NULL)
-		skx_maint_marks_set(&marks, op, &ref);
+		skx_maint_deletes_set(&marks, op, &ref);
 	SKX_FAULT(SKX_FAULT_PUBLISH_CARRIED);
 	skx_manifest_publish(op, &change);
-	Assert(op->published);
+	Assert(op->is_published);
 	skx_manifest_unlock(m->index);
-	skx_maint_warm_retire(&out);
+	skx_maint_warm_evict_inputs(&out);
 	skx_merge_end(merge);
 	if (help != NULL)
 		skx_maint_help_end(help);
@@ -590,11 +603,11 @@ skx_maint_merge_blocks(const SkxMaintMerge *m, const SkxMaintOptions *options,
 	 * a segment that is only written anew takes little more than before, and
 	 * fewer reserved pages let it lie low
 	 */
-	if (options->certain)
+	if (options->needs_all_space)
 		return skx_maint_blocks(m->bytes + m->bytes /
 								(m->n == 1 || m->moved_from > 0 ? 8 : 2),
 								block_size);
-	if (wait != SKX_WAIT_ALL || m->aside)
+	if (wait != SKX_WAIT_ALL || m->may_lie_higher)
 		return skx_maint_blocks(m->bytes, block_size);
 	return 1 + (uint32) (Min(m->bytes, SKX_MERGE_RESERVE) / block_size);
 }
@@ -615,21 +628,21 @@ skx_maint_merge_spills(const SkxMaintMerge *m, const SkxMaintOptions *options)
  * end.
  */
 static bool
-skx_maint_merge_lowered(const SkxMaintMerge *m, uint32 segment)
+skx_maint_merge_moved_lower(const SkxMaintMerge *m, uint32 segment)
 {
 	SkxView    *view;
-	SkxSource  *source;
+	SkxSnapshotReader *source;
 	BlockNumber end = 0;
 	int			i;
 
 	LockPage(m->index, SKX_META_BLOCK, ShareLock);
-	view = skx_manifest_view_brief(m->index);
+	view = skx_manifest_view_unlisted(m->index);
 	source = skx_snapshot_open(m->index, view);
-	skx_snapshot_once(source);
-	for (i = 0; skx_snapshot_next(source, 1) > 0; i++)
+	skx_snapshot_read_once(source);
+	for (i = 0; skx_snapshot_next_segments(source, 1) > 0; i++)
 		if (view->segments[i].segment == segment)
-			end = skx_maint_merge_end(source->segments[0],
-									  &view->segments[i]);
+			end = skx_maint_merge_segment_end(source->segments[0],
+											  &view->segments[i]);
 	skx_snapshot_close(source);
 	UnlockPage(m->index, SKX_META_BLOCK, ShareLock);
 	return end < m->moved_from;
@@ -647,8 +660,9 @@ skx_maint_merge_fit(SkxMaintMerge *m, const SkxMaintOptions *options,
 	uint32		block_size = m->inputs.meta.block_size;
 	SkxView    *view = skx_maint_view(index, wait);
 	BlockNumber reach;
-	uint64		left = skx_manifest_reusable(index, view, view->meta.nblocks, 0,
-											 0, &reach) * BLCKSZ;
+	uint64		left = skx_manifest_reusable_below(index, view,
+												   view->meta.nblocks, 0, 0,
+												   &reach) * BLCKSZ;
 	uint64		more = 2 * (uint64) block_size + 32 * BLCKSZ;
 	uint32		nblocks;
 
@@ -657,8 +671,8 @@ skx_maint_merge_fit(SkxMaintMerge *m, const SkxMaintOptions *options,
 	if (m->n == 0)
 		return NULL;
 	nblocks = skx_maint_blocks(m->bytes + m->bytes / 8, block_size);
-	return skx_manifest_begin_free(index, SKX_OPERATION_MERGE, nblocks,
-								   nblocks, wait);
+	return skx_manifest_begin_reusing(index, SKX_OPERATION_MERGE, nblocks,
+									  nblocks, wait);
 }
 
 /*
@@ -674,7 +688,7 @@ skx_maint_merge_begin(SkxMaintMerge *m, const SkxMaintOptions *options,
 {
 	Relation	index = m->index;
 	uint32		nblocks = skx_maint_merge_blocks(m, options, wait);
-	bool		aside = m->aside;
+	bool		aside = m->may_lie_higher;
 	int			error = 0;
 	SkxOperation *op;
 
@@ -687,7 +701,8 @@ skx_maint_merge_begin(SkxMaintMerge *m, const SkxMaintOptions *options,
 	if (most == 0 && m->moved_from == 0)
 		op = skx_maint_merge_fit(m, options, wait);
 	if (op == NULL)
-		skx_blkio_no_space(index, error, options->certain ? WARNING : ERROR);
+		skx_blkio_no_space(index, error,
+						   options->needs_all_space ? WARNING : ERROR);
 	return op;
 }
 
@@ -703,18 +718,22 @@ skx_maint_merge_try(Relation index, const SkxMaintOptions *options, int most,
 
 	/* chooses before it reserves anything on disk */
 	skx_maint_merge_choose(&m, index, options, most, 0, 0);
-	if (m.n == 0 || (options->certain && skx_maint_merge_spills(&m, options)))
+	if (m.n == 0 ||
+		(options->needs_all_space && skx_maint_merge_spills(&m, options)))
 		return SKX_STEP_NONE;
-	aside = m.aside;
+	aside = m.may_lie_higher;
 	op = skx_maint_merge_begin(&m, options, most, wait);
 	if (op == NULL)
 		return aside ? SKX_STEP_NONE : SKX_STEP_BUSY;
-	skx_maint_merge_choose(&m, index, options, most, m.left, op->segment);
+	skx_maint_merge_choose(&m, index, options, most, m.disk_bytes_left,
+						   op->segment);
 	Assert(op->kind == SKX_OPERATION_MERGE);
-	if (m.n > 0 && !(options->certain && skx_maint_merge_spills(&m, options)))
+	if (m.n > 0 &&
+		!(options->needs_all_space && skx_maint_merge_spills(&m, options)))
 	{
-		skx_worker_started(index, SKX_OPERATION_MERGE, options->asker);
-		skx_worker_input(m.n, m.ndocs, m.bytes);
+		skx_worker_record_begin(index, SKX_OPERATION_MERGE,
+								options->requester);
+		skx_worker_record_input(m.n, m.ndocs, m.bytes);
 		PG_TRY();
 		{
 			skx_maint_merge_work(&m, options, op);
@@ -722,13 +741,13 @@ skx_maint_merge_try(Relation index, const SkxMaintOptions *options, int most,
 		}
 		PG_CATCH();
 		{
-			skx_worker_ended(index, SKX_RECORD_FAILED);
+			skx_worker_record_end(index, SKX_RECORD_FAILED);
 			PG_RE_THROW();
 		}
 		PG_END_TRY();
-		skx_worker_ended(index, SKX_RECORD_DONE);
+		skx_worker_record_end(index, SKX_RECORD_DONE);
 		if (m.moved_from > 0 && !aside)
-			done = skx_maint_merge_lowered(&m, op->segment);
+			done = skx_maint_merge_moved_lower(&m, op->segment);
 	}
 	skx_manifest_end(op);
 	return done ? SKX_STEP_DONE : SKX_STEP_NONE;
@@ -744,15 +763,15 @@ skx_maint_merge_step(Relation index, const SkxMaintOptions *options, int most,
 	MemoryContext old = MemoryContextSwitchTo(context);
 	SkxMaintStep step = skx_maint_merge_try(index, options, most, wait);
 
-	Assert(!skx_manifest_locked(index, AccessShareLock));
+	Assert(!skx_manifest_holds_lock(index, AccessShareLock));
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return step;
 }
 
 bool
-skx_maint_merge_due(Relation index, const SkxMaintOptions *options,
-					SkxManifestWait wait)
+skx_maint_merge_is_due(Relation index, const SkxMaintOptions *options,
+					   SkxManifestWait wait)
 {
 	SkxPolicyLimits limits = skx_maint_merge_limits(options, 0);
 	SkxView    *view = skx_maint_view(index, wait);
@@ -772,15 +791,16 @@ skx_maint_merge_due(Relation index, const SkxMaintOptions *options,
 		segments[i].ndeleted = 0;
 		segments[i].ranges = NULL;
 	}
-	limits.dying = skx_maint_merge_dying(index, segments, view->nsegments);
-	n = skx_maint_policy_tiers(segments, view->nsegments, &limits, ids);
+	limits.many_likely_dead =
+		skx_maint_merge_many_likely_dead(index, segments, view->nsegments);
+	n = skx_maint_policy_choose_tiers(segments, view->nsegments, &limits, ids);
 	pfree(segments);
 	pfree(view);
 	return n > 0;
 }
 
 bool
-skx_maint_merge_wanted(Relation index, const SkxMaintOptions *options)
+skx_maint_merge_has_work(Relation index, const SkxMaintOptions *options)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "skipidx merge",
@@ -816,7 +836,7 @@ skx_maint_merge(Relation index, const SkxMaintOptions *options, int most,
 
 	/* segments made meanwhile, with their deleted documents, do not count */
 	if (most > 0)
-		mine.purged = skx_maint_merge_newest(view);
+		mine.purge_up_to = skx_maint_merge_newest(view);
 	/* no merge makes more segments, or more with many deleted documents */
 	pfree(view);
 	for (; left > 0; left--)

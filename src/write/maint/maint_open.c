@@ -89,7 +89,7 @@ skx_maint_is_replaced(Relation index)
 
 /* Raises the error that there is no relation with the OID. */
 SKX_NORETURN static void
-skx_maint_gone(Oid oid)
+skx_maint_raise_no_relation(Oid oid)
 {
 	if (skx_maint_was_valid(oid))
 		ereport(ERROR,
@@ -248,7 +248,7 @@ skx_maint_open(Oid oid, LOCKMODE mode, bool parts, Relation *heap,
 	*heap = OidIsValid(table) ? try_relation_open(table, mode) : NULL;
 	*index = try_relation_open(oid, mode);
 	if (*index == NULL)
-		skx_maint_gone(oid);
+		skx_maint_raise_no_relation(oid);
 	skx_maint_check_kind(*index);
 	/* the table of the index could change until both were locked */
 	if (*heap == NULL || (*index)->rd_index->indrelid != table)

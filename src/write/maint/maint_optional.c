@@ -8,7 +8,7 @@
  * whose rollback gives back locks, pins, files and memory.
  *
  * Pages that the work has reserved in the index stay reserved; the caller has
- * skx_manifest_tidy() take them back.
+ * skx_manifest_free_orphaned() take them back.
  */
 #include "postgres.h"
 
@@ -63,11 +63,11 @@ skx_maint_progress_restore(const SkxMaintProgress *progress)
  * that an operator causes (class 57), never does.
  */
 static bool
-skx_maint_is_spared(const ErrorData *error, SkxMaintSpare spare)
+skx_maint_is_tolerated(const ErrorData *error, SkxMaintTolerance spare)
 {
 	int			class = ERRCODE_TO_CATEGORY(error->sqlerrcode);
 
-	if (spare == SKX_SPARE_SPACE)
+	if (spare == SKX_TOLERATE_NO_SPACE)
 		return class == ERRCODE_INSUFFICIENT_RESOURCES;
 	return class != ERRCODE_OPERATOR_INTERVENTION;
 }
@@ -100,17 +100,17 @@ skx_maint_warn(Relation index, const ErrorData *error)
  */
 static void
 skx_maint_optional_failed(Relation index, ErrorData *error,
-						  SkxMaintSpare spare)
+						  SkxMaintTolerance spare)
 {
-	if (!skx_maint_is_spared(error, spare))
+	if (!skx_maint_is_tolerated(error, spare))
 		ReThrowError(error);
 	skx_maint_warn(index, error);
 	FreeErrorData(error);
 }
 
 bool
-skx_maint_optional(Relation index, SkxMaintWork work, void *arg,
-				   SkxMaintSpare spare)
+skx_maint_try_optional(Relation index, SkxMaintWork work, void *arg,
+					   SkxMaintTolerance spare)
 {
 	MemoryContext old = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
@@ -139,7 +139,7 @@ skx_maint_optional(Relation index, SkxMaintWork work, void *arg,
 	MemoryContextSwitchTo(old);
 	CurrentResourceOwner = owner;
 	/* the work has released its locks, whether it is done or not */
-	Assert(!skx_manifest_locked(index, AccessShareLock));
+	Assert(!skx_manifest_holds_lock(index, AccessShareLock));
 	MemoryContextDelete(context);
 	if (error == NULL)
 		return true;

@@ -38,19 +38,20 @@ skx_maint_output_write(void *arg, BlockNumber block, char **pages, int npages)
 	SkxMaintOutput *out = arg;
 	int			i;
 
-	Assert(npages > 0 && !out->op->published);
+	Assert(npages > 0 && !out->op->is_published);
 	for (i = 0; i < npages; i++)
 		skx_blkio_writer_put(out->writer, block + i, pages[i]);
 	out->nwritten += npages;
-	skx_worker_wrote(npages);
-	skx_throttle_wrote(npages);
+	skx_worker_record_written(npages);
+	skx_throttle_count_pages(npages);
 }
 
 static void
 skx_maint_output_progress(int phase, uint64 done, uint64 total)
 {
-	skx_worker_progress(phase == SKX_BUILD_INVERT ? SKX_PHASE_DOCUMENTS :
-						SKX_PHASE_TERMS, done, total);
+	skx_worker_record_progress(phase == SKX_BUILD_INVERT ?
+							   SKX_PHASE_DOCUMENTS :
+							   SKX_PHASE_TERMS, done, total);
 }
 
 uint32
@@ -75,8 +76,8 @@ void
 skx_maint_output_begin(SkxMaintOutput *out, SkxOperation *op,
 					   const SkxMaintOptions *options, uint64 bytes)
 {
-	Assert(op->segment != 0 && !op->published);
-	Assert(!skx_manifest_locked(op->rel, AccessShareLock));
+	Assert(op->segment != 0 && !op->is_published);
+	Assert(!skx_manifest_holds_lock(op->rel, AccessShareLock));
 	memset(out, 0, sizeof(*out));
 	out->op = op;
 	out->writer = skx_blkio_writer_begin(op->rel, op->incarnation, bytes);
@@ -89,7 +90,7 @@ skx_maint_output_begin(SkxMaintOutput *out, SkxOperation *op,
 	out->build.salt = op->salt;
 	out->build.block_size = op->block_pages * BLCKSZ;
 	out->build.memory = options->memory;
-	skx_column_keyed(op->rel, &out->build.keys);
+	skx_column_key_columns(op->rel, &out->build.keys);
 	out->build.k1 = options->k1;
 	out->build.b = options->b;
 	out->build.store = &out->store;
@@ -105,7 +106,7 @@ skx_maint_output_end(SkxMaintOutput *out)
 }
 
 void
-skx_maint_marks_add(SkxMaintMarks *marks, uint32 doc)
+skx_maint_deletes_add(SkxMaintDeletes *marks, uint32 doc)
 {
 	uint32		page = doc / SKX_DELETES_PER_PAGE;
 	uint32		bit = doc % SKX_DELETES_PER_PAGE;
@@ -131,14 +132,14 @@ skx_maint_marks_add(SkxMaintMarks *marks, uint32 doc)
 }
 
 void
-skx_maint_marks_set(const SkxMaintMarks *marks, const SkxOperation *op,
-					const SkxDiskSegmentRef *ref)
+skx_maint_deletes_set(const SkxMaintDeletes *marks, const SkxOperation *op,
+					  const SkxDiskSegmentRef *ref)
 {
 	SkxBlkFile *file;
 	SkxSegment *seg;
 	uint32		i;
 
-	Assert(skx_manifest_locked(op->rel, ExclusiveLock));
+	Assert(skx_manifest_holds_lock(op->rel, ExclusiveLock));
 	if (marks->npages == 0)
 		return;
 	Assert((uint64) (marks->npages - 1) * SKX_DELETES_PER_PAGE < ref->ndocs);
@@ -161,9 +162,9 @@ skx_maint_view(Relation index, SkxManifestWait wait)
 
 	if (wait == SKX_WAIT_NEVER)
 		return skx_manifest_view(index);
-	Assert(!skx_manifest_locked(index, AccessShareLock));
+	Assert(!skx_manifest_holds_lock(index, AccessShareLock));
 	LockPage(index, SKX_META_BLOCK, ShareLock);
-	view = skx_manifest_view_brief(index);
+	view = skx_manifest_view_unlisted(index);
 	UnlockPage(index, SKX_META_BLOCK, ShareLock);
 	return view;
 }

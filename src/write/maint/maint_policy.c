@@ -41,18 +41,19 @@
 #define SKX_POLICY_TIER_BYTES	(64 * 1024)
 
 /*
- * An index is small if it has at most SKX_POLICY_SMALL live bytes: a query
- * pays for each segment about as much as for all documents in it.  So all
- * segments become one when those beside the largest have at least half as many
- * bytes as the largest (SKX_POLICY_SMALL_PART).
+ * An index is small if it has at most SKX_POLICY_SMALL_BYTES live bytes: a
+ * query pays for each segment about as much as for all documents in it.  So
+ * all segments become one when those beside the largest have at least half as
+ * many bytes as the largest (SKX_POLICY_SMALL_FRACTION).
  *
  * If many documents are dead, a query pays for these, too, and only a merge of
  * the largest segment finds most of them.  Then a quarter is enough
- * (SKX_POLICY_DYING_PART), and half as many segments as `fan` are merged.
+ * (SKX_POLICY_LIKELY_DEAD_FRACTION), and half as many segments as `fan` are
+ * merged.
  */
-#define SKX_POLICY_SMALL		(64 * 1024 * 1024)
-#define SKX_POLICY_SMALL_PART	2
-#define SKX_POLICY_DYING_PART	4
+#define SKX_POLICY_SMALL_BYTES		(64 * 1024 * 1024)
+#define SKX_POLICY_SMALL_FRACTION	2
+#define SKX_POLICY_LIKELY_DEAD_FRACTION	4
 
 /*
  * The pages that a merge frees wait for transactions, so merges free no space
@@ -60,33 +61,33 @@
  * full tiers are merged.  If more than twice the live bytes wait, only
  * segments without live documents are taken.
  */
-#define SKX_POLICY_WAITING_PART		2
+#define SKX_POLICY_WAITING_FRACTION		2
 #define SKX_POLICY_WAITING_TIMES	2
 
 /*
  * Length that a file may reach while readers use it, in percent of its live
- * pages.  It is SKX_POLICY_FILE_OTHERS plus the percentage of the largest
- * segment, within SKX_POLICY_FILE_LEAST and SKX_POLICY_FILE_MOST.  The largest
- * segment counts because its new version is written while the old one is still
- * there.
+ * pages.  It is SKX_POLICY_FILE_WITH_READERS plus the percentage of the
+ * largest segment, within SKX_POLICY_FILE_MIN and SKX_POLICY_FILE_MAX.  The
+ * largest segment counts because its new version is written while the old one
+ * is still there.
  */
-#define SKX_POLICY_FILE_LEAST		150
-#define SKX_POLICY_FILE_MOST		200
-#define SKX_POLICY_FILE_OTHERS		125
+#define SKX_POLICY_FILE_MIN		150
+#define SKX_POLICY_FILE_MAX		200
+#define SKX_POLICY_FILE_WITH_READERS		125
 
 /*
  * If no segment of an index that is not small has more than this part of it,
  * merges make none that has more.  So there is space to write any of them
  * anew.
  */
-#define SKX_POLICY_MANY_PART		4
+#define SKX_POLICY_MANY_FRACTION		4
 
 /*
  * A merge may always take this part of the live pages, or 1 MB if that is
  * more.
  */
-#define SKX_POLICY_ROOM_PART		16
-#define SKX_POLICY_ROOM_LEAST		(1024 * 1024 / BLCKSZ)
+#define SKX_POLICY_RESULT_FRACTION		16
+#define SKX_POLICY_RESULT_MIN		(1024 * 1024 / BLCKSZ)
 
 /*
  * In a file that is not small, a segment moves only if its end comes down by
@@ -94,13 +95,13 @@
  * between segments would lower it again and again by a little, and all of it
  * would be written each time.
  */
-#define SKX_POLICY_MOVE_PART	4
+#define SKX_POLICY_MOVE_FRACTION	4
 
 /*
  * In a file that cannot grow, a new segment may take this part more bytes than
  * its documents have at present.
  */
-#define SKX_POLICY_FIT_PART		8
+#define SKX_POLICY_FIT_FRACTION		8
 
 static uint32
 skx_maint_policy_live_docs(const SkxPolicySegment *s)
@@ -120,12 +121,12 @@ skx_maint_policy_live_bytes(const SkxPolicySegment *s)
 }
 
 static bool
-skx_maint_policy_many(const SkxPolicySegment *s,
-					  const SkxPolicyLimits *limits)
+skx_maint_policy_has_many(const SkxPolicySegment *s,
+						  const SkxPolicyLimits *limits)
 {
-	if (s->id <= limits->purged)
+	if (s->id <= limits->purge_up_to)
 		return s->ndeleted > 0;
-	return s->ndeleted > (uint64) s->ndocs * limits->deleted / 100;
+	return s->ndeleted > (uint64) s->ndocs * limits->deleted_percent / 100;
 }
 
 static int
@@ -163,9 +164,10 @@ skx_maint_policy_compare(const void *a, const void *b)
  * limits->ndocs, since a merge has a number for each document of its inputs.
  */
 static int
-skx_maint_policy_take(const SkxPolicySegment *segments, int from, int to,
-					  int most, bool many, const SkxPolicyLimits *limits,
-					  uint32 *chosen)
+skx_maint_policy_take_fitting(const SkxPolicySegment *segments, int from,
+							  int to, int most, bool many,
+							  const SkxPolicyLimits *limits,
+							  uint32 *chosen)
 {
 	uint64		bytes = 0;
 	uint64		ndocs = 0;
@@ -178,8 +180,9 @@ skx_maint_policy_take(const SkxPolicySegment *segments, int from, int to,
 		uint64		more = skx_maint_policy_live_bytes(&segments[i]);
 		uint32		docs = segments[i].ndocs;
 
-		if ((many && (!skx_maint_policy_many(&segments[i], limits) ||
-					  (limits->room > 0 && more > limits->room))) ||
+		if ((many && (!skx_maint_policy_has_many(&segments[i], limits) ||
+					  (limits->result_bytes_max > 0 &&
+					   more > limits->result_bytes_max))) ||
 			(taken > 0 && (bytes + more > limits->bytes ||
 						   ndocs + docs > limits->ndocs)))
 			continue;
@@ -192,7 +195,7 @@ skx_maint_policy_take(const SkxPolicySegment *segments, int from, int to,
 }
 
 /* Strangers that even a good window may have, one at each end. */
-#define SKX_POLICY_BORDERS		2
+#define SKX_POLICY_BORDER_STRANGERS		2
 
 /* Neighbours that one merge can take. */
 typedef struct SkxPolicyWindow
@@ -200,7 +203,7 @@ typedef struct SkxPolicyWindow
 	int			column;
 	int			from;			/* in the order of that column */
 	int			n;
-	int			strangers;		/* segments outside, with keys between theirs */
+	int			noverlapping;	/* segments outside, with keys between theirs */
 } SkxPolicyWindow;
 
 /* Sorts by the least key of a column; segments without keys come last. */
@@ -212,17 +215,17 @@ skx_maint_policy_compare_keys(const void *a, const void *b, void *arg)
 	const SkxPolicyRange *x = &s->ranges[*(const int *) arg];
 	const SkxPolicyRange *y = &t->ranges[*(const int *) arg];
 
-	if ((x->least > x->most) != (y->least > y->most))
-		return x->least > x->most ? 1 : -1;
-	if (x->least != y->least)
-		return x->least < y->least ? -1 : 1;
+	if ((x->min > x->max) != (y->min > y->max))
+		return x->min > x->max ? 1 : -1;
+	if (x->min != y->min)
+		return x->min < y->min ? -1 : 1;
 	return (s->id > t->id) - (s->id < t->id);
 }
 
 /* Returns how many of n segments, from the first on, fit into one merge. */
 static int
-skx_maint_policy_reach(const SkxPolicySegment *segments, int n,
-					   const SkxPolicyLimits *limits)
+skx_maint_policy_fitting(const SkxPolicySegment *segments, int n,
+						 const SkxPolicyLimits *limits)
 {
 	uint64		bytes = 0;
 	uint64		ndocs = 0;
@@ -243,9 +246,9 @@ skx_maint_policy_reach(const SkxPolicySegment *segments, int n,
  * the segments of the window itself.  These are w->n, from `first` on.
  */
 static int
-skx_maint_policy_strangers(const SkxPolicySegment *segments, int n,
-						   const SkxPolicySegment *first,
-						   const SkxPolicyWindow *w)
+skx_maint_policy_noverlapping(const SkxPolicySegment *segments, int n,
+							  const SkxPolicySegment *first,
+							  const SkxPolicyWindow *w)
 {
 	SkxPolicyRange all = {PG_UINT64_MAX, 0};
 	int			strangers = 0;
@@ -255,18 +258,18 @@ skx_maint_policy_strangers(const SkxPolicySegment *segments, int n,
 	{
 		const SkxPolicyRange *range = &first[i].ranges[w->column];
 
-		if (range->least > range->most)
+		if (range->min > range->max)
 			continue;
-		all.least = Min(all.least, range->least);
-		all.most = Max(all.most, range->most);
+		all.min = Min(all.min, range->min);
+		all.max = Max(all.max, range->max);
 		strangers--;
 	}
 	for (i = 0; i < n; i++)
 	{
 		const SkxPolicyRange *range = &segments[i].ranges[w->column];
 
-		strangers += range->least <= range->most &&
-			range->least <= all.most && range->most >= all.least;
+		strangers += range->min <= range->max &&
+			range->min <= all.max && range->max >= all.min;
 	}
 	return strangers;
 }
@@ -279,9 +282,9 @@ skx_maint_policy_strangers(const SkxPolicySegment *segments, int n,
  * too.
  */
 static void
-skx_maint_policy_windows(SkxPolicySegment *segments, int n, int from, int to,
-						 int column, const SkxPolicyLimits *limits,
-						 SkxPolicyWindow *best)
+skx_maint_policy_best_window(SkxPolicySegment *segments, int n, int from,
+							 int to, int column, const SkxPolicyLimits *limits,
+							 SkxPolicyWindow *best)
 {
 	SkxPolicyWindow w = {column, from, 0, 0};
 
@@ -289,13 +292,13 @@ skx_maint_policy_windows(SkxPolicySegment *segments, int n, int from, int to,
 			  skx_maint_policy_compare_keys, &column);
 	for (; w.from < to && (w.from == from || w.from - 1 + w.n < to); w.from++)
 	{
-		w.n = skx_maint_policy_reach(segments + w.from, to - w.from, limits);
+		w.n = skx_maint_policy_fitting(segments + w.from, to - w.from, limits);
 		if (w.n < 2)
 			continue;
-		w.strangers = skx_maint_policy_strangers(segments, n,
-												 segments + w.from, &w);
+		w.noverlapping = skx_maint_policy_noverlapping(segments, n,
+													   segments + w.from, &w);
 		if (best->n == 0 ||
-			w.strangers < best->strangers - SKX_POLICY_BORDERS)
+			w.noverlapping < best->noverlapping - SKX_POLICY_BORDER_STRANGERS)
 			*best = w;
 	}
 }
@@ -307,18 +310,18 @@ skx_maint_policy_windows(SkxPolicySegment *segments, int n, int from, int to,
  * before.
  */
 static int
-skx_maint_policy_neighbours(SkxPolicySegment *segments, int n, int from,
-							int to, const SkxPolicyLimits *limits,
-							uint32 *chosen)
+skx_maint_policy_take_neighbours(SkxPolicySegment *segments, int n, int from,
+								 int to, const SkxPolicyLimits *limits,
+								 uint32 *chosen)
 {
 	SkxPolicyWindow best = {0};
 	int			i;
 
-	if (skx_maint_policy_reach(segments + from, to - from, limits) ==
+	if (skx_maint_policy_fitting(segments + from, to - from, limits) ==
 		to - from)
 		return 0;
 	for (i = 0; i < limits->nranges; i++)
-		skx_maint_policy_windows(segments, n, from, to, i, limits, &best);
+		skx_maint_policy_best_window(segments, n, from, to, i, limits, &best);
 	if (best.n > 0)
 		qsort_arg(segments + from, to - from, sizeof(SkxPolicySegment),
 				  skx_maint_policy_compare_keys, &best.column);
@@ -347,16 +350,17 @@ skx_maint_policy_tier_end(const SkxPolicySegment *segments, int n, int from,
 
 /* Sorts by size, and takes the segments without live documents. */
 static int
-skx_maint_policy_dead(SkxPolicySegment *segments, int n,
-					  const SkxPolicyLimits *limits, uint32 *chosen)
+skx_maint_policy_take_dead(SkxPolicySegment *segments, int n,
+						   const SkxPolicyLimits *limits, uint32 *chosen)
 {
 	int			dead = 0;
 
 	qsort(segments, n, sizeof(SkxPolicySegment), skx_maint_policy_compare);
 	while (dead < n && skx_maint_policy_live_docs(&segments[dead]) == 0)
 		dead++;
-	return skx_maint_policy_take(segments, 0, dead, SKX_POLICY_INPUTS_MAX,
-								 false, limits, chosen);
+	return skx_maint_policy_take_fitting(segments, 0, dead,
+										 SKX_POLICY_INPUTS_MAX, false, limits,
+										 chosen);
 }
 
 /*
@@ -364,8 +368,8 @@ skx_maint_policy_dead(SkxPolicySegment *segments, int n,
  * any.  They must be written in any case, so they become one.
  */
 static int
-skx_maint_policy_purge(const SkxPolicySegment *segments, int n,
-					   const SkxPolicyLimits *limits, uint32 *chosen)
+skx_maint_policy_take_purged(const SkxPolicySegment *segments, int n,
+							 const SkxPolicyLimits *limits, uint32 *chosen)
 {
 	int			from;
 	int			to;
@@ -373,10 +377,12 @@ skx_maint_policy_purge(const SkxPolicySegment *segments, int n,
 
 	for (from = 0; from < n; from = to)
 	{
-		to = skx_maint_policy_tier_end(segments, n, from, limits->fan);
-		taken = skx_maint_policy_take(segments, from, to,
-									  SKX_POLICY_INPUTS_MAX, true, limits,
-									  chosen);
+		to = skx_maint_policy_tier_end(segments, n, from,
+									   limits->tier_segments);
+		taken = skx_maint_policy_take_fitting(segments, from, to,
+											  SKX_POLICY_INPUTS_MAX, true,
+											  limits,
+											  chosen);
 		if (taken > 0)
 			return taken;
 	}
@@ -385,8 +391,8 @@ skx_maint_policy_purge(const SkxPolicySegment *segments, int n,
 
 /* Returns how many of n segments, sorted by size, are not full. */
 static int
-skx_maint_policy_open(const SkxPolicySegment *segments, int n,
-					  const SkxPolicyLimits *limits)
+skx_maint_policy_not_full(const SkxPolicySegment *segments, int n,
+						  const SkxPolicyLimits *limits)
 {
 	while (n > 0 &&
 		   skx_maint_policy_live_bytes(&segments[n - 1]) > limits->bytes / 2)
@@ -410,19 +416,22 @@ skx_maint_policy_bytes(const SkxPolicySegment *segments, int n)
  * bytes, if they are many enough and the largest does not outweigh the others.
  */
 static int
-skx_maint_policy_all(const SkxPolicySegment *segments, int n, uint64 bytes,
-					 const SkxPolicyLimits *limits, uint32 *chosen)
+skx_maint_policy_take_all(const SkxPolicySegment *segments, int n,
+						  uint64 bytes, const SkxPolicyLimits *limits,
+						  uint32 *chosen)
 {
 	uint64		largest;
 
-	if (n < limits->fan || n > SKX_POLICY_INPUTS_MAX)
+	if (n < limits->tier_segments || n > SKX_POLICY_INPUTS_MAX)
 		return 0;
 	largest = skx_maint_policy_live_bytes(&segments[n - 1]);
-	if (bytes - largest < largest / (limits->dying ? SKX_POLICY_DYING_PART :
-									 SKX_POLICY_SMALL_PART) ||
-		skx_maint_policy_reach(segments, n, limits) < n)
+	if (bytes - largest < largest /
+		(limits->many_likely_dead ? SKX_POLICY_LIKELY_DEAD_FRACTION :
+		 SKX_POLICY_SMALL_FRACTION) ||
+		skx_maint_policy_fitting(segments, n, limits) < n)
 		return 0;
-	return skx_maint_policy_take(segments, 0, n, n, false, limits, chosen);
+	return skx_maint_policy_take_fitting(segments, 0, n, n, false, limits,
+										 chosen);
 }
 
 /*
@@ -430,8 +439,8 @@ skx_maint_policy_all(const SkxPolicySegment *segments, int n, uint64 bytes,
  * merge can take two.  Only the first `open` segments are looked at.
  */
 static int
-skx_maint_policy_full_tier(SkxPolicySegment *segments, int n, int open,
-						   const SkxPolicyLimits *limits, uint32 *chosen)
+skx_maint_policy_take_full_tier(SkxPolicySegment *segments, int n, int open,
+								const SkxPolicyLimits *limits, uint32 *chosen)
 {
 	int			taken;
 	int			from;
@@ -439,15 +448,16 @@ skx_maint_policy_full_tier(SkxPolicySegment *segments, int n, int open,
 
 	for (from = 0; from < open; from = to)
 	{
-		to = skx_maint_policy_tier_end(segments, open, from, limits->fan);
-		if (to - from < limits->fan)
+		to = skx_maint_policy_tier_end(segments, open, from,
+									   limits->tier_segments);
+		if (to - from < limits->tier_segments)
 			continue;
-		taken = skx_maint_policy_neighbours(segments, n, from, to, limits,
-											chosen);
+		taken = skx_maint_policy_take_neighbours(segments, n, from, to, limits,
+												 chosen);
 		if (taken == 0)
-			taken = skx_maint_policy_take(segments, from, to,
-										  SKX_POLICY_INPUTS_MAX, false,
-										  limits, chosen);
+			taken = skx_maint_policy_take_fitting(segments, from, to,
+												  SKX_POLICY_INPUTS_MAX, false,
+												  limits, chosen);
 		if (taken > 1)
 		{
 			Assert(taken <= SKX_POLICY_INPUTS_MAX);
@@ -458,79 +468,80 @@ skx_maint_policy_full_tier(SkxPolicySegment *segments, int n, int open,
 }
 
 int
-skx_maint_policy_tiers(SkxPolicySegment *segments, int n,
-					   const SkxPolicyLimits *limits, uint32 *chosen)
+skx_maint_policy_choose_tiers(SkxPolicySegment *segments, int n,
+							  const SkxPolicyLimits *limits, uint32 *chosen)
 {
 	SkxPolicyLimits l = *limits;
-	int			taken = skx_maint_policy_dead(segments, n, limits,
-											  chosen);
+	int			taken = skx_maint_policy_take_dead(segments, n, limits,
+												   chosen);
 	uint64		bytes;
 	bool		spares;
 	int			open;
 
 	bytes = skx_maint_policy_bytes(segments, n);
-	if (taken > 0 || l.waiting / SKX_POLICY_WAITING_TIMES > bytes)
+	if (taken > 0 || l.waiting_bytes / SKX_POLICY_WAITING_TIMES > bytes)
 		return taken;
-	spares = l.waiting > bytes / SKX_POLICY_WAITING_PART;
-	if (l.room > 0)
-		l.bytes = Min(l.bytes, l.room);
-	open = skx_maint_policy_open(segments, n, &l);
-	if (open == n && bytes <= SKX_POLICY_SMALL && !spares)
+	spares = l.waiting_bytes > bytes / SKX_POLICY_WAITING_FRACTION;
+	if (l.result_bytes_max > 0)
+		l.bytes = Min(l.bytes, l.result_bytes_max);
+	open = skx_maint_policy_not_full(segments, n, &l);
+	if (open == n && bytes <= SKX_POLICY_SMALL_BYTES && !spares)
 	{
-		if (l.dying)
-			l.fan = Max(l.fan / 2, 2);
-		taken = skx_maint_policy_all(segments, n, bytes, &l, chosen);
+		if (l.many_likely_dead)
+			l.tier_segments = Max(l.tier_segments / 2, 2);
+		taken = skx_maint_policy_take_all(segments, n, bytes, &l, chosen);
 	}
 	if (taken == 0)
-		taken = skx_maint_policy_full_tier(segments, n, open, &l, chosen);
+		taken = skx_maint_policy_take_full_tier(segments, n, open, &l, chosen);
 	if (taken == 0 && !spares)
-		taken = skx_maint_policy_purge(segments, n, &l, chosen);
+		taken = skx_maint_policy_take_purged(segments, n, &l, chosen);
 	return taken;
 }
 
 int
-skx_maint_policy_most(SkxPolicySegment *segments, int n, int most,
-					  const SkxPolicyLimits *limits, uint32 *chosen)
+skx_maint_policy_choose_count(SkxPolicySegment *segments, int n, int most,
+							  const SkxPolicyLimits *limits, uint32 *chosen)
 {
-	int			taken = skx_maint_policy_dead(segments, n, limits,
-											  chosen);
+	int			taken = skx_maint_policy_take_dead(segments, n, limits,
+												   chosen);
 
 	if (taken > 0)
 		return taken;
 	if (n > most)
 	{
-		taken = skx_maint_policy_take(segments, 0, n,
-									  Min(n - most + 1, SKX_POLICY_INPUTS_MAX),
-									  false, limits, chosen);
+		taken = skx_maint_policy_take_fitting(segments, 0, n,
+											  Min(n - most + 1,
+												  SKX_POLICY_INPUTS_MAX),
+											  false, limits, chosen);
 		if (taken > 1)
 			return taken;
 	}
-	return skx_maint_policy_purge(segments, n, limits, chosen);
+	return skx_maint_policy_take_purged(segments, n, limits, chosen);
 }
 
 uint64
-skx_maint_policy_room(uint64 nblocks, uint64 free, uint64 live,
-					  uint64 largest)
+skx_maint_policy_max_result(uint64 nblocks, uint64 free, uint64 live,
+							uint64 largest)
 {
-	uint64		percent = SKX_POLICY_FILE_OTHERS +
+	uint64		percent = SKX_POLICY_FILE_WITH_READERS +
 		largest * 100 / Max(live, 1);
 	uint64		room;
 	uint64		most;
 	uint64		least;
 
-	percent = Max(percent, SKX_POLICY_FILE_LEAST);
-	most = live * Min(percent, SKX_POLICY_FILE_MOST) / 100;
-	least = Max(live / SKX_POLICY_ROOM_PART, SKX_POLICY_ROOM_LEAST);
+	percent = Max(percent, SKX_POLICY_FILE_MIN);
+	most = live * Min(percent, SKX_POLICY_FILE_MAX) / 100;
+	least = Max(live / SKX_POLICY_RESULT_FRACTION, SKX_POLICY_RESULT_MIN);
 	room = Max(free + (most > nblocks ? most - nblocks : 0), least);
-	if (live > SKX_POLICY_SMALL / BLCKSZ &&
-		largest <= live / SKX_POLICY_MANY_PART)
-		room = Min(room, live / SKX_POLICY_MANY_PART);
+	if (live > SKX_POLICY_SMALL_BYTES / BLCKSZ &&
+		largest <= live / SKX_POLICY_MANY_FRACTION)
+		room = Min(room, live / SKX_POLICY_MANY_FRACTION);
 	return room;
 }
 
 int
-skx_maint_policy_fit(SkxPolicySegment *segments, int n, uint64 left,
-					 uint32 *chosen)
+skx_maint_policy_choose_fitting(SkxPolicySegment *segments, int n, uint64 left,
+								uint32 *chosen)
 {
 	uint64		most = 0;
 	int			i;
@@ -541,7 +552,7 @@ skx_maint_policy_fit(SkxPolicySegment *segments, int n, uint64 left,
 		uint64		gain;
 
 		/* live documents may take more pages than their share */
-		live += live / SKX_POLICY_FIT_PART;
+		live += live / SKX_POLICY_FIT_FRACTION;
 		gain = segments[i].bytes - Min(segments[i].bytes, live);
 		if (live > left || gain <= SKX_POLICY_TIER_BYTES || gain <= most)
 			continue;
@@ -552,9 +563,10 @@ skx_maint_policy_fit(SkxPolicySegment *segments, int n, uint64 left,
 }
 
 bool
-skx_maint_policy_moves(uint32 nblocks, uint64 npages, uint32 from, uint32 to)
+skx_maint_policy_is_worth_move(uint32 nblocks, uint64 npages, uint32 from,
+							   uint32 to)
 {
 	Assert(to <= from && from <= nblocks);
-	return nblocks <= SKX_MOVE_SMALL ||
-		from - to >= npages / SKX_POLICY_MOVE_PART;
+	return nblocks <= SKX_MOVE_SMALL_FILE_PAGES ||
+		from - to >= npages / SKX_POLICY_MOVE_FRACTION;
 }

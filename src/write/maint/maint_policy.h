@@ -8,12 +8,12 @@
 
 /*
  * The smallest and the largest key of a column in a segment.  If the segment
- * has no key of the column, `least` is above `most`.
+ * has no key of the column, `min` is above `max`.
  */
 typedef struct SkxPolicyRange
 {
-	uint64		least;
-	uint64		most;
+	uint64		min;
+	uint64		max;
 } SkxPolicyRange;
 
 /* A segment of the index. */
@@ -35,19 +35,19 @@ typedef struct SkxPolicyLimits
 	uint64		bytes;			/* most live bytes of the inputs */
 	uint64		ndocs;			/* most documents of the inputs, with deleted
 								 * ones */
-	int			fan;			/* segments of one tier at which these are
+	int			tier_segments;	/* segments of one tier at which these are
 								 * merged; 2 to SKX_POLICY_INPUTS_MAX */
-	int			deleted;		/* a segment with more percent of deleted
-								 * documents is written anew */
-	uint32		purged;			/* segments with ids up to this are written
+	int			deleted_percent;	/* a segment with more percent of deleted
+									 * documents is written anew */
+	uint32		purge_up_to;	/* segments with ids up to this are written
 								 * anew if they have deleted documents; 0:
 								 * none is */
 	int			nranges;		/* columns that have keys */
-	bool		dying;			/* many documents are likely to be dead
-								 * without a deleted bit */
-	uint64		room;			/* bytes that the file can give to the result;
-								 * 0: no bound */
-	uint64		waiting;		/* bytes of free pages that wait for
+	bool		many_likely_dead;	/* many documents are likely to be dead
+									 * without a deleted bit */
+	uint64		result_bytes_max;	/* bytes that the file can give to the
+									 * result; 0: no bound */
+	uint64		waiting_bytes;	/* bytes of free pages that wait for
 								 * transactions */
 } SkxPolicyLimits;
 
@@ -66,9 +66,9 @@ typedef struct SkxPolicyLimits
  * If choices are carried out one after the other, the result becomes 0 in the
  * end.
  */
-extern int	skx_maint_policy_tiers(SkxPolicySegment *segments, int n,
-								   const SkxPolicyLimits *limits,
-								   uint32 *chosen);
+extern int	skx_maint_policy_choose_tiers(SkxPolicySegment *segments, int n,
+										  const SkxPolicyLimits *limits,
+										  uint32 *chosen);
 
 /*
  * Chooses so that at most `most` segments are left in the end, none of them
@@ -76,9 +76,10 @@ extern int	skx_maint_policy_tiers(SkxPolicySegment *segments, int n,
  * `chosen`.  If choices are carried out one after the other, the result
  * becomes 0 in the end.
  */
-extern int	skx_maint_policy_most(SkxPolicySegment *segments, int n, int most,
-								  const SkxPolicyLimits *limits,
-								  uint32 *chosen);
+extern int	skx_maint_policy_choose_count(SkxPolicySegment *segments, int n,
+										  int most,
+										  const SkxPolicyLimits *limits,
+										  uint32 *chosen);
 
 /*
  * Returns how many pages a file of nblocks pages can give to the result of a
@@ -92,25 +93,25 @@ extern int	skx_maint_policy_most(SkxPolicySegment *segments, int n, int most,
  * index of more than 64 MB in which no segment has more than a quarter of
  * `live`, it is at most that quarter.
  */
-extern uint64 skx_maint_policy_room(uint64 nblocks, uint64 free, uint64 live,
-									uint64 largest);
+extern uint64 skx_maint_policy_max_result(uint64 nblocks, uint64 free,
+										  uint64 live, uint64 largest);
 
 /*
  * Chooses for a file that cannot grow and has `left` free bytes: the segment
  * that gives back most pages when it is written without its deleted documents,
  * of those whose live documents fit into the free bytes.  Returns 1 or 0.
  */
-extern int	skx_maint_policy_fit(SkxPolicySegment *segments, int n,
-								 uint64 left, uint32 *chosen);
+extern int	skx_maint_policy_choose_fitting(SkxPolicySegment *segments, int n,
+											uint64 left, uint32 *chosen);
 
 /* Most pages of a small file: to write all of it costs little. */
-#define SKX_MOVE_SMALL		(64 * 1024 * 1024 / BLCKSZ)
+#define SKX_MOVE_SMALL_FILE_PAGES		(64 * 1024 * 1024 / BLCKSZ)
 
 /*
  * Returns true if it is worth it to write npages pages anew, so that a segment
  * ends at block `to` instead of `from`, in a file of nblocks pages.
  */
-extern bool skx_maint_policy_moves(uint32 nblocks, uint64 npages, uint32 from,
-								   uint32 to);
+extern bool skx_maint_policy_is_worth_move(uint32 nblocks, uint64 npages,
+										   uint32 from, uint32 to);
 
 #endif							/* SKX_MAINT_POLICY_H */

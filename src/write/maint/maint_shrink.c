@@ -24,41 +24,41 @@
  * Least number of pages by which the file must become shorter to be worth it,
  * and least part of the file.
  */
-#define SKX_SHRINK_LEAST	128
-#define SKX_SHRINK_PART		16
+#define SKX_SHRINK_PAGES_MIN	128
+#define SKX_SHRINK_FILE_FRACTION		16
 
 /*
- * Segments move if at least SKX_MOVE_LEAST pages are free, besides those of
- * the pool, and more than a third of the file is free (SKX_MOVE_PART).  To
- * write a small file anew costs little, so there more than a fifth suffices
- * (SKX_MOVE_SMALL_PART).
+ * Segments move if at least SKX_MOVE_PAGES_MIN pages are free, besides those
+ * of the pool, and more than a third of the file is free
+ * (SKX_MOVE_FILE_FRACTION).  To write a small file anew costs little, so there
+ * more than a fifth suffices (SKX_MOVE_SMALL_FRACTION).
  *
  * If a small file has several segments, more than an eighth and
- * SKX_MOVE_MANY_LEAST pages suffice, because several segments take more space
- * than one with the same documents.
+ * SKX_MOVE_MANY_PAGES_MIN pages suffice, because several segments take more
+ * space than one with the same documents.
  */
-#define SKX_MOVE_LEAST		192
-#define SKX_MOVE_PART		3
-#define SKX_MOVE_SMALL_PART	5
-#define SKX_MOVE_MANY_LEAST	128
-#define SKX_MOVE_MANY_PART	8
+#define SKX_MOVE_PAGES_MIN		192
+#define SKX_MOVE_FILE_FRACTION		3
+#define SKX_MOVE_SMALL_FRACTION	5
+#define SKX_MOVE_MANY_PAGES_MIN	128
+#define SKX_MOVE_MANY_FRACTION	8
 
 /* Time between two looks for other processes, in ms. */
-#define SKX_SHRINK_NAP		5
+#define SKX_SHRINK_SLEEP_MS		5
 
 /*
  * Looks in turn at which no other process may use the index before something
  * that takes long.  Searches one after the other leave gaps, but not as many
  * as these.
  */
-#define SKX_SHRINK_LOOKS	8
+#define SKX_SHRINK_CHECKS	8
 
 /*
  * Wait for VACUUM, as a multiple of that for other processes.  A VACUUM that
  * has asked for the work holds the index until all other indexes of the table
  * are done.
  */
-#define SKX_SHRINK_VACUUM	60
+#define SKX_SHRINK_VACUUM_FACTOR	60
 
 /*
  * Returns where the file could end if stripes moved.  Sets newest[i] to the
@@ -87,7 +87,7 @@ skx_maint_shrink_end(Relation index, const SkxView *view, BlockNumber *newest)
 		nalso += n;
 		pfree(extents);
 	}
-	end = skx_manifest_used(view, also, nalso);
+	end = skx_manifest_used_end(view, also, nalso);
 	for (i = 0; i < view->nstripes; i++)
 	{
 		if (newest[i] < end)
@@ -98,9 +98,9 @@ skx_maint_shrink_end(Relation index, const SkxView *view, BlockNumber *newest)
 }
 
 static BlockNumber
-skx_maint_shrink_least(BlockNumber nblocks)
+skx_maint_shrink_min_pages(BlockNumber nblocks)
 {
-	return Max(SKX_SHRINK_LEAST, nblocks / SKX_SHRINK_PART);
+	return Max(SKX_SHRINK_PAGES_MIN, nblocks / SKX_SHRINK_FILE_FRACTION);
 }
 
 /*
@@ -109,12 +109,13 @@ skx_maint_shrink_least(BlockNumber nblocks)
  * shrink that was cut short has left them.
  */
 static bool
-skx_maint_shrink_worth(Relation index, const SkxView *view, BlockNumber end)
+skx_maint_shrink_is_worthwhile(Relation index, const SkxView *view,
+							   BlockNumber end)
 {
 	BlockNumber nblocks = Max(RelationGetNumberOfBlocks(index),
 							  view->meta.nblocks);
 
-	return nblocks - end >= skx_maint_shrink_least(nblocks) +
+	return nblocks - end >= skx_maint_shrink_min_pages(nblocks) +
 		skx_manifest_pool_pages(view, end);
 }
 
@@ -122,7 +123,7 @@ skx_maint_shrink_worth(Relation index, const SkxView *view, BlockNumber end)
 static void
 skx_maint_shrink_locked(Relation index)
 {
-	SkxView    *view = skx_manifest_view_brief(index);
+	SkxView    *view = skx_manifest_view_unlisted(index);
 	BlockNumber nblocks = RelationGetNumberOfBlocks(index);
 	uint64		logged = pgWalUsage.wal_bytes;
 	int			nstripes = view->nstripes;
@@ -135,10 +136,10 @@ skx_maint_shrink_locked(Relation index)
 		if (newest[i] == 0 || !skx_pending_move(index, view, i, newest[i]))
 			continue;
 		pfree(view);
-		view = skx_manifest_view_brief(index);
+		view = skx_manifest_view_unlisted(index);
 	}
-	if (skx_maint_shrink_worth(index, view,
-							   skx_manifest_used(view, NULL, 0)))
+	if (skx_maint_shrink_is_worthwhile(index, view,
+									   skx_manifest_used_end(view, NULL, 0)))
 		(void) skx_manifest_shrink(index);
 	ereport(DEBUG1,
 			(errmsg_internal("index \"%s\" has given back %u of %u pages, with " UINT64_FORMAT " bytes of WAL",
@@ -151,33 +152,33 @@ skx_maint_shrink_locked(Relation index)
 }
 
 bool
-skx_maint_truncates(Relation index)
+skx_maint_may_truncate(Relation index)
 {
-	Relation	heap = skx_compat_heap(index);
-	bool		truncates = skx_compat_truncates(heap);
+	Relation	heap = skx_compat_index_heap(index);
+	bool		truncates = skx_compat_may_truncate(heap);
 
 	RelationClose(heap);
 	return truncates;
 }
 
 bool
-skx_maint_loose(Relation index, const SkxView *view)
+skx_maint_segments_should_move(Relation index, const SkxView *view)
 {
 	BlockNumber nblocks = view->meta.nblocks;
-	uint64		free = skx_manifest_free(view);
+	uint64		free = skx_manifest_excess_free(view);
 	uint64		pooled = skx_manifest_pool_pages(view, nblocks);
-	uint64		least = SKX_MOVE_LEAST;
-	int			part = SKX_MOVE_PART;
+	uint64		least = SKX_MOVE_PAGES_MIN;
+	int			part = SKX_MOVE_FILE_FRACTION;
 
-	if (nblocks <= SKX_MOVE_SMALL && view->nsegments > 1)
+	if (nblocks <= SKX_MOVE_SMALL_FILE_PAGES && view->nsegments > 1)
 	{
-		least = SKX_MOVE_MANY_LEAST;
-		part = SKX_MOVE_MANY_PART;
+		least = SKX_MOVE_MANY_PAGES_MIN;
+		part = SKX_MOVE_MANY_FRACTION;
 	}
-	else if (nblocks <= SKX_MOVE_SMALL)
-		part = SKX_MOVE_SMALL_PART;
+	else if (nblocks <= SKX_MOVE_SMALL_FILE_PAGES)
+		part = SKX_MOVE_SMALL_FRACTION;
 	return free >= least + pooled && (free - pooled) * part > nblocks &&
-		skx_maint_truncates(index);
+		skx_maint_may_truncate(index);
 }
 
 bool
@@ -188,24 +189,24 @@ skx_maint_shrink_wanted(Relation index)
 	BlockNumber end;
 	bool		wanted;
 
-	if (!skx_maint_truncates(index))
+	if (!skx_maint_may_truncate(index))
 		return false;
 	view = skx_maint_view(index, SKX_WAIT_ALL);
 	newest = palloc(view->nstripes * sizeof(BlockNumber));
 	/* the pages of the stripes' lists are read under the lock only */
 	LockPage(index, SKX_META_BLOCK, ShareLock);
 	pfree(view);
-	view = skx_manifest_view_brief(index);
+	view = skx_manifest_view_unlisted(index);
 	end = skx_maint_shrink_end(index, view, newest);
 	UnlockPage(index, SKX_META_BLOCK, ShareLock);
-	wanted = skx_maint_shrink_worth(index, view, end);
+	wanted = skx_maint_shrink_is_worthwhile(index, view, end);
 	pfree(newest);
 	pfree(view);
 	return wanted;
 }
 
 static bool
-skx_maint_shrink_but_none(int pid)
+skx_maint_shrink_only_vacuum(int pid)
 {
 	return false;
 }
@@ -218,15 +219,16 @@ skx_maint_shrink_but_none(int pid)
 static bool
 skx_maint_shrink_lock(Relation index)
 {
-	return !skx_compat_others_hold(index, true, skx_maint_shrink_but_none) &&
+	return !skx_compat_others_hold_lock(index, true,
+										skx_maint_shrink_only_vacuum) &&
 		ConditionalLockRelation(index, AccessExclusiveLock);
 }
 
 void
-skx_maint_patience(SkxMaintPatience *patience, int ms)
+skx_maint_wait_budget(SkxMaintWaitBudget *patience, int ms)
 {
-	patience->others = ms;
-	patience->vacuum = ms * SKX_SHRINK_VACUUM;
+	patience->others_ms = ms;
+	patience->vacuum_ms = ms * SKX_SHRINK_VACUUM_FACTOR;
 }
 
 /*
@@ -234,46 +236,49 @@ skx_maint_patience(SkxMaintPatience *patience, int ms)
  * if the patience has ended.
  */
 static bool
-skx_maint_shrink_nap(Relation index, SkxMaintPatience *patience, int ms)
+skx_maint_shrink_wait(Relation index, SkxMaintWaitBudget *patience, int ms)
 {
 	skx_throttle_point();
-	if (patience->others <= 0 || patience->vacuum <= 0 ||
-		(patience->called != NULL && patience->called()))
+	if (patience->others_ms <= 0 || patience->vacuum_ms <= 0 ||
+		(patience->wakeup != NULL && patience->wakeup()))
 		return false;
 	pg_usleep(ms * 1000);
-	if (skx_compat_others_hold(index, false, skx_maint_shrink_but_none) ||
-		!skx_compat_others_hold(index, true, skx_maint_shrink_but_none))
-		patience->others -= ms;
+	if (skx_compat_others_hold_lock(index, false,
+									skx_maint_shrink_only_vacuum) ||
+		!skx_compat_others_hold_lock(index, true,
+									 skx_maint_shrink_only_vacuum))
+		patience->others_ms -= ms;
 	else
-		patience->vacuum -= ms;
+		patience->vacuum_ms -= ms;
 	return true;
 }
 
 bool
-skx_maint_clear(Relation index)
+skx_maint_index_is_unused(Relation index)
 {
-	return !skx_compat_others_hold(index, false, skx_maint_shrink_but_none);
+	return !skx_compat_others_hold_lock(index, false,
+										skx_maint_shrink_only_vacuum);
 }
 
 bool
-skx_maint_unused(Relation index)
+skx_maint_index_stays_unused(Relation index)
 {
-	int			looks = SKX_SHRINK_LOOKS;
+	int			looks = SKX_SHRINK_CHECKS;
 
-	while (skx_maint_clear(index) && --looks > 0)
+	while (skx_maint_index_is_unused(index) && --looks > 0)
 	{
 		CHECK_FOR_INTERRUPTS();
-		pg_usleep(SKX_SHRINK_NAP * 1000);
+		pg_usleep(SKX_SHRINK_SLEEP_MS * 1000);
 	}
 	return looks == 0;
 }
 
 bool
-skx_maint_clear_wait(Relation index, SkxMaintPatience *patience)
+skx_maint_wait_unused(Relation index, SkxMaintWaitBudget *patience)
 {
-	while (!skx_maint_clear(index))
+	while (!skx_maint_index_is_unused(index))
 	{
-		if (!skx_maint_shrink_nap(index, patience, SKX_SHRINK_NAP))
+		if (!skx_maint_shrink_wait(index, patience, SKX_SHRINK_SLEEP_MS))
 			return false;
 	}
 	return true;
@@ -292,7 +297,7 @@ skx_maint_shrink_release(Relation index)
 		return false;
 	if (skx_manifest_lock(index, false))
 	{
-		done = skx_manifest_release(index);
+		done = skx_manifest_release_free(index);
 		skx_manifest_unlock(index);
 	}
 	UnlockRelation(index, AccessExclusiveLock);
@@ -309,43 +314,45 @@ skx_maint_shrink_release(Relation index)
  * index, they need not wait for it.
  */
 static SkxMaintStep
-skx_maint_shrink_not_yet(Relation index, SkxMaintPatience *patience)
+skx_maint_shrink_try_moves(Relation index, SkxMaintWaitBudget *patience)
 {
 	SkxView    *view = skx_maint_view(index, SKX_WAIT_ALL);
-	uint64		worth = skx_maint_shrink_least(view->meta.nblocks);
-	SkxManifestAwaited awaited = {0};
+	uint64		worth = skx_maint_shrink_min_pages(view->meta.nblocks);
+	SkxManifestWaiting awaited = {0};
 
-	if (skx_maint_loose(index, view))
-		skx_manifest_awaited(index, view, &awaited);
+	if (skx_maint_segments_should_move(index, view))
+		skx_manifest_waiting_free(index, view, &awaited);
 	if (awaited.npages < worth)
 		ereport(DEBUG1,
 				(errmsg_internal("index \"%s\" has %u pages, " UINT64_FORMAT " of them free: too few at its end, and no segment moves",
 								 RelationGetRelationName(index),
 								 view->meta.nblocks,
-								 skx_manifest_free(view))));
+								 skx_manifest_excess_free(view))));
 	pfree(view);
 	if (awaited.npages < worth)
 		return SKX_STEP_NONE;
-	if (awaited.left < awaited.npages)
+	if (awaited.by_horizon < awaited.npages)
 		return SKX_STEP_BUSY;
-	if (awaited.newest >= U64FromFullTransactionId(ReadNextFullTransactionId()))
+	if (awaited.newest_xid >=
+		U64FromFullTransactionId(ReadNextFullTransactionId()))
 		(void) GetTopTransactionId();
 	else if (!skx_maint_shrink_release(index) &&
-			 !skx_maint_shrink_nap(index, patience, SKX_PACE_CHECK))
+			 !skx_maint_shrink_wait(index, patience, SKX_THROTTLE_CHECK_MS))
 		return SKX_STEP_NONE;
 	return SKX_STEP_BUSY;
 }
 
 SkxMaintStep
-skx_maint_shrink(Relation index, SkxMaintPatience *patience)
+skx_maint_shrink(Relation index, SkxMaintWaitBudget *patience)
 {
 	Assert(!IsInParallelMode());
 	if (!skx_maint_shrink_wanted(index))
-		return patience->merges ? skx_maint_shrink_not_yet(index, patience) :
+		return patience->caller_merges ? skx_maint_shrink_try_moves(index,
+																	patience) :
 			SKX_STEP_NONE;
 	while (!skx_maint_shrink_lock(index))
 	{
-		if (!skx_maint_shrink_nap(index, patience, SKX_SHRINK_NAP))
+		if (!skx_maint_shrink_wait(index, patience, SKX_SHRINK_SLEEP_MS))
 			return SKX_STEP_BUSY;
 	}
 	if (skx_manifest_lock(index, false))

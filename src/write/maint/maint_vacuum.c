@@ -16,8 +16,8 @@
  *
  * If a merge publishes while one of its inputs is not done, it has moved
  * documents for which the callback was not called.  Then its output is done
- * from the start (skx_maint_vacuum_follow).  Marks are never lost on the way
- * (promise 2 in README.md).
+ * from the start (skx_maint_vacuum_update_remaining).  Marks are never lost on
+ * the way (promise 2 in README.md).
  *
  * A part changes its page of the deletes plane once, in one WAL record, after
  * the callback was called for its documents.  After a crash in between, the
@@ -42,13 +42,13 @@
  * not smaller, and costs a query as much.  But they are flushed if their pages
  * may keep the file from becoming shorter.
  */
-#define SKX_CLEANUP_WORTH	(64 * 1024)
+#define SKX_CLEANUP_FLUSH_BYTES_MIN	(64 * 1024)
 
 /*
  * How long to wait for other processes that keep the file from becoming
  * shorter, in ms.
  */
-#define SKX_CLEANUP_PATIENCE	50
+#define SKX_CLEANUP_WAIT_MS	50
 
 /*
  * Most steps towards a shorter file that are not merges.  Such a step begins a
@@ -57,21 +57,22 @@
  */
 #define SKX_CLEANUP_STEPS	8
 
-StaticAssertDecl(SKX_DELETES_PER_PAGE % SKX_TID_GROUP == 0,
+StaticAssertDecl(SKX_DELETES_PER_PAGE % SKX_TID_GROUP_DOCS == 0,
 				 "groups of TIDs do not cross pages of the deletes plane");
 
 /*
- * Bounds of a part: SKX_VACUUM_PAGES pages of a pending list, or
- * SKX_VACUUM_DOCS documents of a segment within a page of deleted bits, some 5
- * ms in memory.  It also ends after SKX_VACUUM_MS ms.  The time is checked
- * after each run of SKX_VACUUM_RUN pages and each group of documents.
+ * Bounds of a part: SKX_VACUUM_PART_PAGES pages of a pending list, or
+ * SKX_VACUUM_PART_DOCS documents of a segment within a page of deleted bits,
+ * some 5 ms in memory.  It also ends after SKX_VACUUM_PART_MS ms.  The time is
+ * checked after each run of SKX_VACUUM_RUN_PAGES pages and each group of
+ * documents.
  */
-#define SKX_VACUUM_PAGES	256
-#define SKX_VACUUM_RUN		16
-#define SKX_VACUUM_DOCS		16384
-#define SKX_VACUUM_MS		20
+#define SKX_VACUUM_PART_PAGES	256
+#define SKX_VACUUM_RUN_PAGES		16
+#define SKX_VACUUM_PART_DOCS		16384
+#define SKX_VACUUM_PART_MS		20
 
-StaticAssertDecl(SKX_VACUUM_DOCS % SKX_TID_GROUP == 0,
+StaticAssertDecl(SKX_VACUUM_PART_DOCS % SKX_TID_GROUP_DOCS == 0,
 				 "parts of a segment consist of groups");
 
 /* One VACUUM of one index. */
@@ -81,44 +82,44 @@ typedef struct SkxVacuum
 	IndexBulkDeleteCallback callback;
 	void	   *state;
 	double		removed;
-	instr_time	begun;			/* when the part began */
+	instr_time	part_start;		/* when the part began */
 	int			nparts;
-	double		longest;		/* longest part, in ms */
+	double		longest_ms;		/* longest part, in ms */
 
 	/* segments of the last view, and those of them that are not done */
 	uint64		generation;
-	uint32	   *seen;
-	int			nseen;
-	uint32	   *wanted;
-	int			nwanted;
-	uint32		next;			/* next document of wanted[0] */
+	uint32	   *known_segments;
+	int			nknown;
+	uint32	   *remaining;
+	int			nremaining;
+	uint32		next_doc;		/* next document of wanted[0] */
 	uint8		deleted[SKX_DELETES_BYTES]; /* bits of the page, as found */
-	uint8		dying[SKX_DELETES_BYTES];	/* bits to add */
+	uint8		new_deletes[SKX_DELETES_BYTES]; /* bits to add */
 } SkxVacuum;
 
 /*
  * Calls the callback for n documents from `first` on, a group of TIDs that
  * lies on the page of v->deleted.  Skips deleted documents, and notes dead
- * ones in v->dying.  Returns how many are dead.
+ * ones in v->new_deletes.  Returns how many are dead.
  */
 static int
 skx_maint_vacuum_group(SkxVacuum *v, SkxSegment *seg, uint32 first, int n)
 {
-	ItemPointerData tids[SKX_TID_GROUP];
+	ItemPointerData tids[SKX_TID_GROUP_DOCS];
 	uint32		bit = first % SKX_DELETES_PER_PAGE;
 	int			dying = 0;
 	int			i;
 
-	Assert(n > 0 && n <= SKX_TID_GROUP);
+	Assert(n > 0 && n <= SKX_TID_GROUP_DOCS);
 	Assert(bit + n <= SKX_DELETES_PER_PAGE);
-	skx_segment_tids(seg, first, n, tids);
+	skx_segment_read_tids(seg, first, n, tids);
 	for (i = 0; i < n; i++, bit++)
 	{
 		if (skx_bitset_bytes_test(v->deleted, bit))
 			continue;
 		if (v->callback(&tids[i], v->state))
 		{
-			skx_bitset_bytes_set(v->dying, bit);
+			skx_bitset_bytes_set(v->new_deletes, bit);
 			dying++;
 		}
 	}
@@ -127,12 +128,12 @@ skx_maint_vacuum_group(SkxVacuum *v, SkxSegment *seg, uint32 first, int n)
 
 /* Returns how long the part has lasted, in ms. */
 static double
-skx_maint_vacuum_lasted(const SkxVacuum *v)
+skx_maint_vacuum_part_ms(const SkxVacuum *v)
 {
 	instr_time	now;
 
 	INSTR_TIME_SET_CURRENT(now);
-	INSTR_TIME_SUBTRACT(now, v->begun);
+	INSTR_TIME_SUBTRACT(now, v->part_start);
 	return INSTR_TIME_GET_MILLISEC(now);
 }
 
@@ -141,36 +142,36 @@ static SkxView *
 skx_maint_vacuum_lock(SkxVacuum *v)
 {
 	LockPage(v->index, SKX_META_BLOCK, ExclusiveLock);
-	INSTR_TIME_SET_CURRENT(v->begun);
-	return skx_manifest_view_brief(v->index);
+	INSTR_TIME_SET_CURRENT(v->part_start);
+	return skx_manifest_view_unlisted(v->index);
 }
 
 static void
 skx_maint_vacuum_unlock(SkxVacuum *v, SkxView *view)
 {
 	UnlockPage(v->index, SKX_META_BLOCK, ExclusiveLock);
-	v->longest = Max(v->longest, skx_maint_vacuum_lasted(v));
+	v->longest_ms = Max(v->longest_ms, skx_maint_vacuum_part_ms(v));
 	v->nparts++;
 	pfree(view);
 }
 
 /*
- * Does a part of the segment, from document v->next on.  Returns false if it
- * was the last part.
+ * Does a part of the segment, from document v->next_doc on.  Returns false if
+ * it was the last part.
  */
 static bool
 skx_maint_vacuum_docs(SkxVacuum *v, SkxSegment *seg)
 {
 	uint32		ndocs = seg->header.ndocs;
 	uint32		npages = seg->planes[SKX_SEGMENT_DELETES].npages;
-	uint32		page = v->next / SKX_DELETES_PER_PAGE;
-	uint64		doc = v->next;
+	uint32		page = v->next_doc / SKX_DELETES_PER_PAGE;
+	uint64		doc = v->next_doc;
 	uint64		end = Min((uint64) (page + 1) * SKX_DELETES_PER_PAGE,
-						  doc + SKX_VACUUM_DOCS);
+						  doc + SKX_VACUUM_PART_DOCS);
 	int			dying = 0;
 
 	/* under this lock no other process publishes, or sets deleted bits */
-	Assert(skx_manifest_locked(seg->rel, ExclusiveLock));
+	Assert(skx_manifest_holds_lock(seg->rel, ExclusiveLock));
 	if ((uint64) npages * SKX_DELETES_PER_PAGE < ndocs)
 		skx_damage_report(seg->rel, InvalidBlockNumber,
 						  "a segment has too few pages of delete bits");
@@ -178,24 +179,24 @@ skx_maint_vacuum_docs(SkxVacuum *v, SkxSegment *seg)
 		return false;
 	end = Min(end, ndocs);
 	skx_segment_read_deletes(seg, page, v->deleted);
-	memset(v->dying, 0, SKX_DELETES_BYTES);
+	memset(v->new_deletes, 0, SKX_DELETES_BYTES);
 	while (doc < end)
 	{
-		int			n = Min(end - doc, SKX_TID_GROUP);
+		int			n = Min(end - doc, SKX_TID_GROUP_DOCS);
 
 		dying += skx_maint_vacuum_group(v, seg, doc, n);
 		doc += n;
 		CHECK_FOR_INTERRUPTS();
-		if (skx_maint_vacuum_lasted(v) > SKX_VACUUM_MS)
+		if (skx_maint_vacuum_part_ms(v) > SKX_VACUUM_PART_MS)
 			break;
 	}
 	if (dying > 0)
 	{
-		skx_segment_add_deletes(seg, page, v->dying);
+		skx_segment_add_deletes(seg, page, v->new_deletes);
 		SKX_FAULT(SKX_FAULT_VACUUM_SEGMENT_MARKED);
 	}
 	v->removed += dying;
-	v->next = doc;
+	v->next_doc = doc;
 	return doc < ndocs;
 }
 
@@ -213,7 +214,7 @@ skx_maint_vacuum_find(const SkxView *view, uint32 segment)
 }
 
 static bool
-skx_maint_vacuum_has(const uint32 *segments, int n, uint32 segment)
+skx_maint_vacuum_has_segment(const uint32 *segments, int n, uint32 segment)
 {
 	int			i;
 
@@ -226,20 +227,21 @@ skx_maint_vacuum_has(const uint32 *segments, int n, uint32 segment)
 }
 
 /*
- * Brings v->wanted, the segments that are not done, up to date with a new
+ * Brings v->remaining, the segments that are not done, up to date with a new
  * view.
  *
  * Segments that have appeared since the last view are outputs of flushes or
  * merges.  Outputs of flushes have only documents for which the callback was
- * called.  If no segment of v->wanted has gone, the inputs of all merges were
- * done, and so their outputs are.  Otherwise all segments that have appeared
- * are added, because it is not known which of them are outputs of that merge.
+ * called.  If no segment of v->remaining has gone, the inputs of all merges
+ * were done, and so their outputs are.  Otherwise all segments that have
+ * appeared are added, because it is not known which of them are outputs of
+ * that merge.
  */
 static void
-skx_maint_vacuum_follow(SkxVacuum *v, const SkxView *view)
+skx_maint_vacuum_update_remaining(SkxVacuum *v, const SkxView *view)
 {
-	uint32		first = v->nwanted > 0 ? v->wanted[0] : 0;
-	bool		all = v->seen == NULL;
+	uint32		first = v->nremaining > 0 ? v->remaining[0] : 0;
+	bool		all = v->known_segments == NULL;
 	uint32	   *seen;
 	uint32	   *wanted;
 	int			n = 0;
@@ -249,31 +251,32 @@ skx_maint_vacuum_follow(SkxVacuum *v, const SkxView *view)
 		return;
 	seen = palloc((view->nsegments + 1) * sizeof(uint32));
 	wanted = palloc((view->nsegments + 1) * sizeof(uint32));
-	for (i = 0; i < v->nwanted; i++)
+	for (i = 0; i < v->nremaining; i++)
 	{
-		if (skx_maint_vacuum_find(view, v->wanted[i]) != NULL)
-			wanted[n++] = v->wanted[i];
+		if (skx_maint_vacuum_find(view, v->remaining[i]) != NULL)
+			wanted[n++] = v->remaining[i];
 		else
 			all = true;
 	}
 	for (i = 0; i < view->nsegments; i++)
 	{
 		seen[i] = view->segments[i].segment;
-		if (all && !skx_maint_vacuum_has(v->seen, v->nseen, seen[i]))
+		if (all && !skx_maint_vacuum_has_segment(v->known_segments, v->nknown,
+												 seen[i]))
 			wanted[n++] = seen[i];
 	}
 	if (n == 0 || wanted[0] != first)
-		v->next = 0;
-	if (v->seen != NULL)
+		v->next_doc = 0;
+	if (v->known_segments != NULL)
 	{
-		pfree(v->seen);
-		pfree(v->wanted);
+		pfree(v->known_segments);
+		pfree(v->remaining);
 	}
 	v->generation = view->meta.generation;
-	v->seen = seen;
-	v->nseen = view->nsegments;
-	v->wanted = wanted;
-	v->nwanted = n;
+	v->known_segments = seen;
+	v->nknown = view->nsegments;
+	v->remaining = wanted;
+	v->nremaining = n;
 }
 
 /* Does a part of a segment.  Returns false if all segments are done. */
@@ -281,30 +284,32 @@ static bool
 skx_maint_vacuum_segments(SkxVacuum *v)
 {
 	SkxView    *view;
-	SkxSource  *source;
+	SkxSnapshotReader *source;
 	SkxView		one;
 
 	view = skx_maint_vacuum_lock(v);
-	skx_maint_vacuum_follow(v, view);
-	if (v->nwanted > 0)
+	skx_maint_vacuum_update_remaining(v, view);
+	if (v->nremaining > 0)
 	{
 		one = *view;
 		one.nsegments = 1;
 		one.segments = unconstify(SkxDiskSegmentRef *,
-								  skx_maint_vacuum_find(view, v->wanted[0]));
+								  skx_maint_vacuum_find(view,
+														v->remaining[0]));
 		source = skx_snapshot_open(v->index, &one);
-		skx_snapshot_once(source);
-		skx_snapshot_next(source, 1);
+		skx_snapshot_read_once(source);
+		skx_snapshot_next_segments(source, 1);
 		if (!skx_maint_vacuum_docs(v, source->segments[0]))
 		{
-			v->next = 0;
-			v->nwanted--;
-			memmove(v->wanted, v->wanted + 1, v->nwanted * sizeof(uint32));
+			v->next_doc = 0;
+			v->nremaining--;
+			memmove(v->remaining, v->remaining + 1,
+					v->nremaining * sizeof(uint32));
 		}
 		skx_snapshot_close(source);
 	}
 	skx_maint_vacuum_unlock(v, view);
-	return v->nwanted > 0;
+	return v->nremaining > 0;
 }
 
 /* Does a part of a pending list.  Returns false if that was the last one. */
@@ -317,11 +322,11 @@ skx_maint_vacuum_pending(SkxVacuum *v, int which, SkxPendingVacuum *pending)
 
 	do
 	{
-		more = skx_pending_vacuum(v->index, view, which, SKX_VACUUM_RUN,
+		more = skx_pending_vacuum(v->index, view, which, SKX_VACUUM_RUN_PAGES,
 								  v->callback, v->state, pending);
-		npages += SKX_VACUUM_RUN;
-	} while (more && npages < SKX_VACUUM_PAGES &&
-			 skx_maint_vacuum_lasted(v) <= SKX_VACUUM_MS);
+		npages += SKX_VACUUM_RUN_PAGES;
+	} while (more && npages < SKX_VACUUM_PART_PAGES &&
+			 skx_maint_vacuum_part_ms(v) <= SKX_VACUUM_PART_MS);
 	skx_maint_vacuum_unlock(v, view);
 	return more;
 }
@@ -353,13 +358,13 @@ skx_maint_count(Relation index, void *arg)
 	IndexBulkDeleteResult *stats = arg;
 	SkxPendingTotals totals;
 	SkxView    *view;
-	SkxSource  *source;
+	SkxSnapshotReader *source;
 	double		ndocs = 0;
 
 	LockPage(index, SKX_META_BLOCK, ShareLock);
-	view = skx_manifest_view_brief(index);
+	view = skx_manifest_view_unlisted(index);
 	source = skx_snapshot_open(index, view);
-	while (skx_snapshot_next(source, 1) > 0)
+	while (skx_snapshot_next_segments(source, 1) > 0)
 	{
 		SkxSegment *seg = source->segments[0];
 
@@ -407,7 +412,7 @@ skx_maint_bulkdelete(Relation index, IndexBulkDeleteResult *stats,
 
 		while (skx_maint_vacuum_pending(v, i, &pending))
 			skx_maint_vacuum_pause();
-		v->removed += pending.removed;
+		v->removed += pending.nremoved;
 	}
 	do
 		skx_maint_vacuum_pause();
@@ -415,18 +420,18 @@ skx_maint_bulkdelete(Relation index, IndexBulkDeleteResult *stats,
 	ereport(DEBUG1,
 			(errmsg_internal("VACUUM of index \"%s\" held the lock of publishing in %d parts, for %.1f ms at most",
 							 RelationGetRelationName(index), v->nparts,
-							 v->longest)));
+							 v->longest_ms)));
 	stats->tuples_removed += v->removed;
 	skx_maint_count(index, stats);
-	pfree(v->seen);
-	pfree(v->wanted);
+	pfree(v->known_segments);
+	pfree(v->remaining);
 	pfree(v);
 }
 
 static void
-skx_maint_cleanup_tidy(Relation index, void *arg)
+skx_maint_cleanup_free_orphaned(Relation index, void *arg)
 {
-	skx_manifest_tidy(index, true);
+	skx_manifest_free_orphaned(index, true);
 }
 
 static void
@@ -435,7 +440,8 @@ skx_maint_cleanup_flush(Relation index, void *arg)
 	SkxView    *view = skx_maint_view(index, SKX_WAIT_ALL);
 	uint64		nbytes = skx_pending_bytes(index, view);
 
-	if (nbytes >= SKX_CLEANUP_WORTH || (nbytes > 0 && skx_maint_loose(index, view)))
+	if (nbytes >= SKX_CLEANUP_FLUSH_BYTES_MIN ||
+		(nbytes > 0 && skx_maint_segments_should_move(index, view)))
 		skx_maint_flush_all(index, arg, SKX_WAIT_PAGE);
 	pfree(view);
 }
@@ -451,12 +457,12 @@ skx_maint_cleanup_merge(Relation index, void *arg)
 {
 	const SkxMaintOptions *options = arg;
 
-	if (skx_compat_autovacuum() && skx_maint_merge_wanted(index, options) &&
-		skx_worker_ask(index, SKX_WORKER_SHRINK))
+	if (skx_compat_autovacuum() && skx_maint_merge_has_work(index, options) &&
+		skx_worker_request(index, SKX_WORKER_SHRINK))
 		return;
 	skx_maint_merge(index, options, 0, SKX_WAIT_PAGE);
-	if (options->certain && skx_maint_merge_wanted(index, options))
-		skx_worker_ask(index, SKX_WORKER_SHRINK);
+	if (options->needs_all_space && skx_maint_merge_has_work(index, options))
+		skx_worker_request(index, SKX_WORKER_SHRINK);
 }
 
 /*
@@ -464,10 +470,10 @@ skx_maint_cleanup_merge(Relation index, void *arg)
  * elsewhere that segments should move.
  */
 static bool
-skx_maint_cleanup_slack(Relation index)
+skx_maint_cleanup_should_shrink(Relation index)
 {
 	SkxView    *view = skx_maint_view(index, SKX_WAIT_ALL);
-	bool		loose = skx_maint_loose(index, view);
+	bool		loose = skx_maint_segments_should_move(index, view);
 
 	pfree(view);
 	return loose || skx_maint_shrink_wanted(index);
@@ -479,15 +485,15 @@ skx_maint_cleanup_slack(Relation index)
  */
 static void
 skx_maint_cleanup_moves(Relation index, SkxMaintOptions *options,
-						SkxMaintPatience *patience)
+						SkxMaintWaitBudget *patience)
 {
 	SkxView    *view = skx_maint_view(index, SKX_WAIT_ALL);
 	int			steps = 2 * view->nsegments + SKX_CLEANUP_STEPS;
-	int			asides = SKX_MOVES_ASIDE_MOST;
+	int			asides = SKX_MOVES_PAST_END_MAX;
 
 	pfree(view);
-	patience->merges = true;
-	if (!skx_maint_clear_wait(index, patience))
+	patience->caller_merges = true;
+	if (!skx_maint_wait_unused(index, patience))
 		return;
 	while (steps-- > 0)
 	{
@@ -496,11 +502,11 @@ skx_maint_cleanup_moves(Relation index, SkxMaintOptions *options,
 		if (skx_maint_merge_step(index, options, 0,
 								 SKX_WAIT_PAGE) == SKX_STEP_DONE)
 			continue;
-		if (patience->others > 0 &&
+		if (patience->others_ms > 0 &&
 			skx_maint_shrink(index, patience) != SKX_STEP_NONE)
 			continue;
-		options->moves = SKX_MOVES_ASIDE;
-		if (patience->others <= 0 || asides-- == 0 ||
+		options->moves = SKX_MOVES_PAST_END;
+		if (patience->others_ms <= 0 || asides-- == 0 ||
 			skx_maint_merge_step(index, options, 0,
 								 SKX_WAIT_PAGE) != SKX_STEP_DONE)
 			break;
@@ -524,22 +530,22 @@ static void
 skx_maint_cleanup_shrink(Relation index, void *arg)
 {
 	SkxMaintOptions *options = arg;
-	SkxMaintPatience patience = {0};
+	SkxMaintWaitBudget patience = {0};
 	bool		later = IsInParallelMode() ||
 		(RelationNeedsWAL(index) && skx_manifest_has_standby());
 
-	skx_maint_patience(&patience, SKX_CLEANUP_PATIENCE);
+	skx_maint_wait_budget(&patience, SKX_CLEANUP_WAIT_MS);
 	if (!later)
 		(void) skx_maint_shrink(index, &patience);
-	if (!skx_maint_cleanup_slack(index) ||
-		skx_worker_ask(index, SKX_WORKER_SHRINK))
+	if (!skx_maint_cleanup_should_shrink(index) ||
+		skx_worker_request(index, SKX_WORKER_SHRINK))
 		return;
 	if (!later)
 	{
 		skx_maint_cleanup_moves(index, options, &patience);
 		return;
 	}
-	options->moves = skx_maint_clear(index) ? SKX_MOVES_LAST :
+	options->moves = skx_maint_index_is_unused(index) ? SKX_MOVES_LAST :
 		SKX_MOVES_NONE;
 	skx_maint_merge(index, options, 0, SKX_WAIT_PAGE);
 	if (!IsInParallelMode())
@@ -547,10 +553,10 @@ skx_maint_cleanup_shrink(Relation index, void *arg)
 }
 
 static bool
-skx_maint_cleanup_do(Relation index, SkxMaintWork work, void *arg)
+skx_maint_cleanup_run(Relation index, SkxMaintWork work, void *arg)
 {
 	if (SKX_COMPAT_SUBTRANSACTIONS())
-		return skx_maint_optional(index, work, arg, SKX_SPARE_ALL);
+		return skx_maint_try_optional(index, work, arg, SKX_TOLERATE_ALL);
 	work(index, arg);
 	return true;
 }
@@ -559,19 +565,20 @@ void
 skx_maint_cleanup(Relation index, SkxMaintOptions *options,
 				  IndexBulkDeleteResult *stats)
 {
-	options->certain = !SKX_COMPAT_SUBTRANSACTIONS();
+	options->needs_all_space = !SKX_COMPAT_SUBTRANSACTIONS();
 	options->moves = SKX_MOVES_NONE;
 	if (!skx_compat_vacuum_urgent(index))
 	{
 		bool		done;
 
-		skx_maint_cleanup_do(index, skx_maint_cleanup_tidy, NULL);
-		done = skx_maint_cleanup_do(index, skx_maint_cleanup_flush, options);
-		if (!skx_maint_cleanup_do(index, skx_maint_cleanup_merge, options) ||
+		skx_maint_cleanup_run(index, skx_maint_cleanup_free_orphaned, NULL);
+		done = skx_maint_cleanup_run(index, skx_maint_cleanup_flush, options);
+		if (!skx_maint_cleanup_run(index, skx_maint_cleanup_merge, options) ||
 			!done)
-			skx_maint_cleanup_do(index, skx_maint_cleanup_tidy, NULL);
-		skx_maint_cleanup_do(index, skx_maint_cleanup_shrink, options);
+			skx_maint_cleanup_run(index, skx_maint_cleanup_free_orphaned,
+								  NULL);
+		skx_maint_cleanup_run(index, skx_maint_cleanup_shrink, options);
 	}
-	if (!skx_maint_cleanup_do(index, skx_maint_count, stats))
+	if (!skx_maint_cleanup_run(index, skx_maint_count, stats))
 		stats->estimated_count = true;
 }

@@ -24,12 +24,12 @@
 #include "write/maint/maint_internal.h"
 
 /* Most pages in one prefetch. */
-#define SKX_WARM_STEP		64
+#define SKX_WARM_PREFETCH_PAGES		64
 
 struct SkxMaintWarm
 {
 	MemoryContext context;
-	const SkxSource *inputs;
+	const SkxSnapshotReader *inputs;
 	uint32		sizes[SKX_PLANE_LAST + 1];	/* number of notes, by plane */
 	uint8	   *notes[SKX_PLANE_LAST + 1];	/* uses of each page, by plane */
 	uint32		used[2];		/* pages read of planes with units of one
@@ -57,25 +57,25 @@ skx_maint_warm_note(SkxMaintWarm *warm, uint8 plane, uint32 ordinal, int uses)
 }
 
 static void
-skx_maint_warm_filled(void *arg, uint8 plane, uint32 ordinal)
+skx_maint_warm_note_page(void *arg, uint8 plane, uint32 ordinal)
 {
 	SkxMaintOutput *out = arg;
 	int			uses;
 
 	Assert(out->warm != NULL && out->writer != NULL);
-	uses = skx_blkio_met(out->warm->inputs->file, plane);
+	uses = skx_blkio_hit_use_count(out->warm->inputs->file, plane);
 	if (plane != SKX_PLANE_NORMS && uses > 0)
 		skx_maint_warm_note(out->warm, plane, ordinal, uses);
 }
 
 void
-skx_maint_warm_begin(SkxMaintOutput *out, const SkxSource *inputs)
+skx_maint_warm_begin(SkxMaintOutput *out, const SkxSnapshotReader *inputs)
 {
 	Assert(out->warm == NULL && inputs->nsegments > 0);
 	out->warm = palloc0(sizeof(SkxMaintWarm));
 	out->warm->context = CurrentMemoryContext;
 	out->warm->inputs = inputs;
-	out->store.filled = skx_maint_warm_filled;
+	out->store.filled = skx_maint_warm_note_page;
 }
 
 void
@@ -117,7 +117,7 @@ skx_maint_warm_read(SkxMaintOutput *out, BufFile *file,
 
 /* Returns true if the cache has most of the norms of the inputs. */
 static bool
-skx_maint_warm_norms(const SkxSource *inputs)
+skx_maint_warm_norms_are_cached(const SkxSnapshotReader *inputs)
 {
 	uint64		had = 0;
 	uint64		all = 0;
@@ -130,7 +130,7 @@ skx_maint_warm_norms(const SkxSource *inputs)
 		uint32		page;
 
 		for (page = 0; page < plane->npages; page++)
-			had += skx_blkio_cached(inputs->file, plane, page);
+			had += skx_blkio_page_is_cached(inputs->file, plane, page);
 		all += plane->npages;
 	}
 	return had * 2 > all;
@@ -138,8 +138,8 @@ skx_maint_warm_norms(const SkxSource *inputs)
 
 /* Returns the most uses of any of pages [page, end) of a plane. */
 static int
-skx_maint_warm_uses(const SkxMaintWarm *warm, uint8 plane, uint32 page,
-					uint32 end)
+skx_maint_warm_max_uses(const SkxMaintWarm *warm, uint8 plane, uint32 page,
+						uint32 end)
 {
 	int			uses = 0;
 
@@ -172,9 +172,9 @@ static void
 skx_maint_warm_plane(SkxMaintWarm *warm, SkxSegment *seg,
 					 const SkxBlkPlane *plane, int uses)
 {
-	uint32		room = skx_blkio_room(seg->file, plane);
+	uint32		room = skx_blkio_warmable_pages(seg->file, plane);
 	uint32	   *used = &warm->used[plane->unit > 1];
-	uint32		pages[SKX_WARM_STEP];
+	uint32		pages[SKX_WARM_PREFETCH_PAGES];
 	uint32		end = plane->npages;
 	uint32		page;
 	int			n = 0;
@@ -184,7 +184,7 @@ skx_maint_warm_plane(SkxMaintWarm *warm, SkxSegment *seg,
 		uint32		unit = (end - 1) / plane->unit * plane->unit;
 
 		page = unit;
-		if (skx_maint_warm_uses(warm, plane->plane, unit, end) != uses)
+		if (skx_maint_warm_max_uses(warm, plane->plane, unit, end) != uses)
 			continue;
 		if (*used + (end - unit) > room)
 			break;
@@ -192,7 +192,7 @@ skx_maint_warm_plane(SkxMaintWarm *warm, SkxSegment *seg,
 		for (; unit < end; unit++)
 		{
 			pages[n++] = unit;
-			if (n == SKX_WARM_STEP)
+			if (n == SKX_WARM_PREFETCH_PAGES)
 			{
 				skx_maint_warm_fetch(seg, plane, pages, n);
 				n = 0;
@@ -210,7 +210,7 @@ static const SkxSegmentPlane skx_maint_warm_order[] = {
 };
 
 void
-skx_maint_warm_bring(SkxMaintOutput *out, const SkxDiskSegmentRef *ref)
+skx_maint_warm_read_pages(SkxMaintOutput *out, const SkxDiskSegmentRef *ref)
 {
 	const SkxOperation *op = out->op;
 	SkxMaintWarm *warm = out->warm;
@@ -220,16 +220,17 @@ skx_maint_warm_bring(SkxMaintOutput *out, const SkxDiskSegmentRef *ref)
 	int			uses;
 	int			i;
 
-	Assert(out->writer == NULL && !op->published);
+	Assert(out->writer == NULL && !op->is_published);
 	file = skx_segment_file(op->rel, op->incarnation);
 	seg = skx_segment_open_ref(file, op->rel, op->incarnation,
 							   op->block_pages * BLCKSZ, ref);
-	if (skx_maint_warm_norms(warm->inputs))
+	if (skx_maint_warm_norms_are_cached(warm->inputs))
 	{
 		for (page = 0; page < seg->planes[SKX_SEGMENT_NORMS].npages; page++)
-			skx_maint_warm_note(warm, SKX_PLANE_NORMS, page, SKX_BLK_USES);
+			skx_maint_warm_note(warm, SKX_PLANE_NORMS, page,
+								SKX_BLK_USE_COUNT_MAX);
 	}
-	for (uses = SKX_BLK_USES; uses > 0; uses--)
+	for (uses = SKX_BLK_USE_COUNT_MAX; uses > 0; uses--)
 	{
 		for (i = 0; i < (int) lengthof(skx_maint_warm_order); i++)
 			skx_maint_warm_plane(warm, seg,
@@ -240,14 +241,14 @@ skx_maint_warm_bring(SkxMaintOutput *out, const SkxDiskSegmentRef *ref)
 }
 
 void
-skx_maint_warm_retire(SkxMaintOutput *out)
+skx_maint_warm_evict_inputs(SkxMaintOutput *out)
 {
-	const SkxSource *inputs = out->warm->inputs;
+	const SkxSnapshotReader *inputs = out->warm->inputs;
 	const SkxBlkPlane **planes =
 		palloc(inputs->nsegments * sizeof(SkxBlkPlane *));
 	int			i;
 
-	Assert(out->op->published);
+	Assert(out->op->is_published);
 	for (i = 0; i < inputs->nsegments; i++)
 		planes[i] = &inputs->segments[i]->planes[SKX_SEGMENT_POSTINGS];
 	skx_blkio_cache_retire(out->op->incarnation, planes, inputs->nsegments);

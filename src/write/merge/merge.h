@@ -42,9 +42,10 @@ extern bool skx_merge_run(SkxMerge *m, SkxDiskSegmentRef *ref);
  * Returns the number of pages of deleted bits that have changed.  To be called
  * after the segment is written.
  */
-extern uint32 skx_merge_late(SkxMerge *m,
-							 void (*visit) (uint32 doc, void *arg),
-							 void *arg);
+extern uint32 skx_merge_visit_new_deletes(SkxMerge *m,
+										  void (*visit) (uint32 doc,
+														 void *arg),
+										  void *arg);
 
 /* Frees the merge, its maps and temporary files. */
 extern void skx_merge_end(SkxMerge *m);
@@ -60,8 +61,8 @@ extern void skx_merge_end(SkxMerge *m);
 typedef struct SkxMergeTerms SkxMergeTerms;
 
 /*
- * Returns the bytes of shared memory that skx_merge_common() fills.  0 means
- * that this merge may not use so much, or has no live document: then
+ * Returns the bytes of shared memory that skx_merge_common_create() fills.  0
+ * means that this merge may not use so much, or has no live document: then
  * skx_merge_run() is to be called.
  */
 extern Size skx_merge_common_size(SkxMerge *m);
@@ -70,10 +71,10 @@ extern Size skx_merge_common_size(SkxMerge *m);
  * Writes the documents, and puts maps, norms and what deleted documents take
  * from terms into `shared` and `files`.  One process calls it once.
  */
-extern void skx_merge_common(SkxMerge *m, void *shared, FileSet *files);
+extern void skx_merge_common_create(SkxMerge *m, void *shared, FileSet *files);
 
 /* Returns the output of the merge, which the caller closes. */
-extern SkxSegmentOutput *skx_merge_output(SkxMerge *m);
+extern SkxSegmentOutput *skx_merge_get_output(SkxMerge *m);
 
 /*
  * Attaches a process, with inputs that it has opened itself in the order of

@@ -18,26 +18,26 @@
 #include "write/merge/merge_internal.h"
 
 /* Records of a segment that are read at once. */
-#define SKX_DEAD_BATCH		64
+#define SKX_DEAD_BATCH_RECORDS		64
 
 /* Name of the file in a file set. */
 #define SKX_DEAD_FILE		"dead"
 
 /* The part of the file with the terms of one segment. */
-typedef struct SkxDeadPlace
+typedef struct SkxDeadFileRange
 {
 	uint64		first;			/* records before it */
 	uint64		n;
-} SkxDeadPlace;
+} SkxDeadFileRange;
 
-typedef struct SkxDeadRun
+typedef struct SkxDeadReader
 {
-	SkxDeadPlace place;
+	SkxDeadFileRange file_range;
 	uint64		next;			/* number of the next record to read */
 	SkxDeadTerm *batch;
 	int			n;
 	int			i;
-} SkxDeadRun;
+} SkxDeadReader;
 
 struct SkxDeadTerms
 {
@@ -46,16 +46,16 @@ struct SkxDeadTerms
 	BufFile    *file;
 	uint64		nrecords;		/* in the file */
 	int			nruns;
-	SkxDeadRun *runs;
+	SkxDeadReader *runs;
 };
 
 /* One segment being counted. */
 typedef struct SkxDeadScan
 {
 	SkxSegment *seg;
-	const uint8 *dead;
+	const uint8 *deleted_bits;
 	SkxCursor  *list;			/* for one term after the other */
-	uint64		length;
+	uint64		total_length;
 } SkxDeadScan;
 
 SkxDeadTerms *
@@ -66,24 +66,24 @@ skx_merge_dead_create(int nsegments, FileSet *files)
 	d->context = CurrentMemoryContext;
 	d->files = files;
 	d->nruns = nsegments;
-	d->runs = palloc0(nsegments * sizeof(SkxDeadRun));
+	d->runs = palloc0(nsegments * sizeof(SkxDeadReader));
 	return d;
 }
 
 Size
 skx_merge_dead_size(int nsegments)
 {
-	return nsegments * sizeof(SkxDeadPlace);
+	return nsegments * sizeof(SkxDeadFileRange);
 }
 
 void
 skx_merge_dead_share(SkxDeadTerms *d, void *shared)
 {
-	SkxDeadPlace *places = shared;
+	SkxDeadFileRange *places = shared;
 	int			i;
 
 	for (i = 0; i < d->nruns; i++)
-		places[i] = d->runs[i].place;
+		places[i] = d->runs[i].file_range;
 	if (d->file == NULL)
 		return;
 	BufFileExportFileSet(d->file);
@@ -95,13 +95,13 @@ SkxDeadTerms *
 skx_merge_dead_attach(int nsegments, FileSet *files, const void *shared)
 {
 	SkxDeadTerms *d = skx_merge_dead_create(nsegments, files);
-	const SkxDeadPlace *places = shared;
+	const SkxDeadFileRange *places = shared;
 	bool		any = false;
 	int			i;
 
 	for (i = 0; i < nsegments; i++)
 	{
-		d->runs[i].place = places[i];
+		d->runs[i].file_range = places[i];
 		any |= places[i].n > 0;
 	}
 	if (any)
@@ -117,7 +117,7 @@ skx_merge_dead_next(const SkxDeadScan *s, uint32 doc)
 {
 	uint32		ndocs = s->seg->header.ndocs;
 
-	doc = skx_bitset_bytes_next(s->dead, ndocs, doc);
+	doc = skx_bitset_bytes_next(s->deleted_bits, ndocs, doc);
 	return doc < ndocs ? doc : SKX_NO_DOC;
 }
 
@@ -145,7 +145,7 @@ skx_merge_dead_postings(SkxDeadScan *s, SkxDeadTerm *t, bool is_value)
 			t->df++;
 			t->npositions += tf;
 			if (!is_value)
-				s->length += Max(tf, 1);
+				s->total_length += Max(tf, 1);
 			at++;
 		}
 		doc = skx_merge_dead_next(s, at);
@@ -159,7 +159,7 @@ skx_merge_dead_flags(SkxDeadScan *s, const SkxTerm *term, uint8 flags)
 	SkxCursor  *list = s->list;
 	uint8		found = 0;
 
-	skx_cursor_begin(list, term);
+	skx_cursor_begin_term(list, term);
 	while (found != flags && skx_cursor_next(list))
 	{
 		const SkxPostings *p = skx_cursor_labels(list);
@@ -167,10 +167,10 @@ skx_merge_dead_flags(SkxDeadScan *s, const SkxTerm *term, uint8 flags)
 
 		for (i = 0; i < p->n; i++)
 		{
-			if (skx_bitset_bytes_test(s->dead, p->docs[i]))
+			if (skx_bitset_bytes_test(s->deleted_bits, p->docs[i]))
 				continue;
 			if (p->tf[i] == 0)
-				found |= SKX_TERM_BARE;
+				found |= SKX_TERM_NO_POSITIONS;
 			if ((p->labels[i] & ~(1 << SKX_LABEL_D)) != 0)
 				found |= SKX_TERM_LABELS;
 		}
@@ -183,7 +183,7 @@ skx_merge_dead_count(SkxDeadTerms *d, int which, SkxSegment *seg,
 					 const uint8 *dead)
 {
 	SkxDeadScan *s = palloc0(sizeof(SkxDeadScan));
-	SkxDeadRun *run = &d->runs[which];
+	SkxDeadReader *run = &d->runs[which];
 	SkxTermWalk *walk = skx_segment_walk_begin(seg);
 	MemoryContext old = MemoryContextSwitchTo(d->context);
 	SkxTerm		term;
@@ -195,43 +195,43 @@ skx_merge_dead_count(SkxDeadTerms *d, int which, SkxSegment *seg,
 		d->file = d->files == NULL ? BufFileCreateTemp(false) :
 			BufFileCreateFileSet(d->files, SKX_DEAD_FILE);
 	MemoryContextSwitchTo(old);
-	run->place.first = d->nrecords;
+	run->file_range.first = d->nrecords;
 	s->seg = seg;
-	s->dead = dead;
+	s->deleted_bits = dead;
 	s->list = skx_cursor_create(seg, SKX_CURSOR_PROBE);
 	while (skx_segment_walk_next(walk, &term, &lexeme, &len))
 	{
 		SkxDeadTerm t = {0};
 
 		skx_throttle_point();
-		skx_cursor_begin(s->list, &term);
+		skx_cursor_begin_term(s->list, &term);
 		skx_merge_dead_postings(s, &t, skx_column_is_value(lexeme, len));
 		if (t.df == 0)
 			continue;
 		t.ordinal = term.ordinal;
-		t.flags = term.flags & (SKX_TERM_LABELS | SKX_TERM_BARE);
+		t.flags = term.flags & (SKX_TERM_LABELS | SKX_TERM_NO_POSITIONS);
 		if (t.flags != 0 && t.df < term.df)
 			t.flags = skx_merge_dead_flags(s, &term, t.flags);
 		BufFileWrite(d->file, &t, sizeof(t));
-		run->place.n++;
+		run->file_range.n++;
 		d->nrecords++;
 	}
 	skx_cursor_close(s->list);
 	skx_segment_walk_end(walk);
-	length = s->length;
+	length = s->total_length;
 	pfree(s);
 	return length;
 }
 
 /* Reads n records of a segment, from number `first` on. */
 static void
-skx_merge_dead_fetch(SkxDeadTerms *d, const SkxDeadRun *run, uint64 first,
+skx_merge_dead_fetch(SkxDeadTerms *d, const SkxDeadReader *run, uint64 first,
 					 SkxDeadTerm *to, int n)
 {
 	Size		size = n * sizeof(SkxDeadTerm);
 
-	Assert(first + n <= run->place.n);
-	if (BufFileSeek(d->file, 0, (run->place.first + first) *
+	Assert(first + n <= run->file_range.n);
+	if (BufFileSeek(d->file, 0, (run->file_range.first + first) *
 					sizeof(SkxDeadTerm), SEEK_SET) != 0 ||
 		BufFileRead(d->file, to, size) != size)
 		ereport(ERROR,
@@ -241,26 +241,26 @@ skx_merge_dead_fetch(SkxDeadTerms *d, const SkxDeadRun *run, uint64 first,
 
 /* Reads the next records of a segment; returns false after the last one. */
 static bool
-skx_merge_dead_read(SkxDeadTerms *d, SkxDeadRun *run)
+skx_merge_dead_read(SkxDeadTerms *d, SkxDeadReader *run)
 {
-	if (run->next == run->place.n)
+	if (run->next == run->file_range.n)
 		return false;
 	if (run->batch == NULL)
-		run->batch = MemoryContextAlloc(d->context, SKX_DEAD_BATCH *
+		run->batch = MemoryContextAlloc(d->context, SKX_DEAD_BATCH_RECORDS *
 										sizeof(SkxDeadTerm));
 	run->i = 0;
-	run->n = Min(run->place.n - run->next, SKX_DEAD_BATCH);
+	run->n = Min(run->file_range.n - run->next, SKX_DEAD_BATCH_RECORDS);
 	skx_merge_dead_fetch(d, run, run->next, run->batch, run->n);
 	run->next += run->n;
 	return true;
 }
 
 void
-skx_merge_dead_from(SkxDeadTerms *d, int which, uint32 ordinal)
+skx_merge_dead_seek(SkxDeadTerms *d, int which, uint32 ordinal)
 {
-	SkxDeadRun *run = &d->runs[which];
+	SkxDeadReader *run = &d->runs[which];
 	uint64		low = 0;
-	uint64		high = run->place.n;
+	uint64		high = run->file_range.n;
 
 	while (low < high)
 	{
@@ -281,7 +281,7 @@ bool
 skx_merge_dead_term(SkxDeadTerms *d, int which, uint32 ordinal,
 					SkxDeadTerm *term)
 {
-	SkxDeadRun *run = &d->runs[which];
+	SkxDeadReader *run = &d->runs[which];
 
 	if (run->i == run->n && !skx_merge_dead_read(d, run))
 		return false;

@@ -28,13 +28,18 @@ typedef struct SkxMergeMaps SkxMergeMaps;
 extern SkxMergeMaps *skx_merge_maps_create(const uint32 *ndocs, int nmaps,
 										   const bool *linear, Size memory);
 
-/* Returns the bytes of shared memory that skx_merge_maps_shared() fills. */
+/*
+ * Returns the bytes of shared memory that skx_merge_maps_create_shared()
+ * fills.
+ */
 extern Size skx_merge_maps_size(const uint32 *ndocs, int nmaps,
 								const bool *linear);
 
 /* Creates maps in shared memory. */
-extern SkxMergeMaps *skx_merge_maps_shared(const uint32 *ndocs, int nmaps,
-										   const bool *linear, void *shared);
+extern SkxMergeMaps *skx_merge_maps_create_shared(const uint32 *ndocs,
+												  int nmaps,
+												  const bool *linear,
+												  void *shared);
 
 /* Attaches another process to maps in shared memory, when they are filled. */
 extern SkxMergeMaps *skx_merge_maps_attach(int nmaps, void *shared);
@@ -43,10 +48,10 @@ extern SkxMergeMaps *skx_merge_maps_attach(int nmaps, void *shared);
  * Sets the new number of the next document of segment `which`.  Old numbers of
  * a segment ascend from 0; calls for several segments may alternate.
  */
-extern void skx_merge_maps_put(SkxMergeMaps *maps, int which, uint32 doc);
+extern void skx_merge_maps_add(SkxMergeMaps *maps, int which, uint32 doc);
 
 /* Raises an error unless all documents of all segments have a number. */
-extern void skx_merge_maps_filled(SkxMergeMaps *maps);
+extern void skx_merge_maps_check_complete(SkxMergeMaps *maps);
 
 /* Reads the new numbers of n documents of segment `which` into `to`. */
 extern void skx_merge_maps_get(SkxMergeMaps *maps, int which,
@@ -107,27 +112,28 @@ extern bool skx_merge_dead_term(SkxDeadTerms *d, int which, uint32 ordinal,
 extern void skx_merge_dead_free(SkxDeadTerms *d);
 
 /* Makes `ordinal`, in any order, the next one for skx_merge_dead_term(). */
-extern void skx_merge_dead_from(SkxDeadTerms *d, int which, uint32 ordinal);
+extern void skx_merge_dead_seek(SkxDeadTerms *d, int which, uint32 ordinal);
 
 /*
  * merge_terms.c : terms that one process merges
  */
 
 /* What a merge of terms reads; all of it stays valid until it is closed. */
-typedef struct SkxMergeBasis
+typedef struct SkxMergeTermSource
 {
 	SkxSegment **inputs;
 	int			ninputs;
 	SkxMergeMaps *maps;
 	const uint8 *norms;			/* of the result; NULL: the inputs' are read */
-	SkxDeadTerms *dead;
-	pg_atomic_uint64 *done;		/* postings of the inputs merged so far */
-	uint64		total;			/* postings of the inputs */
+	SkxDeadTerms *dead_terms;
+	pg_atomic_uint64 *merged_postings;	/* postings of the inputs merged so
+										 * far */
+	uint64		total_postings; /* postings of the inputs */
 	void		(*progress) (int phase, uint64 done, uint64 total);
-} SkxMergeBasis;
+} SkxMergeTermSource;
 
 /* Opens the terms of all inputs. */
-extern SkxMergeTerms *skx_merge_terms_open(const SkxMergeBasis *basis);
+extern SkxMergeTerms *skx_merge_terms_open(const SkxMergeTermSource *basis);
 
 /*
  * merge_run.c : the steps before the terms
@@ -138,18 +144,18 @@ typedef struct SkxMergeInput
 {
 	SkxSegment *seg;
 	int			number;
-	uint8	   *dead;			/* deleted bits as of skx_merge_begin(); NULL
+	uint8	   *deleted;		/* deleted bits as of skx_merge_begin(); NULL
 								 * if none is set */
-	uint32	   *npage_dead;		/* number of bits set on each of their pages */
-	uint32		ndead;			/* deleted documents */
+	uint32	   *page_ndeleted;	/* number of bits set on each of their pages */
+	uint32		ndeleted;		/* deleted documents */
 
 	/* documents */
-	uint32		next;			/* first document behind those in tids */
-	ItemPointerData tids[SKX_TID_GROUP];
+	uint32		next_doc;		/* first document behind those in tids */
+	ItemPointerData tids[SKX_TID_GROUP_DOCS];
 	int			ntids;
 	int			tid;			/* index in tids of the current document */
 	SkxKeyReader **readers;		/* one a column with keys */
-	SkxKey	   *keys;			/* SKX_TID_GROUP a column: keys of tids */
+	SkxKey	   *keys;			/* SKX_TID_GROUP_DOCS a column: keys of tids */
 } SkxMergeInput;
 
 struct SkxMerge
@@ -166,7 +172,7 @@ struct SkxMerge
 	SkxDeadTerms *dead_terms;
 	ItemPointerData last_tid;
 	uint32	   *input_docs;		/* number of documents of each input */
-	bool	   *linear;			/* true: they stay next to each other */
+	bool	   *is_linear;		/* true: they stay next to each other */
 	uint64		total;			/* postings of the inputs */
 };
 

@@ -13,21 +13,21 @@
 #include "write/merge/merge_internal.h"
 
 /* Documents on a page. */
-#define SKX_MAP_PAGE		(BLCKSZ / sizeof(uint32))
+#define SKX_MERGE_MAP_PAGE_DOCS		(BLCKSZ / sizeof(uint32))
 
 typedef struct SkxMergeMap
 {
 	uint32		ndocs;
-	bool		linear;
+	bool		is_linear;
 	uint32		first;			/* linear: new number of document 0 */
 	uint32	   *docs;			/* all of them, or NULL */
 
 	/* in the file */
 	uint32		npages;
-	uint32	   *places;			/* block of the file for each page */
+	uint32	   *page_blocks;	/* block of the file for each page */
 	uint32		nslots;			/* pages in memory: page p in p % nslots */
-	uint32	   *slots;
-	uint32	   *tags;			/* page in each slot, plus one */
+	uint32	   *page_cache;
+	uint32	   *page_numbers;	/* page in each slot, plus one */
 	uint32		nput;			/* documents that have a number */
 } SkxMergeMap;
 
@@ -37,20 +37,21 @@ struct SkxMergeMaps
 	SkxMergeMap *maps;
 	int			nmaps;
 	BufFile    *file;
-	uint32		nplaces;		/* pages in the file */
-	struct SkxSharedMap *shared;	/* NULL: only of this process */
+	uint32		file_pages;		/* pages in the file */
+	struct SkxSharedMergeMap *shared;	/* NULL: only of this process */
 };
 
 /* Prepares a map that does not fit into memory. */
 static void
 skx_merge_map_spill(SkxMergeMap *map, Size memory)
 {
-	map->npages = (map->ndocs + SKX_MAP_PAGE - 1) / SKX_MAP_PAGE;
-	map->places = palloc(map->npages * sizeof(uint32));
+	map->npages = (map->ndocs + SKX_MERGE_MAP_PAGE_DOCS - 1) /
+		SKX_MERGE_MAP_PAGE_DOCS;
+	map->page_blocks = palloc(map->npages * sizeof(uint32));
 	map->nslots = Max(Min(memory / BLCKSZ, map->npages), 1);
-	map->slots = palloc_extended((Size) map->nslots * BLCKSZ,
-								 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	map->tags = palloc0(map->nslots * sizeof(uint32));
+	map->page_cache = palloc_extended((Size) map->nslots * BLCKSZ,
+									  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	map->page_numbers = palloc0(map->nslots * sizeof(uint32));
 }
 
 SkxMergeMaps *
@@ -72,8 +73,8 @@ skx_merge_maps_create(const uint32 *ndocs, int nmaps, const bool *linear,
 		Size		size = (Size) ndocs[i] * sizeof(uint32);
 
 		map->ndocs = ndocs[i];
-		map->linear = linear[i];
-		if (map->linear)
+		map->is_linear = linear[i];
+		if (map->is_linear)
 			continue;
 		if (total <= memory)
 			map->docs = MemoryContextAllocHuge(CurrentMemoryContext, size);
@@ -87,17 +88,17 @@ skx_merge_maps_create(const uint32 *ndocs, int nmaps, const bool *linear,
  * A map in shared memory.  The arrays of the maps that are not linear follow
  * behind all of these, in order.
  */
-typedef struct SkxSharedMap
+typedef struct SkxSharedMergeMap
 {
 	uint32		ndocs;
 	uint32		first;
 	bool		linear;
-} SkxSharedMap;
+} SkxSharedMergeMap;
 
 Size
 skx_merge_maps_size(const uint32 *ndocs, int nmaps, const bool *linear)
 {
-	Size		size = MAXALIGN(nmaps * sizeof(SkxSharedMap));
+	Size		size = MAXALIGN(nmaps * sizeof(SkxSharedMergeMap));
 	int			i;
 
 	for (i = 0; i < nmaps; i++)
@@ -109,9 +110,10 @@ SkxMergeMaps *
 skx_merge_maps_attach(int nmaps, void *shared)
 {
 	SkxMergeMaps *maps = palloc0(sizeof(SkxMergeMaps));
-	SkxSharedMap *all = shared;
+	SkxSharedMergeMap *all = shared;
 	uint32	   *docs = (uint32 *) ((char *) shared +
-								   MAXALIGN(nmaps * sizeof(SkxSharedMap)));
+								   MAXALIGN(nmaps *
+											sizeof(SkxSharedMergeMap)));
 	int			i;
 
 	maps->context = CurrentMemoryContext;
@@ -123,9 +125,9 @@ skx_merge_maps_attach(int nmaps, void *shared)
 		SkxMergeMap *map = &maps->maps[i];
 
 		map->ndocs = all[i].ndocs;
-		map->linear = all[i].linear;
+		map->is_linear = all[i].linear;
 		map->first = all[i].first;
-		if (map->linear)
+		if (map->is_linear)
 			continue;
 		map->docs = docs;
 		docs += map->ndocs;
@@ -134,10 +136,10 @@ skx_merge_maps_attach(int nmaps, void *shared)
 }
 
 SkxMergeMaps *
-skx_merge_maps_shared(const uint32 *ndocs, int nmaps, const bool *linear,
-					  void *shared)
+skx_merge_maps_create_shared(const uint32 *ndocs, int nmaps,
+							 const bool *linear, void *shared)
 {
-	SkxSharedMap *all = shared;
+	SkxSharedMergeMap *all = shared;
 	int			i;
 
 	for (i = 0; i < nmaps; i++)
@@ -153,7 +155,8 @@ skx_merge_maps_shared(const uint32 *ndocs, int nmaps, const bool *linear,
 static void
 skx_merge_map_write(SkxMergeMaps *maps, SkxMergeMap *map, uint32 page)
 {
-	uint32	   *slot = map->slots + (Size) (page % map->nslots) * SKX_MAP_PAGE;
+	uint32	   *slot = map->page_cache + (Size) (page % map->nslots) *
+		SKX_MERGE_MAP_PAGE_DOCS;
 
 	if (maps->file == NULL)
 	{
@@ -163,19 +166,19 @@ skx_merge_map_write(SkxMergeMaps *maps, SkxMergeMap *map, uint32 page)
 		MemoryContextSwitchTo(old);
 	}
 	BufFileWrite(maps->file, slot, BLCKSZ);
-	map->places[page] = maps->nplaces++;
-	map->tags[page % map->nslots] = page + 1;
+	map->page_blocks[page] = maps->file_pages++;
+	map->page_numbers[page % map->nslots] = page + 1;
 }
 
 void
-skx_merge_maps_put(SkxMergeMaps *maps, int which, uint32 doc)
+skx_merge_maps_add(SkxMergeMaps *maps, int which, uint32 doc)
 {
 	SkxMergeMap *map = &maps->maps[which];
 	uint32		old = map->nput++;
 	uint32		page;
 
 	Assert(old < map->ndocs);
-	if (map->linear)
+	if (map->is_linear)
 	{
 		if (old == 0)
 			map->first = doc;
@@ -189,15 +192,15 @@ skx_merge_maps_put(SkxMergeMaps *maps, int which, uint32 doc)
 		map->docs[old] = doc;
 		return;
 	}
-	page = old / SKX_MAP_PAGE;
-	map->slots[(Size) (page % map->nslots) * SKX_MAP_PAGE +
-			   old % SKX_MAP_PAGE] = doc;
-	if (map->nput % SKX_MAP_PAGE == 0 || map->nput == map->ndocs)
+	page = old / SKX_MERGE_MAP_PAGE_DOCS;
+	map->page_cache[(Size) (page % map->nslots) * SKX_MERGE_MAP_PAGE_DOCS +
+					old % SKX_MERGE_MAP_PAGE_DOCS] = doc;
+	if (map->nput % SKX_MERGE_MAP_PAGE_DOCS == 0 || map->nput == map->ndocs)
 		skx_merge_map_write(maps, map, page);
 }
 
 void
-skx_merge_maps_filled(SkxMergeMaps *maps)
+skx_merge_maps_check_complete(SkxMergeMaps *maps)
 {
 	int			i;
 
@@ -216,17 +219,17 @@ static const uint32 *
 skx_merge_map_page(SkxMergeMaps *maps, SkxMergeMap *map, uint32 page)
 {
 	uint32		at = page % map->nslots;
-	uint32	   *slot = map->slots + (Size) at * SKX_MAP_PAGE;
+	uint32	   *slot = map->page_cache + (Size) at * SKX_MERGE_MAP_PAGE_DOCS;
 
-	if (map->tags[at] == page + 1)
+	if (map->page_numbers[at] == page + 1)
 		return slot;
-	map->tags[at] = 0;
-	if (BufFileSeekBlock(maps->file, map->places[page]) != 0 ||
+	map->page_numbers[at] = 0;
+	if (BufFileSeekBlock(maps->file, map->page_blocks[page]) != 0 ||
 		BufFileRead(maps->file, slot, BLCKSZ) != BLCKSZ)
 		ereport(ERROR,
 				(errcode_for_file_access(),
 				 errmsg("could not read temporary file of an index merge: %m")));
-	map->tags[at] = page + 1;
+	map->page_numbers[at] = page + 1;
 	return slot;
 }
 
@@ -237,7 +240,7 @@ skx_merge_maps_get(SkxMergeMaps *maps, int which, const uint32 *docs,
 	SkxMergeMap *map = &maps->maps[which];
 	int			i = 0;
 
-	if (map->linear)
+	if (map->is_linear)
 	{
 		for (i = 0; i < n; i++)
 			to[i] = docs[i] + map->first;
@@ -251,11 +254,11 @@ skx_merge_maps_get(SkxMergeMaps *maps, int which, const uint32 *docs,
 	}
 	while (i < n)
 	{
-		uint32		page = docs[i] / SKX_MAP_PAGE;
+		uint32		page = docs[i] / SKX_MERGE_MAP_PAGE_DOCS;
 		const uint32 *slot = skx_merge_map_page(maps, map, page);
 
-		for (; i < n && docs[i] / SKX_MAP_PAGE == page; i++)
-			to[i] = slot[docs[i] % SKX_MAP_PAGE];
+		for (; i < n && docs[i] / SKX_MERGE_MAP_PAGE_DOCS == page; i++)
+			to[i] = slot[docs[i] % SKX_MERGE_MAP_PAGE_DOCS];
 	}
 }
 

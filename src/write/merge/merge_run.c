@@ -36,25 +36,25 @@ skx_merge_read_dead(SkxMergeInput *in)
 	if ((uint64) npages * SKX_DELETES_PER_PAGE < in->seg->header.ndocs)
 		skx_damage_report(in->seg->rel, InvalidBlockNumber,
 						  "a segment has too few pages of delete bits");
-	in->npage_dead = palloc(npages * sizeof(uint32));
+	in->page_ndeleted = palloc(npages * sizeof(uint32));
 	for (page = 0; page < npages; page++)
 	{
 		uint32		n = skx_segment_read_deletes(in->seg, page, bits);
 
-		in->npage_dead[page] = n;
+		in->page_ndeleted[page] = n;
 		if (n == 0)
 			continue;
-		if (in->dead == NULL)
-			in->dead = MemoryContextAllocExtended(CurrentMemoryContext,
-												  (Size) npages *
-												  SKX_DELETES_BYTES,
-												  MCXT_ALLOC_HUGE |
-												  MCXT_ALLOC_ZERO);
-		memcpy(in->dead + (Size) page * SKX_DELETES_BYTES, bits,
+		if (in->deleted == NULL)
+			in->deleted = MemoryContextAllocExtended(CurrentMemoryContext,
+													 (Size) npages *
+													 SKX_DELETES_BYTES,
+													 MCXT_ALLOC_HUGE |
+													 MCXT_ALLOC_ZERO);
+		memcpy(in->deleted + (Size) page * SKX_DELETES_BYTES, bits,
 			   SKX_DELETES_BYTES);
-		in->ndead += n;
+		in->ndeleted += n;
 	}
-	skx_segment_relax(in->seg);
+	skx_segment_unpin_all(in->seg);
 }
 
 /*
@@ -75,7 +75,7 @@ skx_merge_open_keys(SkxMerge *m, const SkxSegmentBuildOptions *options)
 	{
 		m->inputs[i].readers = palloc(sizeof(SkxKeyReader *) *
 									  (options->keys.n + 1));
-		m->inputs[i].keys = palloc(sizeof(SkxKey) * SKX_TID_GROUP *
+		m->inputs[i].keys = palloc(sizeof(SkxKey) * SKX_TID_GROUP_DOCS *
 								   (options->keys.n + 1));
 	}
 	for (c = 0; c < options->keys.n; c++)
@@ -86,8 +86,8 @@ skx_merge_open_keys(SkxMerge *m, const SkxSegmentBuildOptions *options)
 		for (i = 0; i < m->ninputs && all; i++)
 		{
 			m->inputs[i].readers[n] =
-				skx_segment_keys_made(m->inputs[i].seg,
-									  &options->keys.columns[c]);
+				skx_segment_keys_open_as(m->inputs[i].seg,
+										 &options->keys.columns[c]);
 			all = m->inputs[i].readers[n] != NULL;
 		}
 		if (all)
@@ -122,7 +122,7 @@ skx_merge_begin(Relation index, const SkxSegmentBuildOptions *options,
 		in->number = i;
 		skx_merge_read_dead(in);
 		m->ndocs += in->seg->header.ndocs;
-		m->nlive += in->seg->header.ndocs - in->ndead;
+		m->nlive += in->seg->header.ndocs - in->ndeleted;
 		m->total += in->seg->header.npostings;
 	}
 	if (m->ndocs > SKX_DOC_MAX)
@@ -155,15 +155,15 @@ skx_merge_next_tid(SkxMergeInput *in, int nkeys)
 
 	if (++in->tid < in->ntids)
 		return true;
-	in->ntids = Min(ndocs - in->next, SKX_TID_GROUP);
+	in->ntids = Min(ndocs - in->next_doc, SKX_TID_GROUP_DOCS);
 	in->tid = 0;
 	if (in->ntids == 0)
 		return false;
-	skx_segment_tids(in->seg, in->next, in->ntids, in->tids);
+	skx_segment_read_tids(in->seg, in->next_doc, in->ntids, in->tids);
 	for (i = 0; i < nkeys; i++)
-		skx_segment_keys_read(in->readers[i], in->next, in->ntids,
-							  in->keys + i * SKX_TID_GROUP);
-	in->next += in->ntids;
+		skx_segment_keys_read(in->readers[i], in->next_doc, in->ntids,
+							  in->keys + i * SKX_TID_GROUP_DOCS);
+	in->next_doc += in->ntids;
 	return true;
 }
 
@@ -176,14 +176,14 @@ skx_merge_next_doc(SkxMerge *m, SkxMergeInput *in)
 {
 	while (skx_merge_next_tid(in, m->out.options.keys.n))
 	{
-		uint32		doc = in->next - in->ntids + in->tid;
+		uint32		doc = in->next_doc - in->ntids + in->tid;
 
-		if (in->dead == NULL || !skx_bitset_bytes_test(in->dead, doc))
+		if (in->deleted == NULL || !skx_bitset_bytes_test(in->deleted, doc))
 			return true;
-		skx_merge_maps_put(m->maps, in->number, SKX_NO_DOC);
+		skx_merge_maps_add(m->maps, in->number, SKX_NO_DOC);
 	}
-	if (skx_blkio_crowded(in->seg->file))
-		skx_segment_relax(in->seg);
+	if (skx_blkio_has_many_pins(in->seg->file))
+		skx_segment_unpin_all(in->seg);
 	return false;
 }
 
@@ -204,7 +204,7 @@ static void
 skx_merge_document(SkxMerge *m, SkxMergeInput *in)
 {
 	ItemPointer tid = &in->tids[in->tid];
-	uint32		doc = in->next - in->ntids + in->tid;
+	uint32		doc = in->next_doc - in->ntids + in->tid;
 	SkxKey		keys[INDEX_MAX_KEYS];
 	int			i;
 
@@ -215,9 +215,9 @@ skx_merge_document(SkxMerge *m, SkxMergeInput *in)
 								 ItemPointerGetBlockNumber(tid),
 								 ItemPointerGetOffsetNumber(tid));
 	m->last_tid = *tid;
-	skx_merge_maps_put(m->maps, in->number, m->out.docs.ndocs);
+	skx_merge_maps_add(m->maps, in->number, m->out.docs.ndocs);
 	for (i = 0; i < m->out.options.keys.n; i++)
-		keys[i] = in->keys[i * SKX_TID_GROUP + in->tid];
+		keys[i] = in->keys[i * SKX_TID_GROUP_DOCS + in->tid];
 	skx_writer_output_document(&m->out, tid,
 							   skx_segment_norm(in->seg, doc), keys);
 }
@@ -266,12 +266,12 @@ skx_merge_documents(SkxMerge *m)
 		if (more)
 			binaryheap_add(heap, PointerGetDatum(in));
 		else
-			skx_segment_relax(in->seg);
+			skx_segment_unpin_all(in->seg);
 	}
 	binaryheap_free(heap);
 	for (i = 0; i < m->ninputs * m->out.options.keys.n; i++)
 		skx_segment_keys_close(m->inputs[i / m->out.options.keys.n].readers[i % m->out.options.keys.n]);
-	skx_merge_maps_filled(m->maps);
+	skx_merge_maps_check_complete(m->maps);
 	if (m->out.docs.ndocs != m->nlive)
 		skx_damage_report(m->index, InvalidBlockNumber,
 						  "delete bits are set for documents that do not exist");
@@ -283,12 +283,12 @@ skx_merge_documents(SkxMerge *m)
  * first and last one.
  */
 static bool
-skx_merge_linear(SkxMerge *m, int which,
-				 const ItemPointerData *ends)
+skx_merge_input_is_linear(SkxMerge *m, int which,
+						  const ItemPointerData *ends)
 {
 	int			i;
 
-	if (m->inputs[which].dead != NULL)
+	if (m->inputs[which].deleted != NULL)
 		return false;
 	for (i = 0; i < m->ninputs; i++)
 	{
@@ -308,7 +308,7 @@ Size
 skx_merge_map_memory(SkxMerge *m)
 {
 	Size		memory = m->out.options.memory;
-	Size		taken = m->out.fixed + m->ndocs / 8 +
+	Size		taken = m->out.fixed_bytes + m->ndocs / 8 +
 		m->ninputs * (sizeof(SkxMergeInput) + BLCKSZ + 2 * SKX_LEXEME_MAX);
 
 	if (skx_merge_keeps_norms(m))
@@ -324,17 +324,17 @@ skx_merge_plan_maps(SkxMerge *m)
 	int			i;
 
 	m->input_docs = palloc(m->ninputs * sizeof(uint32));
-	m->linear = palloc(m->ninputs * sizeof(bool));
+	m->is_linear = palloc(m->ninputs * sizeof(bool));
 	for (i = 0; i < m->ninputs; i++)
 	{
 		SkxSegment *seg = m->inputs[i].seg;
 
 		m->input_docs[i] = seg->header.ndocs;
-		skx_segment_tids(seg, 0, 1, &ends[2 * i]);
-		skx_segment_tids(seg, seg->header.ndocs - 1, 1, &ends[2 * i + 1]);
+		skx_segment_read_tids(seg, 0, 1, &ends[2 * i]);
+		skx_segment_read_tids(seg, seg->header.ndocs - 1, 1, &ends[2 * i + 1]);
 	}
 	for (i = 0; i < m->ninputs; i++)
-		m->linear[i] = skx_merge_linear(m, i, ends);
+		m->is_linear[i] = skx_merge_input_is_linear(m, i, ends);
 	pfree(ends);
 }
 
@@ -349,31 +349,31 @@ skx_merge_count(SkxMerge *m, FileSet *files)
 		SkxMergeInput *in = &m->inputs[i];
 
 		m->out.total_length += in->seg->header.total_length;
-		if (in->dead == NULL)
+		if (in->deleted == NULL)
 			continue;
 		m->out.total_length -= skx_merge_dead_count(m->dead_terms, i,
-													in->seg, in->dead);
-		pfree(in->dead);
+													in->seg, in->deleted);
+		pfree(in->deleted);
 	}
 }
 
 /* The whole merge */
 
 static void
-skx_merge_all_terms(SkxMerge *m)
+skx_merge_write_all_terms(SkxMerge *m)
 {
 	pg_atomic_uint64 done;
-	SkxMergeBasis basis = {0};
+	SkxMergeTermSource basis = {0};
 	SkxMergeTerms *terms;
 
 	pg_atomic_init_u64(&done, 0);
 	basis.inputs = m->segments;
 	basis.ninputs = m->ninputs;
 	basis.maps = m->maps;
-	basis.norms = m->out.docs.norms;
-	basis.dead = m->dead_terms;
-	basis.done = &done;
-	basis.total = m->total;
+	basis.norms = m->out.docs.all_norms;
+	basis.dead_terms = m->dead_terms;
+	basis.merged_postings = &done;
+	basis.total_postings = m->total;
 	basis.progress = m->out.options.progress;
 	terms = skx_merge_terms_open(&basis);
 	skx_merge_terms_write(terms, skx_writer_output_terms(&m->out), NULL);
@@ -389,14 +389,14 @@ skx_merge_run(SkxMerge *m, SkxDiskSegmentRef *ref)
 	if (m->nlive > 0)
 	{
 		skx_merge_plan_maps(m);
-		m->maps = skx_merge_maps_create(m->input_docs, m->ninputs, m->linear,
-										skx_merge_map_memory(m));
-		skx_writer_documents_reserve(&m->out.docs, m->nlive,
-									 skx_merge_keeps_norms(m));
+		m->maps = skx_merge_maps_create(m->input_docs, m->ninputs,
+										m->is_linear, skx_merge_map_memory(m));
+		skx_writer_documents_announce(&m->out.docs, m->nlive,
+									  skx_merge_keeps_norms(m));
 		skx_merge_documents(m);
 		SKX_FAULT(SKX_FAULT_MERGE_MAPPED);
 		skx_merge_count(m, NULL);
-		skx_merge_all_terms(m);
+		skx_merge_write_all_terms(m);
 		skx_writer_output_finish(&m->out, ref);
 	}
 	MemoryContextSwitchTo(old);
@@ -408,8 +408,10 @@ skx_merge_run(SkxMerge *m, SkxDiskSegmentRef *ref)
  * the result.
  */
 static void
-skx_merge_late_page(SkxMerge *m, int which, uint32 page, const uint8 *bits,
-					void (*visit) (uint32 doc, void *arg), void *arg)
+skx_merge_visit_new_deletes_of_page(SkxMerge *m, int which, uint32 page,
+									const uint8 *bits,
+									void (*visit) (uint32 doc, void *arg),
+									void *arg)
 {
 	uint32		first = page * SKX_DELETES_PER_PAGE;
 	uint32		n = Min(m->inputs[which].seg->header.ndocs - first,
@@ -433,8 +435,8 @@ skx_merge_late_page(SkxMerge *m, int which, uint32 page, const uint8 *bits,
  * unchanged.
  */
 uint32
-skx_merge_late(SkxMerge *m,
-			   void (*visit) (uint32 doc, void *arg), void *arg)
+skx_merge_visit_new_deletes(SkxMerge *m,
+							void (*visit) (uint32 doc, void *arg), void *arg)
 {
 	uint8		bits[SKX_DELETES_BYTES];
 	uint32		differ = 0;
@@ -452,14 +454,14 @@ skx_merge_late(SkxMerge *m,
 		{
 			uint32		n = skx_segment_read_deletes(in->seg, page, bits);
 
-			Assert(n >= in->npage_dead[page]);
-			if (n == in->npage_dead[page])
+			Assert(n >= in->page_ndeleted[page]);
+			if (n == in->page_ndeleted[page])
 				continue;
-			skx_merge_late_page(m, i, page, bits, visit, arg);
-			in->npage_dead[page] = n;
+			skx_merge_visit_new_deletes_of_page(m, i, page, bits, visit, arg);
+			in->page_ndeleted[page] = n;
 			differ++;
 		}
-		skx_segment_relax(in->seg);
+		skx_segment_unpin_all(in->seg);
 	}
 	return differ;
 }

@@ -33,22 +33,23 @@ typedef struct SkxMergeTermInput
 	int			i;				/* index of the current one in the sub-block */
 	uint32		docs[SKX_SUBBLOCK]; /* new numbers of the sub-block */
 	uint8		norms[SKX_SUBBLOCK];	/* set if basis.norms is NULL */
-	uint32		doc;			/* new number of the current one; SKX_NO_DOC
+	uint32		result_doc;		/* new number of the current one; SKX_NO_DOC
 								 * at the end */
 } SkxMergeTermInput;
 
 struct SkxMergeTerms
 {
-	SkxMergeBasis basis;
+	SkxMergeTermSource source;
 	SkxMergeTermInput *inputs;
 	SkxTermWriter *writer;
 	binaryheap *terms;			/* inputs by their current terms */
 
 	/* the term */
-	SkxMergeTermInput **same;	/* inputs that have it */
-	int			nsame;
-	binaryheap *postings;		/* inputs in `same` by their current documents */
-	SkxPosting	posting;
+	SkxMergeTermInput **term_inputs;	/* inputs that have it */
+	int			nterm_inputs;
+	binaryheap *postings;		/* inputs in `term_inputs` by their current
+								 * documents */
+	SkxPosting	posting_inputs;
 	uint32		df;				/* postings announced and not yet written */
 	uint64		npositions;
 };
@@ -58,16 +59,17 @@ struct SkxMergeTerms
  * are not in memory.
  */
 static void
-skx_merge_renumber(SkxMergeTerms *t, SkxMergeTermInput *in)
+skx_merge_renumber_subblock(SkxMergeTerms *t, SkxMergeTermInput *in)
 {
-	const uint8 *norms = t->basis.norms;
+	const uint8 *norms = t->source.norms;
 	SkxCursor  *list = in->list;
 	int			i;
 
 	skx_throttle_point();
 	in->i = 0;
 	(void) skx_cursor_tfs(list);
-	skx_merge_maps_get(t->basis.maps, in->number, list->docs, list->n, in->docs);
+	skx_merge_maps_get(t->source.maps, in->number, list->docs, list->n,
+					   in->docs);
 
 	/* the writer reads these next, anywhere in the array */
 	for (i = 0; norms != NULL && i < list->n; i++)
@@ -79,44 +81,44 @@ skx_merge_renumber(SkxMergeTerms *t, SkxMergeTermInput *in)
 	{
 		for (i = 0; i < list->n; i++)
 			in->norms[i] = skx_segment_norm(in->seg, list->docs[i]);
-		if (skx_blkio_crowded(in->seg->file))
-			skx_segment_relax(in->seg);
+		if (skx_blkio_has_many_pins(in->seg->file))
+			skx_segment_unpin_all(in->seg);
 	}
 }
 
 /* Makes the next live posting of an input current. */
 static void
-skx_merge_step(SkxMergeTerms *t, SkxMergeTermInput *in)
+skx_merge_next_posting(SkxMergeTerms *t, SkxMergeTermInput *in)
 {
 	SkxCursor  *list = in->list;
 
 	do
 	{
-		in->doc = SKX_NO_DOC;
+		in->result_doc = SKX_NO_DOC;
 		if (++in->i == list->n)
 		{
 			if (!skx_cursor_next(list))
 				return;
-			skx_merge_renumber(t, in);
+			skx_merge_renumber_subblock(t, in);
 		}
-		in->doc = in->docs[in->i];
-	} while (in->doc == SKX_NO_DOC);
+		in->result_doc = in->docs[in->i];
+	} while (in->result_doc == SKX_NO_DOC);
 }
 
 /* Makes the first live posting of the term current. */
 static void
-skx_merge_first(SkxMergeTerms *t, SkxMergeTermInput *in)
+skx_merge_first_posting(SkxMergeTerms *t, SkxMergeTermInput *in)
 {
-	skx_cursor_begin(in->list, &in->term);
+	skx_cursor_begin_term(in->list, &in->term);
 	(void) skx_cursor_next(in->list);
-	skx_merge_renumber(t, in);
-	in->doc = in->docs[0];
-	if (in->doc == SKX_NO_DOC)
-		skx_merge_step(t, in);
+	skx_merge_renumber_subblock(t, in);
+	in->result_doc = in->docs[0];
+	if (in->result_doc == SKX_NO_DOC)
+		skx_merge_next_posting(t, in);
 }
 
 static void
-skx_merge_miscounted(SkxMergeTermInput *in)
+skx_merge_raise_miscount(SkxMergeTermInput *in)
 {
 	skx_segment_damaged(in->seg, SKX_SEGMENT_DICT, in->seg->header.dict_root,
 						"a posting list is not what its dictionary entry says");
@@ -126,14 +128,14 @@ skx_merge_miscounted(SkxMergeTermInput *in)
 static void
 skx_merge_posting(SkxMergeTerms *t, SkxMergeTermInput *in)
 {
-	SkxPosting *posting = &t->posting;
-	SkxPositionPlace place;
+	SkxPosting *posting = &t->posting_inputs;
+	SkxPositionsRef place;
 	uint32		labels = 0;
 	int			i;
 
-	posting->doc = in->doc;
+	posting->doc = in->result_doc;
 	posting->norm = in->norms[in->i];
-	skx_cursor_place(in->list, in->i, &place);
+	skx_cursor_positions_ref(in->list, in->i, &place);
 	posting->tf = skx_cursor_positions_at(in->list, &place,
 										  posting->positions);
 	if (in->term.flags & SKX_TERM_LABELS)
@@ -141,11 +143,11 @@ skx_merge_posting(SkxMergeTerms *t, SkxMergeTermInput *in)
 		for (i = 0; i < posting->tf; i++)
 			labels |= WEP_GETWEIGHT(posting->positions[i]);
 	}
-	posting->labelled = labels != 0;
+	posting->has_labels = labels != 0;
 
 	/* the writer relies on these numbers */
 	if (t->df == 0 || posting->tf > t->npositions)
-		skx_merge_miscounted(in);
+		skx_merge_raise_miscount(in);
 	t->df--;
 	t->npositions -= posting->tf;
 	skx_writer_term_posting(t->writer, posting);
@@ -157,8 +159,8 @@ skx_merge_posting(SkxMergeTerms *t, SkxMergeTermInput *in)
 static int
 skx_merge_posting_order(Datum a, Datum b, void *arg)
 {
-	uint32		x = ((SkxMergeTermInput *) DatumGetPointer(a))->doc;
-	uint32		y = ((SkxMergeTermInput *) DatumGetPointer(b))->doc;
+	uint32		x = ((SkxMergeTermInput *) DatumGetPointer(a))->result_doc;
+	uint32		y = ((SkxMergeTermInput *) DatumGetPointer(b))->result_doc;
 
 	return x < y ? 1 : x > y ? -1 : 0;
 }
@@ -171,11 +173,11 @@ skx_merge_postings(SkxMergeTerms *t)
 	int			i;
 
 	binaryheap_reset(heap);
-	for (i = 0; i < t->nsame; i++)
+	for (i = 0; i < t->nterm_inputs; i++)
 	{
-		skx_merge_first(t, t->same[i]);
-		if (t->same[i]->doc != SKX_NO_DOC)
-			binaryheap_add_unordered(heap, PointerGetDatum(t->same[i]));
+		skx_merge_first_posting(t, t->term_inputs[i]);
+		if (t->term_inputs[i]->result_doc != SKX_NO_DOC)
+			binaryheap_add_unordered(heap, PointerGetDatum(t->term_inputs[i]));
 	}
 	binaryheap_build(heap);
 	while (!binaryheap_empty(heap))
@@ -186,17 +188,17 @@ skx_merge_postings(SkxMergeTerms *t)
 
 		if (!binaryheap_empty(heap))
 			end = ((SkxMergeTermInput *)
-				   DatumGetPointer(binaryheap_first(heap)))->doc;
+				   DatumGetPointer(binaryheap_first(heap)))->result_doc;
 		do
 		{
 			skx_merge_posting(t, in);
-			skx_merge_step(t, in);
-		} while (in->doc < end);
-		if (in->doc != SKX_NO_DOC)
+			skx_merge_next_posting(t, in);
+		} while (in->result_doc < end);
+		if (in->result_doc != SKX_NO_DOC)
 			binaryheap_add(heap, PointerGetDatum(in));
 	}
 	if (t->df != 0 || t->npositions != 0)
-		skx_merge_miscounted(t->same[0]);
+		skx_merge_raise_miscount(t->term_inputs[0]);
 }
 
 /*
@@ -248,30 +250,31 @@ skx_merge_term_order(Datum a, Datum b, void *arg)
 static void
 skx_merge_term(SkxMergeTerms *t)
 {
-	const char *lexeme = t->same[0]->lexeme;
-	int			len = t->same[0]->len;
+	const char *lexeme = t->term_inputs[0]->lexeme;
+	int			len = t->term_inputs[0]->len;
 	uint8		flags = 0;
 	int			nlive = 0;
 	int			i;
 
 	t->df = 0;
 	t->npositions = 0;
-	for (i = 0; i < t->nsame; i++)
+	for (i = 0; i < t->nterm_inputs; i++)
 	{
-		SkxMergeTermInput *in = t->same[i];
+		SkxMergeTermInput *in = t->term_inputs[i];
 		uint32		df = in->term.df;
 		uint64		npositions = in->term.npositions;
-		uint8		live = in->term.flags & (SKX_TERM_LABELS | SKX_TERM_BARE);
+		uint8		live = in->term.flags &
+			(SKX_TERM_LABELS | SKX_TERM_NO_POSITIONS);
 		SkxDeadTerm dead;
 
-		pg_atomic_fetch_add_u64(t->basis.done, df);
-		if (skx_merge_dead_term(t->basis.dead, in->number,
+		pg_atomic_fetch_add_u64(t->source.merged_postings, df);
+		if (skx_merge_dead_term(t->source.dead_terms, in->number,
 								in->term.ordinal, &dead))
 		{
 			if (dead.df >= df || dead.npositions > npositions)
 			{
 				if (dead.df > df || dead.npositions > npositions)
-					skx_merge_miscounted(in);
+					skx_merge_raise_miscount(in);
 				continue;
 			}
 			df -= dead.df;
@@ -281,9 +284,9 @@ skx_merge_term(SkxMergeTerms *t)
 		t->df += df;
 		t->npositions += npositions;
 		flags |= live;
-		t->same[nlive++] = in;
+		t->term_inputs[nlive++] = in;
 	}
-	t->nsame = nlive;
+	t->nterm_inputs = nlive;
 	if (nlive == 0)
 		return;
 	skx_writer_term_begin(t->writer, lexeme, len, t->df, t->npositions,
@@ -295,15 +298,15 @@ skx_merge_term(SkxMergeTerms *t)
 /* ---- the interface ---- */
 
 SkxMergeTerms *
-skx_merge_terms_open(const SkxMergeBasis *basis)
+skx_merge_terms_open(const SkxMergeTermSource *basis)
 {
 	SkxMergeTerms *t = palloc0(sizeof(SkxMergeTerms));
 	int			i;
 
-	t->basis = *basis;
+	t->source = *basis;
 	t->inputs = palloc_extended(basis->ninputs * sizeof(SkxMergeTermInput),
 								MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	t->same = palloc(basis->ninputs * sizeof(SkxMergeTermInput *));
+	t->term_inputs = palloc(basis->ninputs * sizeof(SkxMergeTermInput *));
 	t->terms = binaryheap_allocate(basis->ninputs, skx_merge_term_order, NULL);
 	t->postings = binaryheap_allocate(basis->ninputs,
 									  skx_merge_posting_order, NULL);
@@ -319,7 +322,7 @@ skx_merge_terms_open(const SkxMergeBasis *basis)
 
 /* Returns true if the current term of an input comes before the end. */
 static bool
-skx_merge_within(const SkxMergeTermInput *in, const SkxLexeme *end)
+skx_merge_term_is_in_range(const SkxMergeTermInput *in, const SkxLexeme *end)
 {
 	return end == NULL ||
 		tsCompareString(unconstify(char *, in->lexeme), in->len,
@@ -338,26 +341,27 @@ skx_merge_first_term(SkxMergeTerms *t, SkxMergeTermInput *in,
 	if (range != NULL)
 		skx_segment_walk_range(in->walk, range);
 	if (!skx_merge_next_term(in) ||
-		!skx_merge_within(in, range == NULL ? NULL : &range[1]))
+		!skx_merge_term_is_in_range(in, range == NULL ? NULL : &range[1]))
 		return false;
 	if (range != NULL)
-		skx_merge_dead_from(t->basis.dead, in->number, in->term.ordinal);
+		skx_merge_dead_seek(t->source.dead_terms, in->number,
+							in->term.ordinal);
 	return true;
 }
 
-/* Moves the inputs with the first term from the heap to `same`. */
+/* Moves the inputs with the first term from the heap to `term_inputs`. */
 static void
-skx_merge_take_same(SkxMergeTerms *t)
+skx_merge_take_term_inputs(SkxMergeTerms *t)
 {
 	binaryheap *heap = t->terms;
 
-	t->nsame = 0;
+	t->nterm_inputs = 0;
 	do
 	{
-		t->same[t->nsame++] = (SkxMergeTermInput *)
+		t->term_inputs[t->nterm_inputs++] = (SkxMergeTermInput *)
 			DatumGetPointer(binaryheap_remove_first(heap));
 	} while (!binaryheap_empty(heap) &&
-			 skx_merge_compare(t->same[0], (SkxMergeTermInput *)
+			 skx_merge_compare(t->term_inputs[0], (SkxMergeTermInput *)
 							   DatumGetPointer(binaryheap_first(heap))) == 0);
 }
 
@@ -365,7 +369,7 @@ void
 skx_merge_terms_write(SkxMergeTerms *t, SkxTermWriter *writer,
 					  const SkxLexeme *range)
 {
-	const SkxMergeBasis *basis = &t->basis;
+	const SkxMergeTermSource *basis = &t->source;
 	SkxMergeTermInput **same = palloc(basis->ninputs * sizeof(SkxMergeTermInput *));
 	int			i;
 
@@ -382,17 +386,19 @@ skx_merge_terms_write(SkxMergeTerms *t, SkxTermWriter *writer,
 	{
 		int			n;
 
-		skx_merge_take_same(t);
-		n = t->nsame;
-		memcpy(same, t->same, n * sizeof(SkxMergeTermInput *));
+		skx_merge_take_term_inputs(t);
+		n = t->nterm_inputs;
+		memcpy(same, t->term_inputs, n * sizeof(SkxMergeTermInput *));
 		skx_merge_term(t);
 		if (basis->progress != NULL)
 			basis->progress(SKX_BUILD_MERGE,
-							pg_atomic_read_u64(basis->done), basis->total);
+							pg_atomic_read_u64(basis->merged_postings),
+							basis->total_postings);
 		for (i = 0; i < n; i++)
 		{
 			if (skx_merge_next_term(same[i]) &&
-				skx_merge_within(same[i], range == NULL ? NULL : &range[1]))
+				skx_merge_term_is_in_range(same[i],
+										   range == NULL ? NULL : &range[1]))
 				binaryheap_add(t->terms, PointerGetDatum(same[i]));
 		}
 	}
@@ -406,12 +412,12 @@ skx_merge_terms_close(SkxMergeTerms *t)
 {
 	int			i;
 
-	for (i = 0; i < t->basis.ninputs; i++)
+	for (i = 0; i < t->source.ninputs; i++)
 		skx_cursor_close(t->inputs[i].list);
-	skx_merge_dead_free(t->basis.dead);
+	skx_merge_dead_free(t->source.dead_terms);
 	binaryheap_free(t->postings);
 	binaryheap_free(t->terms);
 	pfree(t->inputs);
-	pfree(t->same);
+	pfree(t->term_inputs);
 	pfree(t);
 }

@@ -26,7 +26,7 @@ typedef struct SkxMergeCommon
 	pg_atomic_uint64 done;		/* those that are merged so far */
 } SkxMergeCommon;
 
-#define SKX_COMMON_MAPS		MAXALIGN(sizeof(SkxMergeCommon))
+#define SKX_COMMON_MAPS_OFFSET		MAXALIGN(sizeof(SkxMergeCommon))
 
 Size
 skx_merge_common_size(SkxMerge *m)
@@ -38,31 +38,32 @@ skx_merge_common_size(SkxMerge *m)
 		return 0;
 	old = MemoryContextSwitchTo(m->context);
 	skx_merge_plan_maps(m);
-	maps = skx_merge_maps_size(m->input_docs, m->ninputs, m->linear);
+	maps = skx_merge_maps_size(m->input_docs, m->ninputs, m->is_linear);
 	MemoryContextSwitchTo(old);
 	if (maps > skx_merge_map_memory(m))
 		return 0;
-	return SKX_COMMON_MAPS + MAXALIGN(maps) +
+	return SKX_COMMON_MAPS_OFFSET + MAXALIGN(maps) +
 		MAXALIGN(skx_merge_dead_size(m->ninputs)) + m->nlive;
 }
 
 void
-skx_merge_common(SkxMerge *m, void *shared, FileSet *files)
+skx_merge_common_create(SkxMerge *m, void *shared, FileSet *files)
 {
 	MemoryContext old = MemoryContextSwitchTo(m->context);
 	SkxMergeCommon *common = shared;
 
 	common->ninputs = m->ninputs;
-	common->dead = SKX_COMMON_MAPS +
-		MAXALIGN(skx_merge_maps_size(m->input_docs, m->ninputs, m->linear));
+	common->dead = SKX_COMMON_MAPS_OFFSET +
+		MAXALIGN(skx_merge_maps_size(m->input_docs, m->ninputs, m->is_linear));
 	common->norms = common->dead + MAXALIGN(skx_merge_dead_size(m->ninputs));
 	common->total = m->total;
 	pg_atomic_init_u64(&common->done, 0);
-	m->maps = skx_merge_maps_shared(m->input_docs, m->ninputs, m->linear,
-									(char *) shared + SKX_COMMON_MAPS);
-	skx_writer_documents_keep(&m->out.docs,
-							  (uint8 *) shared + common->norms,
-							  (uint32) m->nlive);
+	m->maps = skx_merge_maps_create_shared(m->input_docs, m->ninputs,
+										   m->is_linear, (char *) shared +
+										   SKX_COMMON_MAPS_OFFSET);
+	skx_writer_documents_keep_norms(&m->out.docs,
+									(uint8 *) shared + common->norms,
+									(uint32) m->nlive);
 	skx_merge_documents(m);
 	SKX_FAULT(SKX_FAULT_MERGE_MAPPED);
 	skx_merge_count(m, files);
@@ -72,7 +73,7 @@ skx_merge_common(SkxMerge *m, void *shared, FileSet *files)
 }
 
 SkxSegmentOutput *
-skx_merge_output(SkxMerge *m)
+skx_merge_get_output(SkxMerge *m)
 {
 	return &m->out;
 }
@@ -83,19 +84,20 @@ skx_merge_terms_attach(SkxSegment **inputs, int ninputs, void *shared,
 					   const SkxSegmentBuildOptions *options)
 {
 	SkxMergeCommon *common = shared;
-	SkxMergeBasis basis = {0};
+	SkxMergeTermSource basis = {0};
 
 	if (common->ninputs != ninputs)
 		elog(ERROR, "a merge of %u segments got %d", common->ninputs, ninputs);
 	basis.inputs = inputs;
 	basis.ninputs = ninputs;
 	basis.maps = skx_merge_maps_attach(ninputs,
-									   (char *) shared + SKX_COMMON_MAPS);
+									   (char *) shared +
+									   SKX_COMMON_MAPS_OFFSET);
 	basis.norms = (const uint8 *) shared + common->norms;
-	basis.dead = skx_merge_dead_attach(ninputs, files,
-									   (char *) shared + common->dead);
-	basis.done = &common->done;
-	basis.total = common->total;
+	basis.dead_terms = skx_merge_dead_attach(ninputs, files,
+											 (char *) shared + common->dead);
+	basis.merged_postings = &common->done;
+	basis.total_postings = common->total;
 	basis.progress = options->progress;
 	return skx_merge_terms_open(&basis);
 }

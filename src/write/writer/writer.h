@@ -47,9 +47,9 @@ extern void skx_writer_plane_put(void *arg, uint32 ordinal, char *page,
  * will have an LSN.  They are written now, so that a full disk is found here
  * and not by a checkpoint.
  */
-extern void skx_writer_plane_blank(SkxPlaneWriter *plane, uint32 npages,
-								   uint32 used, const void *first,
-								   uint32 nfirst);
+extern void skx_writer_plane_put_zeros(SkxPlaneWriter *plane, uint32 npages,
+									   uint32 used, const void *first,
+									   uint32 nfirst);
 
 /*
  * Stretches: ranges of pages of one plane, written by several processes
@@ -68,37 +68,37 @@ typedef struct SkxPlaneTail
 } SkxPlaneTail;
 
 /* All stretches of a plane that one process wrote. */
-typedef struct SkxPlaneStretches
+typedef struct SkxPlaneFragments
 {
 	SkxDiskRun *runs;
 	int			nruns;
 	BlockNumber unused;			/* first of nunused pages to give back */
 	uint32		nunused;
-} SkxPlaneStretches;
+} SkxPlaneFragments;
 
 /* Begins a stretch whose first page has ordinal `base` in the plane. */
-extern void skx_writer_stretch_begin(SkxPlaneWriter *plane, uint32 base);
+extern void skx_writer_fragment_begin(SkxPlaneWriter *plane, uint32 base);
 
 /*
  * Ends a stretch, fills in *tail and returns its number of pages.  Raises an
  * error if a page of the stretch is missing.
  */
-extern int	skx_writer_stretch_end(SkxPlaneWriter *plane, SkxPlaneTail *tail);
+extern int	skx_writer_fragment_end(SkxPlaneWriter *plane, SkxPlaneTail *tail);
 
 /* Takes the buffers of the tail back. */
-extern void skx_writer_stretch_tail_done(SkxPlaneWriter *plane);
+extern void skx_writer_fragment_free_tail(SkxPlaneWriter *plane);
 
 /* Fills in *all with the stretches that have ended. */
-extern void skx_writer_stretches_end(SkxPlaneWriter *plane,
-									 SkxPlaneStretches *all);
+extern void skx_writer_fragments_end(SkxPlaneWriter *plane,
+									 SkxPlaneFragments *all);
 
 /*
  * Begins a plane with pages that others have written, where the runs say; it
  * sorts these.  Pages put later are numbered from 0 behind them.  Raises an
  * error if a page is missing.
  */
-extern void skx_writer_plane_adopt(SkxPlaneWriter *plane, SkxDiskRun *runs,
-								   int nruns);
+extern void skx_writer_plane_begin_from(SkxPlaneWriter *plane,
+										SkxDiskRun *runs, int nruns);
 
 /*
  * Ends all planes: writes their partial blocks and the segment header behind
@@ -115,7 +115,7 @@ typedef struct SkxDocumentsWriter
 {
 	SkxPlaneWriter *norm_plane;
 	uint32		ndocs;
-	uint8	   *norms;			/* of all documents; NULL: pages are written
+	uint8	   *all_norms;		/* of all documents; NULL: pages are written
 								 * as they fill */
 	Size		norms_size;		/* capacity of norms */
 	char	   *norm_page;		/* if norms is NULL: page being filled */
@@ -132,12 +132,12 @@ extern void skx_writer_documents_init(SkxDocumentsWriter *docs,
  * Announces ndocs documents, before the first one.  With keep_norms their norms
  * stay in memory until the end.
  */
-extern void skx_writer_documents_reserve(SkxDocumentsWriter *docs,
-										 uint32 ndocs, bool keep_norms);
+extern void skx_writer_documents_announce(SkxDocumentsWriter *docs,
+										  uint32 ndocs, bool keep_norms);
 
 /* Does the same, and keeps the norms in the caller's array of ndocs bytes. */
-extern void skx_writer_documents_keep(SkxDocumentsWriter *docs,
-									  uint8 *norms, uint32 ndocs);
+extern void skx_writer_documents_keep_norms(SkxDocumentsWriter *docs,
+											uint8 *norms, uint32 ndocs);
 
 /* Adds the next document.  TIDs ascend. */
 extern void skx_writer_documents_add(SkxDocumentsWriter *docs,
@@ -177,15 +177,15 @@ extern uint32 skx_writer_positions_page(const SkxPositionsWriter *w);
  * Sets *mark to the address of the next position.  The page and offset in it
  * are filled in when the block of that position is placed.
  */
-extern void skx_writer_positions_mark(SkxPositionsWriter *w,
-									  SkxPositionAddress *mark);
+extern void skx_writer_positions_next_address(SkxPositionsWriter *w,
+											  SkxPositionAddress *mark);
 
 /* Adds the n positions of one posting, with their labels. */
 extern void skx_writer_positions_add(SkxPositionsWriter *w,
 									 const uint16 *positions, int n);
 
 /* Places the block being filled: the next list begins a block of its own. */
-extern void skx_writer_positions_close(SkxPositionsWriter *w);
+extern void skx_writer_positions_end_block(SkxPositionsWriter *w);
 
 /* Hands the last page to the sink; returns the number of pages. */
 extern uint32 skx_writer_positions_end(SkxPositionsWriter *w);
@@ -201,7 +201,7 @@ typedef struct SkxPosting
 	uint32		doc;
 	uint16		tf;
 	uint8		norm;			/* read if the writer was given no norms */
-	bool		labelled;		/* some position has a label other than D */
+	bool		has_labels;		/* some position has a label other than D */
 	uint16		positions[SKX_TF_MAX];
 } SkxPosting;
 
@@ -238,7 +238,7 @@ extern SkxTermWriter *skx_writer_terms_begin(const SkxTermSinks *sinks,
 
 /*
  * Begins a term with df postings and npositions positions in all.  Lexemes
- * ascend.  flags: SKX_TERM_LABELS, SKX_TERM_BARE.
+ * ascend.  flags: SKX_TERM_LABELS, SKX_TERM_NO_POSITIONS.
  */
 extern void skx_writer_term_begin(SkxTermWriter *w, const char *lexeme,
 								  int len, uint32 df, uint64 npositions,
@@ -287,7 +287,7 @@ typedef struct SkxSegmentOutput
 	SkxDocumentsWriter docs;
 	SkxKeysWriter *keys;
 	SkxTermWriter *terms;
-	Size		fixed;			/* bytes of memory taken, without the norms */
+	Size		fixed_bytes;	/* bytes of memory taken, without the norms */
 	uint32		nnull;			/* documents that are NULL */
 	uint64		total_length;	/* sum of the documents' lengths */
 } SkxSegmentOutput;
@@ -328,6 +328,6 @@ extern void skx_writer_terms_merge(SkxTermWriter *w, SkxRunMerge *m);
  * Returns true if ndocs documents or run_bytes of runs make a segment of the
  * largest size.
  */
-extern bool skx_writer_enough(uint64 ndocs, uint64 run_bytes);
+extern bool skx_writer_segment_is_full(uint64 ndocs, uint64 run_bytes);
 
 #endif							/* SKX_WRITER_H */

@@ -13,7 +13,7 @@
 #include "write/writer/writer.h"
 
 /* Bytes that 16 bytes of runs take in a segment, about. */
-#define SKX_BUILD_SHRINK	10
+#define SKX_BUILD_RUN_BYTES_RATIO	10
 
 struct SkxSegmentBuilder
 {
@@ -22,7 +22,7 @@ struct SkxSegmentBuilder
 	SkxRuns    *runs;
 	SkxInvertDocuments *documents;
 	ItemPointerData last;
-	uint64		read;			/* bytes of runs */
+	uint64		run_bytes_read; /* bytes of runs */
 	uint64		to_read;
 };
 
@@ -39,7 +39,7 @@ skx_writer_build_begin(Relation index, const SkxSegmentBuildOptions *options)
 	ItemPointerSetInvalid(&b->last);
 	skx_writer_output_init(&b->out, options);
 	b->runs = skx_invert_runs_create(options->memory - options->memory / 4 -
-									 b->out.fixed, NULL, NULL);
+									 b->out.fixed_bytes, NULL, NULL);
 	b->documents = skx_invert_documents_begin(options->memory, b->runs);
 	MemoryContextSwitchTo(old);
 	return b;
@@ -50,7 +50,7 @@ skx_writer_build_add(SkxSegmentBuilder *b, ItemPointer tid, TSVector value)
 {
 	MemoryContext old = MemoryContextSwitchTo(b->context);
 	Size		memory = b->out.options.memory;
-	Size		taken = b->out.docs.norms_size + b->out.fixed;
+	Size		taken = b->out.docs.norms_size + b->out.fixed_bytes;
 	SkxKey		keys[INDEX_MAX_KEYS];
 	uint64		length;
 
@@ -68,18 +68,18 @@ skx_writer_build_add(SkxSegmentBuilder *b, ItemPointer tid, TSVector value)
 }
 
 bool
-skx_writer_build_full(const SkxSegmentBuilder *b)
+skx_writer_build_is_full(const SkxSegmentBuilder *b)
 {
 	return b->out.docs.ndocs >= b->out.options.memory / 4 ||
-		skx_writer_enough(b->out.docs.ndocs,
-						  skx_invert_documents_bytes(b->documents));
+		skx_writer_segment_is_full(b->out.docs.ndocs,
+								   skx_invert_documents_bytes(b->documents));
 }
 
 bool
-skx_writer_enough(uint64 ndocs, uint64 run_bytes)
+skx_writer_segment_is_full(uint64 ndocs, uint64 run_bytes)
 {
 	return ndocs >= SKX_SEGMENT_DOCS_MAX ||
-		run_bytes / 16 * SKX_BUILD_SHRINK >= SKX_SEGMENT_BYTES_MAX;
+		run_bytes / 16 * SKX_BUILD_RUN_BYTES_RATIO >= SKX_SEGMENT_BYTES_MAX;
 }
 
 void
@@ -105,9 +105,10 @@ skx_writer_build_read(void *arg, uint32 nbytes)
 {
 	SkxSegmentBuilder *b = arg;
 
-	b->read += nbytes;
+	b->run_bytes_read += nbytes;
 	if (b->out.options.progress != NULL)
-		b->out.options.progress(SKX_BUILD_MERGE, b->read, b->to_read);
+		b->out.options.progress(SKX_BUILD_MERGE, b->run_bytes_read,
+								b->to_read);
 }
 
 /*
@@ -118,7 +119,7 @@ static SkxRunCursor **
 skx_writer_build_cursors(SkxSegmentBuilder *b, int *n,
 						 const SkxRunProgress *progress)
 {
-	int			fan = skx_invert_merge_fan(b->runs->memory);
+	int			fan = skx_invert_merge_fanin(b->runs->memory);
 	SkxRunCursor **cursors;
 	uint32		buffer;
 	int			left;
@@ -127,8 +128,8 @@ skx_writer_build_cursors(SkxSegmentBuilder *b, int *n,
 	if (b->runs->nruns == 0)
 	{
 		cursors = palloc(sizeof(SkxRunCursor *));
-		cursors[0] = skx_invert_cursor_memory(
-											  skx_invert_documents_sorted(b->documents));
+		cursors[0] =
+			skx_invert_cursor_memory(skx_invert_documents_sort(b->documents));
 		*n = 1;
 		return cursors;
 	}

@@ -68,7 +68,7 @@ extern void skx_writer_build_add(SkxSegmentBuilder *b, ItemPointer tid,
  * SKX_SEGMENT_BYTES_MAX, its documents SKX_SEGMENT_DOCS_MAX, or its norms a
  * quarter of the memory.
  */
-extern bool skx_writer_build_full(const SkxSegmentBuilder *b);
+extern bool skx_writer_build_is_full(const SkxSegmentBuilder *b);
 
 /*
  * Writes the segment, fills in *ref and frees the builder.  Returns false, and
@@ -97,7 +97,7 @@ typedef struct SkxDictEntry
 	const uint8 *bytes;			/* SKX_TERM_INLINE: the list */
 	uint32		nbytes;			/* bytes of a short list, inline or not */
 	SkxListAddress list;		/* SKX_TERM_SHORT: page and offset only */
-	uint16		kths[SKX_NKTHS];	/* SKX_TERM_LONG: tf code << 8 | norm */
+	uint16		kths[SKX_NKTH_BEST];	/* SKX_TERM_LONG: tf code << 8 | norm */
 	int			nkths;
 	SkxPositionAddress positions;	/* without SKX_TERM_OWN_POSITIONS */
 } SkxDictEntry;

@@ -15,7 +15,7 @@
 #include "write/writer/writer.h"
 
 #define SKX_DICT_RESTARTS_MAX \
-	(SKX_PAGE_CAPACITY / (3 * SKX_DICT_RESTART) + 1)
+	(SKX_PAGE_CAPACITY / (3 * SKX_DICT_RESTART_ENTRIES) + 1)
 
 /* Most bytes of the value of an entry: its numbers, and an inline list. */
 #define SKX_DICT_VALUE_MAX	(10 * SKX_VARINT64_MAX + SKX_INLINE_BYTES)
@@ -42,7 +42,7 @@ struct SkxDictWriter
 
 /* Appends a key that leads to the next page of a level. */
 static void
-skx_writer_dict_lead(SkxDictLeaves *to, const char *key, uint32 len)
+skx_writer_dict_add_child(SkxDictLeaves *to, const char *key, uint32 len)
 {
 	SkxDictChild child;
 
@@ -56,7 +56,7 @@ skx_writer_dict_lead(SkxDictLeaves *to, const char *key, uint32 len)
 static void
 skx_writer_dict_page(SkxDictWriter *dict, const char *key, int len)
 {
-	skx_writer_dict_lead(&dict->children, key, len);
+	skx_writer_dict_add_child(&dict->children, key, len);
 	dict->used = SKX_PAGE_START + sizeof(SkxDiskDictPage);
 	dict->nentries = 0;
 	dict->nrestarts = 0;
@@ -76,7 +76,7 @@ skx_writer_dict_begin(SkxPageSink sink, void *arg)
 }
 
 static int
-skx_writer_dict_shared(const char *a, int alen, const char *b, int blen)
+skx_writer_dict_common_bytes(const char *a, int alen, const char *b, int blen)
 {
 	int			most = Min(alen, blen);
 	int			i = 0;
@@ -109,9 +109,9 @@ skx_writer_dict_flush(SkxDictWriter *dict)
  * at a restart.
  */
 static int
-skx_writer_dict_restart(const SkxDictWriter *dict, int common)
+skx_writer_dict_key_bytes(const SkxDictWriter *dict, int common)
 {
-	return dict->nentries % SKX_DICT_RESTART == 0 ? 0 : common;
+	return dict->nentries % SKX_DICT_RESTART_ENTRIES == 0 ? 0 : common;
 }
 
 /*
@@ -119,10 +119,10 @@ skx_writer_dict_restart(const SkxDictWriter *dict, int common)
  * and its value, fit on the page.
  */
 static bool
-skx_writer_dict_fits(const SkxDictWriter *dict, int common, int len,
-					 uint32 nvalue)
+skx_writer_dict_entry_fits(const SkxDictWriter *dict, int common, int len,
+						   uint32 nvalue)
 {
-	int			shared = skx_writer_dict_restart(dict, common);
+	int			shared = skx_writer_dict_key_bytes(dict, common);
 
 	return dict->nentries == 0 ||
 		dict->used + 2 * SKX_VARINT32_MAX + (len - shared) + nvalue + 1 +
@@ -131,13 +131,13 @@ skx_writer_dict_fits(const SkxDictWriter *dict, int common, int len,
 
 /* Adds an entry to the page. */
 static void
-skx_writer_dict_put(SkxDictWriter *dict, int common, const char *key, int len,
-					const uint8 *value, uint32 nvalue)
+skx_writer_dict_put_entry(SkxDictWriter *dict, int common, const char *key,
+						  int len, const uint8 *value, uint32 nvalue)
 {
-	int			shared = skx_writer_dict_restart(dict, common);
+	int			shared = skx_writer_dict_key_bytes(dict, common);
 	uint8	   *to = (uint8 *) dict->page + dict->used;
 
-	if (dict->nentries % SKX_DICT_RESTART == 0)
+	if (dict->nentries % SKX_DICT_RESTART_ENTRIES == 0)
 		dict->restarts[dict->nrestarts++] = (uint16) dict->used;
 	to = skx_codec_varint32_put(to, shared);
 	to = skx_codec_varint32_put(to, len - shared);
@@ -170,7 +170,7 @@ skx_writer_dict_long(const SkxDictEntry *entry, uint32 first, uint8 *to)
 		*to++ = (uint8) (entry->kths[i] >> 8);
 		*to++ = (uint8) entry->kths[i];
 	}
-	if (entry->flags & SKX_TERM_TABLE)
+	if (entry->flags & SKX_TERM_TABLE_PAGES)
 		to = skx_codec_varint32_put(to, entry->list.table_page - first);
 	return to;
 }
@@ -186,7 +186,7 @@ skx_writer_dict_value(const SkxDictWriter *dict, const SkxDictEntry *entry,
 	to = skx_codec_varint32_put(to, entry->df);
 	*to++ = entry->flags;
 	to = skx_codec_varint64_put(to, entry->npositions);
-	switch (entry->flags & SKX_TERM_PLACE)
+	switch (entry->flags & SKX_TERM_FORM_MASK)
 	{
 		case SKX_TERM_INLINE:
 			to = skx_codec_varint32_put(to, entry->nbytes);
@@ -226,8 +226,8 @@ void
 skx_writer_dict_add(SkxDictWriter *dict, const char *lexeme, int len,
 					const SkxDictEntry *entry)
 {
-	int			common = skx_writer_dict_shared(dict->key, dict->len,
-												lexeme, len);
+	int			common = skx_writer_dict_common_bytes(dict->key, dict->len,
+													  lexeme, len);
 	uint8		value[SKX_DICT_VALUE_MAX];
 	uint32		nvalue;
 
@@ -235,14 +235,14 @@ skx_writer_dict_add(SkxDictWriter *dict, const char *lexeme, int len,
 	if (dict->nterms == 0)
 		skx_writer_dict_leaf(dict, "", 0, entry);
 	nvalue = skx_writer_dict_value(dict, entry, value);
-	if (!skx_writer_dict_fits(dict, common, len, nvalue))
+	if (!skx_writer_dict_entry_fits(dict, common, len, nvalue))
 	{
 		skx_writer_dict_flush(dict);
 		/* one byte more than the common bytes tells two leaves apart */
 		skx_writer_dict_leaf(dict, lexeme, Min(common + 1, len), entry);
 		nvalue = skx_writer_dict_value(dict, entry, value);
 	}
-	skx_writer_dict_put(dict, common, lexeme, len, value, nvalue);
+	skx_writer_dict_put_entry(dict, common, lexeme, len, value, nvalue);
 	dict->nterms++;
 }
 
@@ -272,8 +272,8 @@ skx_writer_dict_relocate(char *page, uint32 terms, uint32 postings,
 
 /* Returns the key at *at, sets *child, and moves *at to the next key. */
 static const char *
-skx_writer_dict_next(const SkxDictLeaves *leaves, int *at,
-					 SkxDictChild *child)
+skx_writer_dict_next_leaf_key(const SkxDictLeaves *leaves, int *at,
+							  SkxDictChild *child)
 {
 	const char *from = leaves->keys.data + *at;
 
@@ -292,12 +292,12 @@ skx_writer_dict_join(SkxDictLeaves *leaves, const SkxDictLeaves *after,
 	{
 		bool		first = at == 0;
 		SkxDictChild child;
-		const char *own = skx_writer_dict_next(after, &at, &child);
+		const char *own = skx_writer_dict_next_leaf_key(after, &at, &child);
 
 		if (first && leaves->n > 0)
-			skx_writer_dict_lead(leaves, key, len);
+			skx_writer_dict_add_child(leaves, key, len);
 		else
-			skx_writer_dict_lead(leaves, own, child.len);
+			skx_writer_dict_add_child(leaves, own, child.len);
 	}
 }
 
@@ -314,14 +314,14 @@ skx_writer_dict_level(SkxDictWriter *dict, const SkxDictLeaves *below)
 	while (at < below->keys.len)
 	{
 		SkxDictChild child;
-		const char *key = skx_writer_dict_next(below, &at, &child);
-		int			common = skx_writer_dict_shared(dict->key, dict->len,
-													key, child.len);
+		const char *key = skx_writer_dict_next_leaf_key(below, &at, &child);
+		int			common = skx_writer_dict_common_bytes(dict->key, dict->len,
+														  key, child.len);
 		uint8		value[SKX_VARINT32_MAX];
 		uint32		nvalue = skx_codec_varint32_put(value, child.ordinal) -
 			value;
 
-		if (!skx_writer_dict_fits(dict, common, child.len, nvalue))
+		if (!skx_writer_dict_entry_fits(dict, common, child.len, nvalue))
 		{
 			/*
 			 * the last key of a page is not its last lexeme, so keys are not
@@ -330,7 +330,7 @@ skx_writer_dict_level(SkxDictWriter *dict, const SkxDictLeaves *below)
 			skx_writer_dict_flush(dict);
 			skx_writer_dict_page(dict, key, child.len);
 		}
-		skx_writer_dict_put(dict, common, key, child.len, value, nvalue);
+		skx_writer_dict_put_entry(dict, common, key, child.len, value, nvalue);
 	}
 	skx_writer_dict_flush(dict);
 }
@@ -351,7 +351,7 @@ skx_writer_dict_levels(SkxPageSink sink, void *arg,
 		SkxDictChild child;
 		int			at = 0;
 
-		skx_writer_dict_next(&below, &at, &child);
+		skx_writer_dict_next_leaf_key(&below, &at, &child);
 		if (at == below.keys.len)
 			return child.ordinal;
 		skx_writer_dict_level(dict, &below);

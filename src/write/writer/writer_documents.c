@@ -21,7 +21,7 @@
 typedef struct SkxTidWriter
 {
 	SkxPlaneWriter *plane;
-	ItemPointerData group[SKX_TID_GROUP];
+	ItemPointerData group[SKX_TID_GROUP_DOCS];
 	char	   *page;			/* page being filled */
 	uint32		ngroups;		/* groups on the page */
 	uint32		nbody;			/* bytes of bodies on the page */
@@ -55,7 +55,7 @@ skx_writer_documents_init(SkxDocumentsWriter *docs, SkxPlaneWriter *tids,
 	docs->tids = skx_writer_tids_begin(tids);
 	docs->norm_plane = norms;
 	docs->norms_size = SKX_NORMS_PER_PAGE;
-	docs->norms = palloc(docs->norms_size);
+	docs->all_norms = palloc(docs->norms_size);
 }
 
 /* Writes the groups collected so far as the next data page. */
@@ -95,8 +95,8 @@ static void
 skx_writer_tids_group(SkxTidWriter *w, int n)
 {
 	SkxDiskTidGroup *group;
-	uint32		blocks[SKX_TID_GROUP];
-	uint32		offsets[SKX_TID_GROUP];
+	uint32		blocks[SKX_TID_GROUP_DOCS];
+	uint32		offsets[SKX_TID_GROUP_DOCS];
 	uint32		all_blocks = 0;
 	uint32		all_offsets = 0;
 	uint32		least = PG_UINT16_MAX;
@@ -138,30 +138,30 @@ skx_writer_tids_group(SkxTidWriter *w, int n)
 }
 
 void
-skx_writer_documents_reserve(SkxDocumentsWriter *docs, uint32 ndocs,
-							 bool keep_norms)
+skx_writer_documents_announce(SkxDocumentsWriter *docs, uint32 ndocs,
+							  bool keep_norms)
 {
 	Assert(docs->ndocs == 0);
 	if (!keep_norms)
 	{
-		pfree(docs->norms);
-		docs->norms = NULL;
+		pfree(docs->all_norms);
+		docs->all_norms = NULL;
 		docs->norm_page = palloc0(BLCKSZ);
 	}
 	else if (ndocs > docs->norms_size)
 	{
 		docs->norms_size = ndocs;
-		docs->norms = repalloc_huge(docs->norms, docs->norms_size);
+		docs->all_norms = repalloc_huge(docs->all_norms, docs->norms_size);
 	}
 }
 
 void
-skx_writer_documents_keep(SkxDocumentsWriter *docs, uint8 *norms,
-						  uint32 ndocs)
+skx_writer_documents_keep_norms(SkxDocumentsWriter *docs, uint8 *norms,
+								uint32 ndocs)
 {
 	Assert(docs->ndocs == 0);
-	pfree(docs->norms);
-	docs->norms = norms;
+	pfree(docs->all_norms);
+	docs->all_norms = norms;
 	docs->norms_size = ndocs;
 }
 
@@ -179,7 +179,7 @@ skx_writer_norms_flush(SkxDocumentsWriter *docs)
 static void
 skx_writer_norms_add(SkxDocumentsWriter *docs, uint8 norm)
 {
-	if (docs->norms == NULL)
+	if (docs->all_norms == NULL)
 	{
 		uint32		at = docs->ndocs % SKX_NORMS_PER_PAGE;
 
@@ -191,22 +191,22 @@ skx_writer_norms_add(SkxDocumentsWriter *docs, uint8 norm)
 	if (docs->ndocs == docs->norms_size)
 	{
 		docs->norms_size *= 2;
-		docs->norms = repalloc_huge(docs->norms, docs->norms_size);
+		docs->all_norms = repalloc_huge(docs->all_norms, docs->norms_size);
 	}
-	docs->norms[docs->ndocs] = norm;
+	docs->all_norms[docs->ndocs] = norm;
 }
 
 void
 skx_writer_documents_add(SkxDocumentsWriter *docs, ItemPointer tid,
 						 uint8 norm)
 {
-	uint32		at = docs->ndocs % SKX_TID_GROUP;
+	uint32		at = docs->ndocs % SKX_TID_GROUP_DOCS;
 
 	skx_writer_norms_add(docs, norm);
 	docs->ndocs++;
 	docs->tids->group[at] = *tid;
-	if (at + 1 == SKX_TID_GROUP)
-		skx_writer_tids_group(docs->tids, SKX_TID_GROUP);
+	if (at + 1 == SKX_TID_GROUP_DOCS)
+		skx_writer_tids_group(docs->tids, SKX_TID_GROUP_DOCS);
 }
 
 /*
@@ -242,8 +242,8 @@ skx_writer_documents_end(SkxDocumentsWriter *docs)
 	uint32		done;
 
 	docs->tid_pages = skx_writer_tids_end(docs->tids,
-										  docs->ndocs % SKX_TID_GROUP);
-	if (docs->norms == NULL)
+										  docs->ndocs % SKX_TID_GROUP_DOCS);
+	if (docs->all_norms == NULL)
 	{
 		skx_writer_norms_flush(docs);
 		return;
@@ -252,7 +252,7 @@ skx_writer_documents_end(SkxDocumentsWriter *docs)
 	{
 		uint32		size = Min(docs->ndocs - done, SKX_NORMS_PER_PAGE);
 
-		memcpy(page + SKX_PAGE_START, docs->norms + done, size);
+		memcpy(page + SKX_PAGE_START, docs->all_norms + done, size);
 		skx_writer_plane_put(docs->norm_plane, ordinal++, page, size);
 	}
 }

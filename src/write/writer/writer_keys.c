@@ -33,18 +33,18 @@ typedef struct SkxKeyPageWriter
 typedef struct SkxKeyTree
 {
 	SkxDiskKeyColumn column;
-	SkxKey		keys[SKX_KEY_GROUP];
+	SkxKey		keys[SKX_KEY_GROUP_DOCS];
 	SkxDiskKeyGroup *groups;
 	uint8	   *bodies;
 	uint32		ngroups;		/* groups of the segment so far */
 	uint64		nvalues;		/* keys that are not NULL */
 	uint64		stride;			/* one of `stride` keys is a sample */
-	uint64		next;			/* number of the next sample's key */
+	uint64		next_sample;	/* number of the next sample's key */
 	uint32		nsamples;
 	uint64		samples[SKX_KEY_SAMPLES];
 	uint64		least;
 	uint64		most;
-	SkxKeyPageWriter levels[SKX_KEY_LEVELS];
+	SkxKeyPageWriter levels[SKX_KEY_LEVELS_MAX];
 } SkxKeyTree;
 
 struct SkxKeysWriter
@@ -104,7 +104,7 @@ skx_keys_page(SkxKeyTree *tree, int level, uint32 first_group)
 }
 
 static void
-skx_keys_widen(SkxKeyPageWriter *p, uint64 least, uint64 most)
+skx_keys_widen_range(SkxKeyPageWriter *p, uint64 least, uint64 most)
 {
 	p->least = Min(p->least, least);
 	p->most = Max(p->most, most);
@@ -121,8 +121,8 @@ skx_keys_add_child(SkxKeysWriter *w, SkxKeyTree *tree, int level,
 		(p->page + SKX_PAGE_START + sizeof(SkxDiskKeyPage));
 
 	children[p->n] = *child;
-	skx_keys_widen(p, child->least, child->most);
-	if (p->n == SKX_KEY_CHILDREN)
+	skx_keys_widen_range(p, child->least, child->most);
+	if (p->n == SKX_KEY_CHILDREN_MAX)
 		skx_keys_put_page(w, tree, level);
 }
 
@@ -131,7 +131,7 @@ skx_keys_add_child(SkxKeysWriter *w, SkxKeyTree *tree, int level,
  * bytes.
  */
 static uint32
-skx_keys_lay_leaf(SkxKeyTree *tree, SkxKeyPageWriter *p)
+skx_keys_format_leaf(SkxKeyTree *tree, SkxKeyPageWriter *p)
 {
 	char	   *at = p->page + SKX_PAGE_START + sizeof(SkxDiskKeyPage);
 	Size		heads = p->n * sizeof(SkxDiskKeyGroup);
@@ -156,12 +156,12 @@ skx_keys_put_page(SkxKeysWriter *w, SkxKeyTree *tree, int level)
 	SkxDiskKeyChild child = {p->least, p->most, w->npages, p->first_group};
 	uint32		used = sizeof(SkxDiskKeyPage);
 
-	Assert(level + 1 < SKX_KEY_LEVELS);
+	Assert(level + 1 < SKX_KEY_LEVELS_MAX);
 	head->first_group = p->first_group;
 	head->n = (uint16) p->n;
 	head->column = tree->column.column;
 	head->level = (uint8) level;
-	used += level == 0 ? skx_keys_lay_leaf(tree, p) :
+	used += level == 0 ? skx_keys_format_leaf(tree, p) :
 		p->n * sizeof(SkxDiskKeyChild);
 	skx_writer_plane_put(w->plane, w->npages++, p->page, used);
 	p->n = 0;
@@ -196,8 +196,8 @@ skx_keys_group_ends(const SkxKey *keys, int n, SkxDiskKeyGroup *group)
 static uint32
 skx_keys_pack(const SkxKey *keys, int n, SkxDiskKeyGroup *group, uint8 *body)
 {
-	uint32		low[SKX_KEY_GROUP];
-	uint32		high[SKX_KEY_GROUP];
+	uint32		low[SKX_KEY_GROUP_DOCS];
+	uint32		high[SKX_KEY_GROUP_DOCS];
 	uint64		spread = group->nnull < n ? group->most - group->least : 0;
 	uint8	   *to = body;
 	int			i;
@@ -207,11 +207,11 @@ skx_keys_pack(const SkxKey *keys, int n, SkxDiskKeyGroup *group, uint8 *body)
 	group->high_width = (uint8) skx_codec_width((uint32) (spread >> 32));
 	if (group->nnull > 0 && group->nnull < n)
 	{
-		memset(to, 0, SKX_KEY_GROUP / 8);
+		memset(to, 0, SKX_KEY_GROUP_DOCS / 8);
 		for (i = 0; i < n; i++)
 			if (keys[i].is_null)
 				skx_bitset_bytes_set(to, i);
-		to += SKX_KEY_GROUP / 8;
+		to += SKX_KEY_GROUP_DOCS / 8;
 	}
 	for (i = 0; i < n; i++)
 	{
@@ -235,11 +235,11 @@ skx_keys_pack(const SkxKey *keys, int n, SkxDiskKeyGroup *group, uint8 *body)
  * all be taken from one point of the period.
  */
 static void
-skx_keys_sample(SkxKeyTree *tree, uint64 value)
+skx_keys_add_sample(SkxKeyTree *tree, uint64 value)
 {
 	uint32		i;
 
-	if (tree->nvalues++ != tree->next)
+	if (tree->nvalues++ != tree->next_sample)
 		return;
 	if (tree->nsamples == SKX_KEY_SAMPLES)
 	{
@@ -250,7 +250,7 @@ skx_keys_sample(SkxKeyTree *tree, uint64 value)
 											 murmurhash32(i + 1) % 2];
 	}
 	tree->samples[tree->nsamples++] = value;
-	tree->next = tree->nsamples * tree->stride +
+	tree->next_sample = tree->nsamples * tree->stride +
 		murmurhash32(tree->nsamples) % tree->stride;
 }
 
@@ -281,9 +281,10 @@ skx_keys_quantiles(SkxKeyTree *tree)
 
 /* Ends the group of n documents that has been collected. */
 static void
-skx_keys_group(SkxKeysWriter *w, SkxKeyTree *tree, int n)
+skx_keys_end_group(SkxKeysWriter *w, SkxKeyTree *tree, int n)
 {
-	uint8		body[SKX_KEY_GROUP / 8 + SKX_KEY_GROUP * sizeof(uint64)];
+	uint8		body[SKX_KEY_GROUP_DOCS / 8 + SKX_KEY_GROUP_DOCS *
+					 sizeof(uint64)];
 	SkxKeyPageWriter *p = &tree->levels[0];
 	SkxDiskKeyGroup group;
 	uint32		size;
@@ -299,7 +300,7 @@ skx_keys_group(SkxKeysWriter *w, SkxKeyTree *tree, int n)
 	memcpy(tree->bodies + p->nbody, body, size);
 	p->nbody += size;
 	tree->groups[p->n] = group;
-	skx_keys_widen(p, group.least, group.most);
+	skx_keys_widen_range(p, group.least, group.most);
 	tree->column.nnull += group.nnull;
 	tree->least = Min(tree->least, group.least);
 	tree->most = Max(tree->most, group.most);
@@ -308,16 +309,16 @@ skx_keys_group(SkxKeysWriter *w, SkxKeyTree *tree, int n)
 void
 skx_writer_keys_add(SkxKeysWriter *w, const SkxKey *keys)
 {
-	uint32		at = w->ndocs++ % SKX_KEY_GROUP;
+	uint32		at = w->ndocs++ % SKX_KEY_GROUP_DOCS;
 	int			i;
 
 	for (i = 0; i < w->ncolumns; i++)
 	{
 		w->trees[i].keys[at] = keys[i];
 		if (!keys[i].is_null)
-			skx_keys_sample(&w->trees[i], keys[i].value);
-		if (at + 1 == SKX_KEY_GROUP)
-			skx_keys_group(w, &w->trees[i], SKX_KEY_GROUP);
+			skx_keys_add_sample(&w->trees[i], keys[i].value);
+		if (at + 1 == SKX_KEY_GROUP_DOCS)
+			skx_keys_end_group(w, &w->trees[i], SKX_KEY_GROUP_DOCS);
 	}
 }
 
@@ -330,10 +331,10 @@ skx_keys_end_tree(SkxKeysWriter *w, SkxKeyTree *tree)
 {
 	int			level;
 
-	if (w->ndocs % SKX_KEY_GROUP > 0)
-		skx_keys_group(w, tree, w->ndocs % SKX_KEY_GROUP);
+	if (w->ndocs % SKX_KEY_GROUP_DOCS > 0)
+		skx_keys_end_group(w, tree, w->ndocs % SKX_KEY_GROUP_DOCS);
 	skx_keys_quantiles(tree);
-	for (level = 0; level + 1 < SKX_KEY_LEVELS; level++)
+	for (level = 0; level + 1 < SKX_KEY_LEVELS_MAX; level++)
 	{
 		SkxKeyPageWriter *p = &tree->levels[level];
 		bool		alone = tree->levels[level + 1].page == NULL;

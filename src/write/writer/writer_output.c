@@ -11,20 +11,20 @@
 #include "write/writer/writer.h"
 
 /* Bytes that writers and planes take, but at most a quarter of the memory. */
-#define SKX_OUTPUT_FIXED	(4 * 1024 * 1024)
+#define SKX_OUTPUT_FIXED_BYTES	(4 * 1024 * 1024)
 
 /*
  * Most bytes of a segment of level 0, and the ratio of each level's bytes to
  * those of the level below.  Levels are shown by statistics; merges do not use
  * them.
  */
-#define SKX_TIER_BYTES		(UINT64CONST(4) * 1024 * 1024)
-#define SKX_TIER_RATIO		8
+#define SKX_LEVEL_BYTES		(UINT64CONST(4) * 1024 * 1024)
+#define SKX_LEVEL_RATIO		8
 
 Size
 skx_writer_output_fixed(const SkxSegmentBuildOptions *options)
 {
-	return Min(SKX_OUTPUT_FIXED, options->memory / 4);
+	return Min(SKX_OUTPUT_FIXED_BYTES, options->memory / 4);
 }
 
 void
@@ -33,7 +33,7 @@ skx_writer_output_init(SkxSegmentOutput *out,
 {
 	memset(out, 0, sizeof(*out));
 	out->options = *options;
-	out->fixed = skx_writer_output_fixed(options);
+	out->fixed_bytes = skx_writer_output_fixed(options);
 	skx_writer_planes_begin(out->planes, SKX_SEGMENT_NPLANES, options);
 	skx_writer_documents_init(&out->docs, out->planes[SKX_SEGMENT_TIDS],
 							  out->planes[SKX_SEGMENT_NORMS]);
@@ -58,7 +58,7 @@ skx_writer_output_terms(SkxSegmentOutput *out)
 	out->planes[SKX_SEGMENT_POSITIONS]};
 
 	out->terms = skx_writer_terms_begin(&sinks, &out->options,
-										out->docs.norms,
+										out->docs.all_norms,
 										(double) out->total_length /
 										out->docs.ndocs);
 	return out->terms;
@@ -68,12 +68,12 @@ static uint16
 skx_writer_output_level(uint64 npages)
 {
 	uint64		bytes = npages * BLCKSZ;
-	uint64		most = SKX_TIER_BYTES;
+	uint64		most = SKX_LEVEL_BYTES;
 	uint16		level = 0;
 
 	while (bytes > most)
 	{
-		most *= SKX_TIER_RATIO;
+		most *= SKX_LEVEL_RATIO;
 		level++;
 	}
 	return level;
@@ -85,7 +85,7 @@ skx_writer_output_close(SkxSegmentOutput *out, const SkxTermTotals *totals,
 {
 	uint32		ndocs = out->docs.ndocs;
 	SkxDiskSegment header = {0};
-	SkxDiskDeletes deletes = {0, SKX_DELETES_KEPT};
+	SkxDiskDeletes deletes = {0, SKX_DELETES_GROUPS_VALID};
 	int			i;
 
 	header.dict_root = dict_root;
@@ -94,11 +94,11 @@ skx_writer_output_close(SkxSegmentOutput *out, const SkxTermTotals *totals,
 	header.npositions = totals->npositions;
 	skx_writer_documents_end(&out->docs);
 	skx_writer_keys_end(out->keys);
-	skx_writer_plane_blank(out->planes[SKX_SEGMENT_DELETES],
-						   (ndocs + SKX_DELETES_PER_PAGE - 1) /
-						   SKX_DELETES_PER_PAGE,
-						   sizeof(SkxDiskDeletes) + SKX_DELETES_BYTES,
-						   &deletes, sizeof(deletes));
+	skx_writer_plane_put_zeros(out->planes[SKX_SEGMENT_DELETES],
+							   (ndocs + SKX_DELETES_PER_PAGE - 1) /
+							   SKX_DELETES_PER_PAGE,
+							   sizeof(SkxDiskDeletes) + SKX_DELETES_BYTES,
+							   &deletes, sizeof(deletes));
 	header.magic = SKX_MAGIC;
 	header.version = SKX_VERSION;
 	header.salt = out->options.salt;

@@ -19,16 +19,16 @@
 #include "write/writer/writer.h"
 
 /*
- * Largest allocation: SKX_GROWTH_BLOCKS blocks, or as many as make up 1 MB if
- * these are more.
+ * Largest allocation: SKX_PLANE_ALLOC_BLOCKS blocks, or as many as make up 1
+ * MB if these are more.
  */
-#define SKX_GROWTH_BLOCKS	8
-#define SKX_GROWTH_PAGES	(1024 * 1024 / BLCKSZ)
+#define SKX_PLANE_ALLOC_BLOCKS	8
+#define SKX_PLANE_ALLOC_PAGES	(1024 * 1024 / BLCKSZ)
 
-#define SKX_SLAB_PAGES		16
+#define SKX_PAGE_SLAB_PAGES		16
 
 /* Most pages that are written together. */
-#define SKX_PLANE_BATCH		16
+#define SKX_PLANE_BATCH_PAGES		16
 
 /* What the planes of one segment share, page buffers included. */
 typedef struct SkxSegmentSpace
@@ -38,8 +38,8 @@ typedef struct SkxSegmentSpace
 	uint64		incarnation;
 	uint32		segment;
 	uint32		block_pages;
-	char	  **spare;			/* page buffers not in use */
-	int			nspare;
+	char	  **free_buffers;	/* page buffers not in use */
+	int			nfree_buffers;
 	int			spare_size;
 } SkxSegmentSpace;
 
@@ -59,11 +59,11 @@ typedef struct SkxPlaneWriter
 	int			nruns;
 	int			runs_size;
 	uint32		allocated;		/* blocks */
-	BlockNumber next;			/* next block of the last allocation */
-	uint32		nleft;			/* blocks of it that are left */
+	BlockNumber next_block;		/* next block of the last allocation */
+	uint32		blocks_left;	/* blocks of it that are left */
 	uint32		block;			/* number of the block being filled */
 	char	  **pages;			/* its pages; NULL if not put yet */
-	char	   *batch[SKX_PLANE_BATCH];
+	char	   *batch[SKX_PLANE_BATCH_PAGES];
 	BlockNumber batch_at;
 	int			nbatch;
 } SkxPlaneWriter;
@@ -71,33 +71,33 @@ typedef struct SkxPlaneWriter
 static char *
 skx_writer_buffer_get(SkxSegmentSpace *space)
 {
-	if (space->nspare == 0)
+	if (space->nfree_buffers == 0)
 	{
 		char	   *slab = MemoryContextAlloc(space->context,
-											  SKX_SLAB_PAGES * BLCKSZ +
+											  SKX_PAGE_SLAB_PAGES * BLCKSZ +
 											  SKX_IO_ALIGN);
 		int			i;
 
-		space->spare_size += SKX_SLAB_PAGES;
-		if (space->spare == NULL)
-			space->spare = MemoryContextAlloc(space->context,
-											  space->spare_size *
-											  sizeof(char *));
+		space->spare_size += SKX_PAGE_SLAB_PAGES;
+		if (space->free_buffers == NULL)
+			space->free_buffers = MemoryContextAlloc(space->context,
+													 space->spare_size *
+													 sizeof(char *));
 		else
-			space->spare = repalloc(space->spare,
-									space->spare_size * sizeof(char *));
+			space->free_buffers = repalloc(space->free_buffers,
+										   space->spare_size * sizeof(char *));
 		slab = (char *) TYPEALIGN(SKX_IO_ALIGN, slab);
-		for (i = 0; i < SKX_SLAB_PAGES; i++)
-			space->spare[space->nspare++] = slab + i * BLCKSZ;
+		for (i = 0; i < SKX_PAGE_SLAB_PAGES; i++)
+			space->free_buffers[space->nfree_buffers++] = slab + i * BLCKSZ;
 	}
-	return space->spare[--space->nspare];
+	return space->free_buffers[--space->nfree_buffers];
 }
 
 static void
 skx_writer_buffer_put(SkxSegmentSpace *space, char *page)
 {
-	Assert(space->nspare < space->spare_size);
-	space->spare[space->nspare++] = page;
+	Assert(space->nfree_buffers < space->spare_size);
+	space->free_buffers[space->nfree_buffers++] = page;
 }
 
 static SkxPlaneWriter *
@@ -148,19 +148,19 @@ skx_writer_plane_flush(SkxPlaneWriter *plane)
 static void
 skx_writer_plane_write(SkxPlaneWriter *plane, BlockNumber at, char *page)
 {
-	if (plane->nbatch == SKX_PLANE_BATCH ||
+	if (plane->nbatch == SKX_PLANE_BATCH_PAGES ||
 		(plane->nbatch > 0 && at != plane->batch_at + plane->nbatch))
 		skx_writer_plane_flush(plane);
 	if (plane->nbatch == 0)
 		plane->batch_at = at;
 	plane->batch[plane->nbatch++] = page;
-	if (plane->nbatch == SKX_PLANE_BATCH)
+	if (plane->nbatch == SKX_PLANE_BATCH_PAGES)
 		skx_writer_plane_flush(plane);
 }
 
 static void
-skx_writer_plane_map(SkxPlaneWriter *plane, uint32 first, uint32 npages,
-					 BlockNumber at)
+skx_writer_plane_add_run(SkxPlaneWriter *plane, uint32 first, uint32 npages,
+						 BlockNumber at)
 {
 	SkxDiskRun *run = plane->nruns > 0 ? &plane->runs[plane->nruns - 1] : NULL;
 
@@ -185,23 +185,24 @@ skx_writer_plane_map(SkxPlaneWriter *plane, uint32 first, uint32 npages,
 
 /* Returns the place in the file of the plane's next block. */
 static BlockNumber
-skx_writer_plane_take(SkxPlaneWriter *plane)
+skx_writer_plane_next_block(SkxPlaneWriter *plane)
 {
 	SkxSegmentSpace *space = plane->space;
 	BlockNumber at;
 
-	if (plane->nleft == 0)
+	if (plane->blocks_left == 0)
 	{
-		uint32		most = Max(SKX_GROWTH_BLOCKS,
-							   SKX_GROWTH_PAGES / space->block_pages);
+		uint32		most = Max(SKX_PLANE_ALLOC_BLOCKS,
+							   SKX_PLANE_ALLOC_PAGES / space->block_pages);
 
-		plane->nleft = Min(Max(plane->allocated / 32, 1), most);
-		plane->next = space->store->allocate(space->store->arg, plane->nleft);
-		plane->allocated += plane->nleft;
+		plane->blocks_left = Min(Max(plane->allocated / 32, 1), most);
+		plane->next_block = space->store->allocate(space->store->arg,
+												   plane->blocks_left);
+		plane->allocated += plane->blocks_left;
 	}
-	at = plane->next;
-	plane->next += space->block_pages;
-	plane->nleft--;
+	at = plane->next_block;
+	plane->next_block += space->block_pages;
+	plane->blocks_left--;
 	return at;
 }
 
@@ -212,10 +213,11 @@ static void
 skx_writer_plane_block_end(SkxPlaneWriter *plane)
 {
 	uint32		block_pages = plane->space->block_pages;
-	BlockNumber at = skx_writer_plane_take(plane);
+	BlockNumber at = skx_writer_plane_next_block(plane);
 	uint32		i;
 
-	skx_writer_plane_map(plane, plane->block * block_pages, block_pages, at);
+	skx_writer_plane_add_run(plane, plane->block * block_pages, block_pages,
+							 at);
 	for (i = 0; i < block_pages; i++)
 	{
 		if (plane->pages[i] != NULL)
@@ -230,7 +232,7 @@ skx_writer_plane_block_end(SkxPlaneWriter *plane)
  * filled.
  */
 static BlockNumber
-skx_writer_plane_find(const SkxPlaneWriter *plane, uint32 ordinal)
+skx_writer_plane_block_of(const SkxPlaneWriter *plane, uint32 ordinal)
 {
 	int			i;
 
@@ -273,7 +275,8 @@ skx_writer_plane_put(void *arg, uint32 ordinal, char *page, uint32 used)
 	plane->nput++;
 	if (ordinal / block_pages < plane->block)
 	{
-		skx_writer_plane_write(plane, skx_writer_plane_find(plane, ordinal),
+		skx_writer_plane_write(plane,
+							   skx_writer_plane_block_of(plane, ordinal),
 							   sealed);
 		return;
 	}
@@ -284,8 +287,8 @@ skx_writer_plane_put(void *arg, uint32 ordinal, char *page, uint32 used)
 }
 
 void
-skx_writer_plane_blank(SkxPlaneWriter *plane, uint32 npages, uint32 used,
-					   const void *first, uint32 nfirst)
+skx_writer_plane_put_zeros(SkxPlaneWriter *plane, uint32 npages, uint32 used,
+						   const void *first, uint32 nfirst)
 {
 	SkxSegmentSpace *space = plane->space;
 	SkxPageIdentity id = {space->incarnation, space->segment, 0, plane->plane};
@@ -316,7 +319,7 @@ skx_writer_plane_tail(const SkxPlaneWriter *plane)
 
 /* Places all whole blocks. */
 static void
-skx_writer_plane_settle(SkxPlaneWriter *plane)
+skx_writer_plane_place_blocks(SkxPlaneWriter *plane)
 {
 	/* a missing page would keep what the file has there */
 	if (plane->nput != plane->npages)
@@ -336,11 +339,11 @@ skx_writer_plane_end(SkxPlaneWriter *plane)
 {
 	SkxSegmentSpace *space = plane->space;
 
-	skx_writer_plane_settle(plane);
-	if (plane->nleft > 0)
-		space->store->give_back(space->store->arg, plane->next,
-								plane->nleft * space->block_pages);
-	plane->nleft = 0;
+	skx_writer_plane_place_blocks(plane);
+	if (plane->blocks_left > 0)
+		space->store->give_back(space->store->arg, plane->next_block,
+								plane->blocks_left * space->block_pages);
+	plane->blocks_left = 0;
 }
 
 /*
@@ -348,7 +351,7 @@ skx_writer_plane_end(SkxPlaneWriter *plane)
  */
 
 void
-skx_writer_stretch_begin(SkxPlaneWriter *plane, uint32 base)
+skx_writer_fragment_begin(SkxPlaneWriter *plane, uint32 base)
 {
 	plane->base = base;
 	plane->npages = 0;
@@ -357,11 +360,11 @@ skx_writer_stretch_begin(SkxPlaneWriter *plane, uint32 base)
 }
 
 int
-skx_writer_stretch_end(SkxPlaneWriter *plane, SkxPlaneTail *tail)
+skx_writer_fragment_end(SkxPlaneWriter *plane, SkxPlaneTail *tail)
 {
 	uint32		n;
 
-	skx_writer_plane_settle(plane);
+	skx_writer_plane_place_blocks(plane);
 	n = skx_writer_plane_tail(plane);
 	tail->first = plane->base + plane->npages - n;
 	tail->pages = plane->pages;
@@ -369,7 +372,7 @@ skx_writer_stretch_end(SkxPlaneWriter *plane, SkxPlaneTail *tail)
 }
 
 void
-skx_writer_stretch_tail_done(SkxPlaneWriter *plane)
+skx_writer_fragment_free_tail(SkxPlaneWriter *plane)
 {
 	uint32		n = skx_writer_plane_tail(plane);
 	uint32		i;
@@ -382,13 +385,13 @@ skx_writer_stretch_tail_done(SkxPlaneWriter *plane)
 }
 
 void
-skx_writer_stretches_end(SkxPlaneWriter *plane, SkxPlaneStretches *all)
+skx_writer_fragments_end(SkxPlaneWriter *plane, SkxPlaneFragments *all)
 {
 	all->runs = plane->runs;
 	all->nruns = plane->nruns;
-	all->unused = plane->next;
-	all->nunused = plane->nleft * plane->space->block_pages;
-	plane->nleft = 0;
+	all->unused = plane->next_block;
+	all->nunused = plane->blocks_left * plane->space->block_pages;
+	plane->blocks_left = 0;
 }
 
 static int
@@ -401,7 +404,7 @@ skx_writer_run_order(const void *a, const void *b)
 }
 
 void
-skx_writer_plane_adopt(SkxPlaneWriter *plane, SkxDiskRun *runs, int nruns)
+skx_writer_plane_begin_from(SkxPlaneWriter *plane, SkxDiskRun *runs, int nruns)
 {
 	int			i;
 
@@ -411,7 +414,7 @@ skx_writer_plane_adopt(SkxPlaneWriter *plane, SkxDiskRun *runs, int nruns)
 	{
 		if (runs[i].first != plane->base)
 			elog(ERROR, "pages of a segment are missing");
-		skx_writer_plane_map(plane, 0, runs[i].npages, runs[i].block);
+		skx_writer_plane_add_run(plane, 0, runs[i].npages, runs[i].block);
 		plane->base += runs[i].npages;
 	}
 }
@@ -423,7 +426,7 @@ skx_writer_plane_adopt(SkxPlaneWriter *plane, SkxDiskRun *runs, int nruns)
  * block.
  */
 static uint32
-skx_writer_plane_fit(uint32 *fill, uint32 npages, uint32 block_pages)
+skx_writer_plane_fit_tail(uint32 *fill, uint32 npages, uint32 block_pages)
 {
 	uint32		block = 0;
 	uint32		at;
@@ -442,7 +445,7 @@ skx_writer_plane_tail_write(SkxPlaneWriter *plane, BlockNumber at)
 	uint32		npages = skx_writer_plane_tail(plane);
 	uint32		i;
 
-	skx_writer_plane_map(plane, plane->npages - npages, npages, at);
+	skx_writer_plane_add_run(plane, plane->npages - npages, npages, at);
 	for (i = 0; i < npages; i++)
 	{
 		if (plane->pages[i] != NULL)
@@ -503,8 +506,8 @@ skx_writer_header_write(SkxPlaneWriter **planes, int nplanes,
  * the last tail.
  */
 static uint32
-skx_writer_tails_fit(SkxPlaneWriter **planes, int nplanes,
-					 uint32 *places, uint32 *fill)
+skx_writer_tails_place(SkxPlaneWriter **planes, int nplanes,
+					   uint32 *places, uint32 *fill)
 {
 	uint32		block_pages = planes[0]->space->block_pages;
 	uint32		total = 0;
@@ -516,7 +519,7 @@ skx_writer_tails_fit(SkxPlaneWriter **planes, int nplanes,
 
 		if (tail == 0)
 			continue;
-		places[i] = skx_writer_plane_fit(fill, tail, block_pages);
+		places[i] = skx_writer_plane_fit_tail(fill, tail, block_pages);
 		total = Max(total, places[i] + tail);
 	}
 	return total;
@@ -571,7 +574,7 @@ skx_writer_planes_finish(SkxPlaneWriter **planes, int nplanes,
 			(skx_writer_plane_tail(planes[i]) > 0 ? 1 : 0);
 		ref->npages += planes[i]->base + planes[i]->npages;
 	}
-	tails = skx_writer_tails_fit(planes, nplanes, places, fill);
+	tails = skx_writer_tails_place(planes, nplanes, places, fill);
 	if (nruns > PG_UINT16_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),

@@ -21,9 +21,10 @@ struct SkxPositionsWriter
 	uint32		used;			/* page offset where its content ends */
 	int			n;				/* positions in the block being filled */
 	uint16		positions[SKX_SUBBLOCK];
-	uint64		starts[2];
-	SkxPositionAddress *marks[4];	/* marks that wait for the block's address */
-	int			nmarks;
+	uint64		document_starts[2];
+	SkxPositionAddress *waiting_addresses[4];	/* marks that wait for the
+												 * block's address */
+	int			nwaiting;
 };
 
 SkxPositionsWriter *
@@ -53,15 +54,16 @@ skx_writer_positions_page_end(SkxPositionsWriter *w)
 }
 
 void
-skx_writer_positions_mark(SkxPositionsWriter *w, SkxPositionAddress *mark)
+skx_writer_positions_next_address(SkxPositionsWriter *w,
+								  SkxPositionAddress *mark)
 {
-	Assert(w->nmarks < lengthof(w->marks));
+	Assert(w->nwaiting < lengthof(w->waiting_addresses));
 	mark->index = (uint8) w->n;
-	w->marks[w->nmarks++] = mark;
+	w->waiting_addresses[w->nwaiting++] = mark;
 }
 
 void
-skx_writer_positions_close(SkxPositionsWriter *w)
+skx_writer_positions_end_block(SkxPositionsWriter *w)
 {
 	uint8		block[SKX_POSBLOCK_MAX];
 	uint32		size;
@@ -69,21 +71,22 @@ skx_writer_positions_close(SkxPositionsWriter *w)
 
 	if (w->n == 0)
 		return;
-	size = skx_codec_positions_put(block, w->positions, w->n, w->starts) -
+	size = skx_codec_positions_put(block, w->positions, w->n,
+								   w->document_starts) -
 		block;
 	if (w->used + size > SKX_PAGE_END)
 		skx_writer_positions_page_end(w);
-	for (i = 0; i < w->nmarks; i++)
+	for (i = 0; i < w->nwaiting; i++)
 	{
-		w->marks[i]->page = w->ordinal;
-		w->marks[i]->offset = (uint16) w->used;
+		w->waiting_addresses[i]->page = w->ordinal;
+		w->waiting_addresses[i]->offset = (uint16) w->used;
 	}
-	w->nmarks = 0;
+	w->nwaiting = 0;
 	memcpy(w->page + w->used, block, size);
 	w->used += size;
 	w->n = 0;
-	w->starts[0] = 0;
-	w->starts[1] = 0;
+	w->document_starts[0] = 0;
+	w->document_starts[1] = 0;
 }
 
 void
@@ -93,12 +96,12 @@ skx_writer_positions_add(SkxPositionsWriter *w, const uint16 *positions,
 	int			i;
 
 	if (n > 0)
-		skx_bitset_set(w->starts, w->n);
+		skx_bitset_set(w->document_starts, w->n);
 	for (i = 0; i < n; i++)
 	{
 		w->positions[w->n++] = positions[i];
 		if (w->n == SKX_SUBBLOCK)
-			skx_writer_positions_close(w);
+			skx_writer_positions_end_block(w);
 	}
 }
 

@@ -12,24 +12,24 @@
 
 #include "write/writer/writer.h"
 
-static const int skx_segment_kths[SKX_NKTHS] = SKX_KTHS;
+static const int skx_segment_kths[SKX_NKTH_BEST] = SKX_KTH_BEST_RANKS;
 
 /*
  * A score, as the bits of a positive float, which order like the score.  Below
  * it are the tf code and the norm.
  */
-typedef uint64 SkxBest;
+typedef uint64 SkxBestScore;
 
 /* Number of tf codes whose scores are computed once. */
-#define SKX_SCORES		4
+#define SKX_SCORE_TABLE_TFS		4
 
 typedef struct SkxSubblock
 {
-	SkxPostings p;
+	SkxPostings postings;
 	SkxImpactSet impacts;
 	SkxPositionAddress address;
 	bool		positions;		/* it has positions */
-	bool		labelled;		/* columns of label_tf are in use */
+	bool		has_labels;		/* columns of label_tf are in use */
 	uint8		norms[SKX_SUBBLOCK];	/* set if the writer has no norms */
 } SkxSubblock;
 
@@ -40,8 +40,10 @@ struct SkxTermWriter
 	SkxSkiplistWriter *lists;
 	SkxPositionsWriter *positions;
 	const uint8 *norms;
-	float		lengths[256];	/* k1 (1 - b + b length / average), by norm */
-	SkxBest		scores[SKX_SCORES][256];	/* for small tf codes, by norm */
+	float		norm_lengths[256];	/* k1 (1 - b + b length / average), by
+									 * norm */
+	SkxBestScore scores[SKX_SCORE_TABLE_TFS][256];	/* for small tf codes, by
+													 * norm */
 	SkxTermTotals totals;
 
 	/* the term */
@@ -53,22 +55,23 @@ struct SkxTermWriter
 	uint64		npositions;
 
 	/* a short list */
-	uint16	   *flat;			/* positions of all its postings */
-	uint32		nflat;
+	uint16	   *position_data;	/* positions of all its postings */
+	uint32		nposition_data;
 	uint8	   *bytes;			/* encoded */
 
 	/* a long list */
 	SkxSubblock *current;
-	SkxSubblock *waiting;
+	SkxSubblock *waiting_subblock;
 	bool		has_waiting;
-	SkxBest		best[2 * SKX_KTH_MAX];	/* scores that include the best */
+	SkxBestScore best_scores[2 * SKX_KTH_BEST_MAX]; /* scores that include the
+													 * best */
 	int			nbest;
-	SkxBest		floor;			/* scores up to this are not among the best */
+	SkxBestScore best_min;		/* scores up to this are not among the best */
 };
 
 /* Returns the score of a posting with tf positions and this norm. */
-static SkxBest
-skx_writer_best_value(const SkxTermWriter *w, uint32 tf, uint8 norm)
+static SkxBestScore
+skx_writer_best_score(const SkxTermWriter *w, uint32 tf, uint8 norm)
 {
 	uint32		counted = Min(Max(tf, 1), 256);
 	union
@@ -78,7 +81,7 @@ skx_writer_best_value(const SkxTermWriter *w, uint32 tf, uint8 norm)
 	}			value;
 
 	/* bits of a positive float order like its value */
-	value.score = counted / (counted + w->lengths[norm]);
+	value.score = counted / (counted + w->norm_lengths[norm]);
 	return (uint64) value.bits << 16 | (counted - 1) << 8 | norm;
 }
 
@@ -100,32 +103,33 @@ skx_writer_terms_begin(const SkxTermSinks *sinks,
 	w->positions = skx_writer_positions_begin(sinks->sink, sinks->positions);
 	w->norms = norms;
 	for (norm = 0; norm < 256; norm++)
-		w->lengths[norm] = k1 * (1 - b + b * (average > 0 ?
-											  skx_rank_norm_decode(norm) / average : 1));
-	skx_skiplist_writer_saturation(w->lists, w->lengths);
-	for (code = 0; code < SKX_SCORES; code++)
+		w->norm_lengths[norm] = k1 * (1 - b + b * (average > 0 ?
+												   skx_rank_norm_decode(norm) /
+												   average : 1));
+	skx_skiplist_writer_saturation(w->lists, w->norm_lengths);
+	for (code = 0; code < SKX_SCORE_TABLE_TFS; code++)
 	{
 		for (norm = 0; norm < 256; norm++)
-			w->scores[code][norm] = skx_writer_best_value(w, code + 1, norm);
+			w->scores[code][norm] = skx_writer_best_score(w, code + 1, norm);
 	}
-	w->flat = palloc(SKX_SUBBLOCK * SKX_TF_MAX * sizeof(uint16));
-	w->bytes = palloc(skx_codec_short_max(SKX_SUBBLOCK - 1) +
+	w->position_data = palloc(SKX_SUBBLOCK * SKX_TF_MAX * sizeof(uint16));
+	w->bytes = palloc(skx_codec_short_max_bytes(SKX_SUBBLOCK - 1) +
 					  SKX_SHORT_POSITION_MAX * SKX_OWN_POSITIONS_BYTES);
 	w->current = palloc0(sizeof(SkxSubblock));
-	w->waiting = palloc0(sizeof(SkxSubblock));
+	w->waiting_subblock = palloc0(sizeof(SkxSubblock));
 	return w;
 }
 
 static void
 skx_writer_subblock_reset(SkxSubblock *s)
 {
-	s->p.n = 0;
+	s->postings.n = 0;
 	s->positions = false;
 	s->address.offset = 0;
 	skx_rank_impacts_reset(&s->impacts);
-	if (s->labelled)
-		memset(s->p.label_tf, 0, sizeof(s->p.label_tf));
-	s->labelled = false;
+	if (s->has_labels)
+		memset(s->postings.label_tf, 0, sizeof(s->postings.label_tf));
+	s->has_labels = false;
 }
 
 void
@@ -146,9 +150,9 @@ skx_writer_term_begin(SkxTermWriter *w, const char *lexeme, int len,
 	entry->npositions = npositions;
 	entry->flags = flags;
 	entry->positions.offset = 0;
-	w->nflat = 0;
+	w->nposition_data = 0;
 	w->nbest = 0;
-	w->floor = 0;
+	w->best_min = 0;
 	w->has_waiting = false;
 	skx_writer_subblock_reset(w->current);
 	if (df >= SKX_SUBBLOCK)
@@ -156,7 +160,7 @@ skx_writer_term_begin(SkxTermWriter *w, const char *lexeme, int len,
 		skx_skiplist_writer_begin(w->lists,
 								  skx_disk_lexeme_check(lexeme, len), df);
 		if (npositions > 0)
-			skx_writer_positions_mark(w->positions, &entry->positions);
+			skx_writer_positions_next_address(w->positions, &entry->positions);
 	}
 }
 
@@ -164,15 +168,15 @@ skx_writer_term_begin(SkxTermWriter *w, const char *lexeme, int len,
  * Returns the k-th largest of n scores; moves it and those above it to the
  * front.
  */
-static SkxBest
-skx_writer_best_select(SkxBest *best, int n, int k)
+static SkxBestScore
+skx_writer_best_select(SkxBestScore *best, int n, int k)
 {
 	int			low = 0;
 	int			high = n - 1;
 
 	while (low < high)
 	{
-		SkxBest		pivot = best[low + (high - low) / 2];
+		SkxBestScore pivot = best[low + (high - low) / 2];
 		int			i = low;
 		int			j = high;
 
@@ -184,7 +188,7 @@ skx_writer_best_select(SkxBest *best, int n, int k)
 				j--;
 			if (i <= j)
 			{
-				SkxBest		other = best[i];
+				SkxBestScore other = best[i];
 
 				best[i++] = best[j];
 				best[j--] = other;
@@ -202,19 +206,20 @@ skx_writer_best_select(SkxBest *best, int n, int k)
 
 /*
  * Keeps a score that may be among the best.  When the array is full, it keeps
- * only the best SKX_KTH_MAX.  From then on, scores that are not above the last
- * of these are dropped.
+ * only the best SKX_KTH_BEST_MAX.  From then on, scores that are not above the
+ * last of these are dropped.
  */
 static inline void
-skx_writer_best_add(SkxTermWriter *w, SkxBest best)
+skx_writer_best_add(SkxTermWriter *w, SkxBestScore best)
 {
-	if (best <= w->floor)
+	if (best <= w->best_min)
 		return;
-	w->best[w->nbest++] = best;
-	if (w->nbest == lengthof(w->best))
+	w->best_scores[w->nbest++] = best;
+	if (w->nbest == lengthof(w->best_scores))
 	{
-		w->floor = skx_writer_best_select(w->best, w->nbest, SKX_KTH_MAX);
-		w->nbest = SKX_KTH_MAX;
+		w->best_min = skx_writer_best_select(w->best_scores, w->nbest,
+											 SKX_KTH_BEST_MAX);
+		w->nbest = SKX_KTH_BEST_MAX;
 	}
 }
 
@@ -230,19 +235,19 @@ skx_writer_subblock_scores(SkxTermWriter *w)
 
 	if (w->norms != NULL)
 	{
-		for (i = 0; i < s->p.n; i++)
-			s->norms[i] = w->norms[s->p.docs[i]];
+		for (i = 0; i < s->postings.n; i++)
+			s->norms[i] = w->norms[s->postings.docs[i]];
 	}
-	for (i = 0; i < s->p.n; i++)
+	for (i = 0; i < s->postings.n; i++)
 	{
-		uint32		tf = s->p.tf[i];
+		uint32		tf = s->postings.tf[i];
 		uint8		norm = s->norms[i];
 
 		skx_rank_impacts_add(&s->impacts, tf, norm);
-		if (likely(tf - 1 < SKX_SCORES))
+		if (likely(tf - 1 < SKX_SCORE_TABLE_TFS))
 			skx_writer_best_add(w, w->scores[tf - 1][norm]);
 		else
-			skx_writer_best_add(w, skx_writer_best_value(w, tf, norm));
+			skx_writer_best_add(w, skx_writer_best_score(w, tf, norm));
 	}
 }
 
@@ -251,14 +256,15 @@ skx_writer_subblock_scores(SkxTermWriter *w)
  * the list's first position block, from which it counts.
  */
 static void
-skx_writer_subblock_put(SkxTermWriter *w, SkxSubblock *s)
+skx_writer_subblock_write(SkxTermWriter *w, SkxSubblock *s)
 {
 	const SkxPositionAddress *first = &w->entry.positions;
 
 	Assert(!s->positions || (first->offset != 0 && s->address.offset != 0));
 	s->address.page -= first->offset != 0 ? first->page : s->address.page;
-	skx_skiplist_writer_add(w->lists, &s->p,
-							skx_rank_impacts_pack(&s->impacts, w->lengths),
+	skx_skiplist_writer_add(w->lists, &s->postings,
+							skx_rank_impacts_pack(&s->impacts,
+												  w->norm_lengths),
 							&s->address);
 	skx_writer_subblock_reset(s);
 }
@@ -279,9 +285,9 @@ skx_writer_subblock_end(SkxTermWriter *w)
 		 * both sub-blocks begin in one position block, so that block is cut
 		 * short
 		 */
-		if (w->waiting->address.offset == 0)
-			skx_writer_positions_close(w->positions);
-		skx_writer_subblock_put(w, w->waiting);
+		if (w->waiting_subblock->address.offset == 0)
+			skx_writer_positions_end_block(w->positions);
+		skx_writer_subblock_write(w, w->waiting_subblock);
 		w->has_waiting = false;
 	}
 	if (!s->positions)
@@ -292,11 +298,11 @@ skx_writer_subblock_end(SkxTermWriter *w)
 	}
 	if (!s->positions || s->address.offset != 0)
 	{
-		skx_writer_subblock_put(w, s);
+		skx_writer_subblock_write(w, s);
 		return;
 	}
-	w->current = w->waiting;
-	w->waiting = s;
+	w->current = w->waiting_subblock;
+	w->waiting_subblock = s;
 	w->has_waiting = true;
 }
 
@@ -307,16 +313,16 @@ skx_writer_posting_labels(SkxSubblock *s, int at, const SkxPosting *posting)
 	uint8		set = 0;
 	int			i;
 
-	s->labelled = true;
+	s->has_labels = true;
 	for (i = 0; i < posting->tf; i++)
 	{
 		int			label = WEP_GETWEIGHT(posting->positions[i]);
 
 		set |= 1 << label;
 		if (label != SKX_LABEL_D)
-			s->p.label_tf[label - 1][at]++;
+			s->postings.label_tf[label - 1][at]++;
 	}
-	s->p.labels[at] = set;
+	s->postings.labels[at] = set;
 }
 
 /*
@@ -324,11 +330,11 @@ skx_writer_posting_labels(SkxSubblock *s, int at, const SkxPosting *posting)
  * takes, or more than were announced.
  */
 static inline void
-skx_writer_term_count(SkxTermWriter *w, int n, uint32 npositions)
+skx_writer_term_check_counts(SkxTermWriter *w, int n, uint32 npositions)
 {
 	w->npostings += n;
 	w->npositions += npositions;
-	if (unlikely(w->current->p.n + n > SKX_SUBBLOCK ||
+	if (unlikely(w->current->postings.n + n > SKX_SUBBLOCK ||
 				 npositions > n * SKX_TF_MAX ||
 				 w->npostings > w->entry.df ||
 				 w->npositions > w->entry.npositions))
@@ -339,34 +345,34 @@ void
 skx_writer_term_posting(SkxTermWriter *w, const SkxPosting *posting)
 {
 	SkxSubblock *s = w->current;
-	int			at = s->p.n;
+	int			at = s->postings.n;
 
-	skx_writer_term_count(w, 1, posting->tf);
-	s->p.n++;
-	s->p.docs[at] = posting->doc;
-	s->p.tf[at] = posting->tf;
-	if (posting->labelled)
+	skx_writer_term_check_counts(w, 1, posting->tf);
+	s->postings.n++;
+	s->postings.docs[at] = posting->doc;
+	s->postings.tf[at] = posting->tf;
+	if (posting->has_labels)
 		skx_writer_posting_labels(s, at, posting);
 	else
-		s->p.labels[at] = posting->tf > 0 ? 1 << SKX_LABEL_D : 0;
+		s->postings.labels[at] = posting->tf > 0 ? 1 << SKX_LABEL_D : 0;
 	if (w->entry.df < SKX_SUBBLOCK)
 	{
-		memcpy(w->flat + w->nflat, posting->positions,
+		memcpy(w->position_data + w->nposition_data, posting->positions,
 			   posting->tf * sizeof(uint16));
-		w->nflat += posting->tf;
+		w->nposition_data += posting->tf;
 		return;
 	}
 	if (posting->tf > 0)
 	{
 		if (!s->positions)
-			skx_writer_positions_mark(w->positions, &s->address);
+			skx_writer_positions_next_address(w->positions, &s->address);
 		s->positions = true;
 		skx_writer_positions_add(w->positions, posting->positions,
 								 posting->tf);
 	}
 	if (w->norms == NULL)
 		s->norms[at] = posting->norm;
-	if (s->p.n == SKX_SUBBLOCK)
+	if (s->postings.n == SKX_SUBBLOCK)
 		skx_writer_subblock_end(w);
 }
 
@@ -390,12 +396,12 @@ skx_writer_batch_labels(SkxSubblock *s, const SkxPostingBatch *batch)
 
 			set |= 1 << label;
 			if (label != SKX_LABEL_D)
-				s->p.label_tf[label - 1][i]++;
+				s->postings.label_tf[label - 1][i]++;
 		}
-		s->p.labels[i] = set;
+		s->postings.labels[i] = set;
 		positions += batch->tf[i];
 	}
-	s->labelled = true;
+	s->has_labels = true;
 }
 
 /* A term gets its postings either in batches or one by one. */
@@ -406,40 +412,41 @@ skx_writer_term_batch(SkxTermWriter *w, const SkxPostingBatch *batch)
 	const uint16 *positions = batch->positions;
 	int			i;
 
-	skx_writer_term_count(w, batch->n, batch->npositions);
-	if (s->p.n != 0)
+	skx_writer_term_check_counts(w, batch->n, batch->npositions);
+	if (s->postings.n != 0)
 		elog(ERROR, "a term has a sub-block after its last one");
-	s->p.n = batch->n;
-	memcpy(s->p.docs, batch->docs, batch->n * sizeof(uint32));
-	memcpy(s->p.tf, batch->tf, batch->n * sizeof(uint16));
-	if (batch->labelled)
+	s->postings.n = batch->n;
+	memcpy(s->postings.docs, batch->docs, batch->n * sizeof(uint32));
+	memcpy(s->postings.tf, batch->tf, batch->n * sizeof(uint16));
+	if (batch->has_labels)
 		skx_writer_batch_labels(s, batch);
 	else
 	{
 		for (i = 0; i < batch->n; i++)
-			s->p.labels[i] = batch->tf[i] > 0 ? 1 << SKX_LABEL_D : 0;
+			s->postings.labels[i] = batch->tf[i] > 0 ? 1 << SKX_LABEL_D : 0;
 	}
 	if (w->entry.df < SKX_SUBBLOCK)
 	{
-		memcpy(w->flat, positions, batch->npositions * sizeof(uint16));
-		w->nflat = batch->npositions;
+		memcpy(w->position_data, positions,
+			   batch->npositions * sizeof(uint16));
+		w->nposition_data = batch->npositions;
 		return;
 	}
 	s->positions = batch->npositions > 0;
 	if (s->positions)
-		skx_writer_positions_mark(w->positions, &s->address);
+		skx_writer_positions_next_address(w->positions, &s->address);
 	for (i = 0; i < batch->n; i++)
 	{
 		skx_writer_positions_add(w->positions, positions, batch->tf[i]);
 		positions += batch->tf[i];
 	}
-	if (s->p.n == SKX_SUBBLOCK)
+	if (s->postings.n == SKX_SUBBLOCK)
 		skx_writer_subblock_end(w);
 }
 
 /* Fills in the k-th best postings of the entry; the largest k comes last. */
 static void
-skx_writer_term_kths(SkxTermWriter *w)
+skx_writer_term_kth_best(SkxTermWriter *w)
 {
 	SkxDictEntry *entry = &w->entry;
 	int			n = w->nbest;
@@ -451,7 +458,7 @@ skx_writer_term_kths(SkxTermWriter *w)
 		entry->nkths++;
 	for (i = entry->nkths - 1; i >= 0; i--)
 	{
-		entry->kths[i] = (uint16) skx_writer_best_select(w->best, n,
+		entry->kths[i] = (uint16) skx_writer_best_select(w->best_scores, n,
 														 skx_segment_kths[i]);
 		n = skx_segment_kths[i];
 	}
@@ -459,42 +466,43 @@ skx_writer_term_kths(SkxTermWriter *w)
 
 /* Ends a long list. */
 static void
-skx_writer_term_long(SkxTermWriter *w)
+skx_writer_term_end_long(SkxTermWriter *w)
 {
 	w->entry.flags |= SKX_TERM_LONG;
-	if (w->current->p.n > 0)
+	if (w->current->postings.n > 0)
 		skx_writer_subblock_end(w);
-	skx_writer_positions_close(w->positions);
+	skx_writer_positions_end_block(w->positions);
 	if (w->has_waiting)
-		skx_writer_subblock_put(w, w->waiting);
+		skx_writer_subblock_write(w, w->waiting_subblock);
 	skx_skiplist_writer_end(w->lists, &w->entry.list);
-	skx_writer_term_kths(w);
+	skx_writer_term_kth_best(w);
 	if (w->entry.list.has_table)
-		w->entry.flags |= SKX_TERM_TABLE;
+		w->entry.flags |= SKX_TERM_TABLE_PAGES;
 }
 
 /* Puts the positions of a short list into the plane. */
 static void
 skx_writer_term_positions(SkxTermWriter *w)
 {
-	const SkxPostings *p = &w->current->p;
+	const SkxPostings *p = &w->current->postings;
 	uint32		at = 0;
 	int			i;
 
-	skx_writer_positions_mark(w->positions, &w->entry.positions);
+	skx_writer_positions_next_address(w->positions, &w->entry.positions);
 	for (i = 0; i < p->n; i++)
 	{
-		skx_writer_positions_add(w->positions, w->flat + at, p->tf[i]);
+		skx_writer_positions_add(w->positions, w->position_data + at,
+								 p->tf[i]);
 		at += p->tf[i];
 	}
-	skx_writer_positions_close(w->positions);
+	skx_writer_positions_end_block(w->positions);
 }
 
 /* Places a short list. */
 static void
-skx_writer_term_short(SkxTermWriter *w)
+skx_writer_term_end_short(SkxTermWriter *w)
 {
-	const SkxPostings *p = &w->current->p;
+	const SkxPostings *p = &w->current->postings;
 	SkxDictEntry *entry = &w->entry;
 	const uint8 *postings = skx_codec_short_put(w->bytes, p);
 	uint32		size;
@@ -503,10 +511,10 @@ skx_writer_term_short(SkxTermWriter *w)
 		elog(ERROR, "postings of a short list do not ascend");
 	size = postings - w->bytes;
 	/* each position takes a byte or more */
-	if (size + w->nflat <= SKX_OWN_POSITIONS_BYTES)
+	if (size + w->nposition_data <= SKX_OWN_POSITIONS_BYTES)
 	{
 		uint8	   *end = skx_codec_short_positions_put(w->bytes + size, p,
-														w->flat);
+														w->position_data);
 
 		if (end - w->bytes <= SKX_OWN_POSITIONS_BYTES)
 		{
@@ -514,7 +522,7 @@ skx_writer_term_short(SkxTermWriter *w)
 			entry->flags |= SKX_TERM_OWN_POSITIONS;
 		}
 	}
-	if (w->nflat == 0)
+	if (w->nposition_data == 0)
 		entry->flags |= SKX_TERM_OWN_POSITIONS;
 	entry->bytes = w->bytes;
 	entry->nbytes = size;
@@ -538,9 +546,9 @@ skx_writer_term_end(SkxTermWriter *w)
 	if (w->npostings != w->entry.df || w->npositions != w->entry.npositions)
 		elog(ERROR, "a term has other postings or positions than were announced");
 	if (w->entry.df < SKX_SUBBLOCK)
-		skx_writer_term_short(w);
+		skx_writer_term_end_short(w);
 	else
-		skx_writer_term_long(w);
+		skx_writer_term_end_long(w);
 	skx_writer_dict_add(w->dict, w->lexeme, w->len, &w->entry);
 	w->totals.nterms++;
 	w->totals.npostings += w->entry.df;
