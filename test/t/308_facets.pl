@@ -113,6 +113,14 @@ is(work($wide, 'Passes'), 0, 'with more memory they do');
 $s->value("SELECT skipidx_flush('many_skx')");
 many('few rows of one segment, many of another', 'few');
 
+# One plan for all queries: a grouping of the rows would take time for each of
+# those that frequent words find.
+like($s->raw("RESET enable_seqscan; RESET enable_indexscan; RESET enable_bitmapscan; SET plan_cache_mode = force_generic_plan;"
+		  . " DEALLOCATE ALL; PREPARE groups (tsquery) AS SELECT part, count(*) FROM many WHERE v @@ \$1 GROUP BY part;"
+		  . " PREPARE parts (tsquery) AS SELECT DISTINCT part FROM many WHERE v @@ \$1; EXPLAIN (COSTS OFF) EXECUTE $_ ('half')"),
+	$facets, "an unknown query: $_") for 'groups', 'parts';
+$s->value('DEALLOCATE ALL; RESET plan_cache_mode');
+
 # ---- values as they are ----
 
 $s->value(<<'SQL');

@@ -395,6 +395,8 @@ skx_plan_add_facets(PlannerInfo *root, RelOptInfo *input,
 	several = list_length(all.paths) > 1;
 	shares = skx_plan_facets_are_parallel(root, input, output, &all);
 	if (!several)
+		skx_plan_charge_grouping(root, input, output);
+	if (!several)
 		skx_plan_add_facet(root, output, &all, var);
 	if ((!several && !shares) ||
 		!grouping_is_hashable(root->parse->groupClause))
@@ -427,7 +429,10 @@ skx_plan_add_distinct(PlannerInfo *root, RelOptInfo *input,
 		return;
 	path = (Path *) skx_plan_facet_path(output, target, &all, var, true);
 	if (list_length(all.paths) == 1)
+	{
+		skx_plan_charge_grouping(root, input, output);
 		add_path(output, path);
+	}
 	else if (grouping_is_hashable(distinct))
 		add_path(output, (Path *)
 				 create_agg_path(root, output, path, target, AGG_HASHED,

@@ -119,6 +119,13 @@ extern bool skx_plan_distance_cost(SupportRequestCost *request);
 extern void skx_plan_charge_unknown(PlannerInfo *root, RelOptInfo *rel);
 
 /*
+ * Charges the paths of `output`, which group the rows of a table one by one,
+ * for rows that an unknown query may find beyond the estimate.
+ */
+extern void skx_plan_charge_grouping(PlannerInfo *root, const RelOptInfo *rel,
+									 RelOptInfo *output);
+
+/*
  * Returns true if the table is the only one of the query, or a partition of
  * the only one.
  */

@@ -1,6 +1,7 @@
 /*
  * plan_unknown.c
- *	  Ranked searches that may match more rows than the planner expects.
+ *	  Ranked searches, and groups, that may have more rows than the planner
+ *	  expects.
  *
  * Fetching all rows that match, and sorting them by distance, takes time for
  * each row.  A search takes much the same time for any number of rows.  So the
@@ -10,7 +11,8 @@
  * that it would rather sort, and takes a plan for all parameters for as good
  * as one for these.  There the mean is what frequent words find.  Words that
  * are known may be in far more documents together than each of them lets
- * expect, as those of a name are.
+ * expect, as those of a name are.  So it is with groups, which facets count
+ * without going from row to row.
  */
 #include "postgres.h"
 
@@ -407,4 +409,20 @@ skx_plan_charge_unknown(PlannerInfo *root, RelOptInfo *rel)
 	skx_plan_charge_rows(root, paths, rows, missed);
 	skx_plan_charge_rows(root, partial, rows, missed);
 	skx_plan_offer_paths(rel, paths, partial);
+}
+
+void
+skx_plan_charge_grouping(PlannerInfo *root, const RelOptInfo *rel,
+						 RelOptInfo *output)
+{
+	double		factor = 1 + skx_plan_extra_rows(root, rel) / Max(rel->rows, 1);
+	ListCell   *lc;
+
+	foreach(lc, output->pathlist)
+	{
+		Path	   *path = lfirst(lc);
+
+		path->startup_cost *= factor;
+		path->total_cost *= factor;
+	}
 }
