@@ -57,7 +57,7 @@ skx_am_scan_stop(SkxScan *so)
 	desc->rows = desc->given = so->ndead = 0;
 	so->conditions = NULL;
 	so->nconditions = 0;
-	so->scan_context = so->idle_is_known = so->is_idle = false;
+	so->has_begun = so->idle_is_known = so->is_idle = false;
 	so->n = so->next_tid = 0;
 	so->tids = NULL;
 	so->hits = NULL;
@@ -143,7 +143,7 @@ skx_am_scan_begin(IndexScanDesc scan)
 	SkxScan    *so = scan->opaque;
 	SkxQuery   *query;
 
-	so->scan_context = true;
+	so->has_begun = true;
 	skx_snapshot_heap_restart(&so->heap_prefetch);
 	pgstat_count_index_scan(scan->indexRelation);
 	skx_compat_count_search(scan);
@@ -208,7 +208,7 @@ skx_am_scan_enter(IndexScanDesc scan)
 
 	so->outer = MemoryContextSwitchTo(so->context);
 	skx_am_scan_reads(&so->before);
-	if (!so->scan_context)
+	if (!so->has_begun)
 		skx_am_scan_start(scan);
 	return so->desc.request.view != NULL;
 }

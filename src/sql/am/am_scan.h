@@ -16,7 +16,7 @@ typedef struct SkxScan
 {
 	SkxScanDesc desc;
 	MemoryContext context;		/* of the scan under way; reset by a rescan */
-	bool		scan_context;
+	bool		has_begun;
 	bool		fetches_all_rows;	/* all rows will be fetched, as for a
 									 * bitmap */
 	MemoryContext outer;		/* restored by skx_am_scan_leave() */

@@ -165,7 +165,7 @@ struct SkxPlanNode
 	struct SkxPlanSharedWork *shared;	/* shared memory while a parallel scan
 										 * runs; else NULL */
 	void	   *shared_part;	/* the kind's part of it */
-	SkxPlanWork other_reads;	/* work of other processes */
+	SkxPlanWork other_work;		/* work of other processes */
 };
 
 /* plan_node.c */
@@ -257,7 +257,7 @@ extern void skx_plan_work_init(SkxPlanSharedWork *shared);
 
 /*
  * Adds the work of this process to the shared memory if it is a worker.  Then
- * adds the sums over all workers to node->other_reads.
+ * adds the sums over all workers to node->other_work.
  */
 extern void skx_plan_work_leave(SkxPlanNode *node, SkxPlanSharedWork *shared);
 

@@ -82,7 +82,7 @@ void
 skx_plan_work_leave(SkxPlanNode *node, SkxPlanSharedWork *shared)
 {
 	SkxPlanWork own = {{0}};
-	uint64	   *others = (uint64 *) &node->other_reads;
+	uint64	   *others = (uint64 *) &node->other_work;
 	int			i;
 
 	if (IsParallelWorker())
@@ -116,9 +116,9 @@ skx_plan_work_explain(SkxPlanNode *node, ExplainState *es)
 		return;
 	for (i = 0; counts[i].label != NULL; i++)
 		skx_plan_work_show(&counts[i], own.counts[i],
-						   node->other_reads.counts[i], es);
+						   node->other_work.counts[i], es);
 	if (!es->verbose || !skx_plan_kind_reads(node->kind))
 		return;
-	skx_plan_work_add_reads(&own.reads, &node->other_reads.reads);
+	skx_plan_work_add_reads(&own.reads, &node->other_work.reads);
 	skx_plan_explain_counts(&own.reads, es);
 }
