@@ -225,9 +225,16 @@ $s->value('SET skipidx.max_workers = 0');
 {
 	my $pending = stat_of('pending_docs');
 
-	like($s->raw('SELECT add(20) \g /dev/null' . "\n"),
-		qr/^[^\n]*WARNING:  53100: could not extend index "docs_v": No space left.*DETAIL:  Index "docs_v" stays as it is/s,
-		'an insert leaves its flush with a warning');
+	my $said = $s->raw('SELECT add(20) \g /dev/null' . "\n");
+
+	# which index fills a page first, and so comes first, is by chance
+	for my $index (qw(docs_v docs_w))
+	{
+		my $warned = () = $said =~ /WARNING:  53100: could not extend index "$index": No space left[^\n]*\nDETAIL:  Index "$index" stays as it is/g;
+
+		is($warned, 1, "an insert leaves the flush of $index with a warning, once");
+	}
+	unlike($said, qr/ERROR/, 'and succeeds');
 	cmp_ok(stat_of('pending_docs'), '<=', $pending + 20, 'its rows are pending, but for a portion that fitted');
 	is(stat_of('ndocs'), $pending + 20, 'and all are there');
 	is(stat_of('reserved_pages'), 0, 'nothing stays reserved');
