@@ -26,8 +26,9 @@ skipidx.cache_size = 8MB
 max_worker_processes = 12
 max_parallel_workers = 8
 CONF
--- Of u, several values have one key, and it follows the rows as d does.
-CREATE TABLE docs (id int NOT NULL, v tsvector, n int, d int, u numeric) WITH (fillfactor = 90);
+-- Of u, several values have one key, and it follows the rows as d does; w does so
+-- less well.
+CREATE TABLE docs (id int NOT NULL, v tsvector, n int, d int, u numeric, w int) WITH (fillfactor = 90);
 CREATE FUNCTION doc(g int) RETURNS tsvector LANGUAGE sql IMMUTABLE AS $$
 	SELECT CASE WHEN g % 61 <> 0 THEN (CASE WHEN g % 3 = 0 THEN 'wall:1,4,9' ELSE 'wall:1' END
 		|| CASE WHEN hashint4(g) & 1 = 0 THEN ' half:2' || CASE WHEN hashint4(g) & 6 = 0 THEN ',5A,7' ELSE '' END ELSE '' END
@@ -36,11 +37,11 @@ CREATE FUNCTION doc(g int) RETURNS tsvector LANGUAGE sql IMMUTABLE AS $$
 		|| ' k' || abs(hashint4(g * 7)) % 300 || ':11 x' || abs(hashint4(g * 13)) % 20000)::tsvector END
 $$;
 CREATE FUNCTION add(first int, n int) RETURNS void LANGUAGE sql AS $$
-	INSERT INTO docs SELECT g, doc(g), g % 5, d, d + hashint4(g) % 8 * 1e-20
+	INSERT INTO docs SELECT g, doc(g), g % 5, d, d + hashint4(g) % 8 * 1e-20, g + hashint4(g + 5) % 4000
 	FROM (SELECT g, CASE WHEN g % 101 <> 0 THEN (g + hashint4(g) % 30) / 7 END AS d FROM generate_series(first, first + n - 1) g) s
 $$;
 SELECT add(1, 140000);
-CREATE INDEX docs_skx ON docs USING skipidx (v, n, id, d, u) WITH (pending_limit = '1GB', proximity = 0.2);
+CREATE INDEX docs_skx ON docs USING skipidx (v, n, id, d, u, w) WITH (pending_limit = '1GB', proximity = 0.2);
 ANALYZE docs;
 SQL
 my ($node, $s) = ($m->node, $m->session);
@@ -71,7 +72,7 @@ sub asked
 	my $id = int rand $all;
 	my $cond = "v \@\@ '$query'" . one_of('', '', '', ' AND n = 2', ' AND n IN (1, 3)', ' AND n > 2', ' AND id % 3 = 1', " AND id >= $id", " AND id BETWEEN $id AND $id + 20000", " AND id < $id AND n < 3");
 	my $answer = one_of('rows', 'bitmap', 'ranked', 'ranked', 'count', 'groups', 'ordered', 'ordered');
-	my $by = one_of('d', 'd', 'u');
+	my $by = one_of('d', 'd', 'u', 'w');
 
 	return ($answer, ways => ['plain'], cond => $cond, @_) if $answer =~ /rows|bitmap/;
 	return ('ranked', cond => $cond, rank => quoted(rand() < 0.7 ? $query : text_query()) . '::tsquery', limits => [ one_of(1, 10, 10, 100, 1000, 5000) ], @_) if $answer eq 'ranked';
@@ -213,6 +214,15 @@ for my $query ('half | rare', 'half & tenth', 'wall | k7 | x9', 'half & rare & w
 			cmp_ok($together->{'Compared Documents'}, '<=', $times * $alone->{'Compared Documents'} + 8192,
 				"by $order$more: $together->{'Compared Documents'} compared, $alone->{'Compared Documents'} alone");
 		}
+	}
+	# parts are larger where each has documents in many groups
+	for my $words ('half', 'half | tenth | rare', 'tenth')
+	{
+		my (undef, $together) = each_way("SELECT id FROM docs WHERE v \@\@ '$words' ORDER BY w", 2, 'SET enable_sort = off');
+		my $rows = $s->value("SELECT count(*) FROM docs WHERE v \@\@ '$words' AND w IS NOT NULL");
+
+		ok($together->{'Parallel Aware'}, "$words, by a column that follows the rows less well: together");
+		cmp_ok($together->{'Compared Documents'}, '<=', 2.3 * $rows, "$words: $together->{'Compared Documents'} compared for $rows rows");
 	}
 	# each part would be looked for in all documents
 	my $plan = $s->value("EXPLAIN SELECT id FROM docs WHERE v \@\@ 'half' ORDER BY n");

@@ -32,20 +32,52 @@ skx_order_share_add_bound(SkxOrderedShared *share, const SkxKeyRange *range,
 }
 
 /*
+ * Returns about how many documents of other parts a process looks at for a
+ * part: those in groups of documents in which its own part has some, too.  They
+ * are more, the less the column follows the order of the documents.
+ */
+static double
+skx_order_share_overlap(SkxKeyReader *keys, double ndocs,
+						const uint64 *quantiles, int n)
+{
+	double		others = 0;
+	int			nranges = 0;
+	int			i;
+
+	for (i = 0; i + 1 < n; i++)
+	{
+		SkxKeyRange range = {quantiles[i], quantiles[i + 1] - 1};
+
+		if (quantiles[i] == quantiles[i + 1])
+			continue;
+		others += skx_segment_keys_to_test(keys, &range) -
+			skx_segment_keys_fraction(keys, &range) * ndocs;
+		nranges++;
+	}
+	return nranges > 0 ? others / nranges : 0;
+}
+
+/*
  * Divides the keys at their quantiles, and evenly between each two of these.
- * For few parts, uses only some of the quantiles.
+ * For few parts, uses only some of the quantiles.  All parts together look at
+ * two times as many documents as there are at most, about.
  */
 static void
-skx_order_share_quantiles(SkxOrderedShared *share, const SkxKeyReader *keys,
-						  const SkxKeyRange *range, int parts)
+skx_order_share_quantiles(SkxOrderedShared *share, SkxKeyReader *keys,
+						  double ndocs, const SkxKeyRange *range, int parts)
 {
 	uint64		quantiles[SKX_KEY_QUANTILES];
 	int			n = skx_segment_keys_quantiles(keys, quantiles);
-	int			each = (parts + SKX_KEY_QUANTILES - 2) / (SKX_KEY_QUANTILES - 1);
-	int			stride = Max((SKX_KEY_QUANTILES - 1) / parts, 1);
+	double		overlap = skx_order_share_overlap(keys, ndocs, quantiles, n);
+	double		most = ndocs / Max(overlap, 1);
+	int			each;
+	int			stride;
 	int			i;
 	int			k;
 
+	parts = (int) Max(Min(parts, most), 1);
+	each = (parts + SKX_KEY_QUANTILES - 2) / (SKX_KEY_QUANTILES - 1);
+	stride = Max((SKX_KEY_QUANTILES - 1) / parts, 1);
 	for (i = 0; i + 1 < n; i += stride)
 	{
 		uint64		step = (quantiles[i + 1] - quantiles[i]) / each;
@@ -97,7 +129,8 @@ skx_order_share_split(SkxOrderedShared *share,
 	source = skx_snapshot_open(request->index, view);
 	keys = skx_order_keys(request, skx_snapshot_open_segment(source, largest));
 	if (skx_order_range(request, keys, &range))
-		skx_order_share_quantiles(share, keys, &range, parts);
+		skx_order_share_quantiles(share, keys, view->segments[largest].ndocs,
+								  &range, parts);
 	skx_segment_keys_close(keys);
 	skx_snapshot_close(source);
 }

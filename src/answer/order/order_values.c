@@ -122,6 +122,21 @@ skx_order_widen_range(const uint64 *quantiles, int n, SkxKeyRange *range)
 }
 
 /*
+ * Returns true if, to find the documents of these keys, many times as many have
+ * to be looked at.
+ */
+static bool
+skx_order_range_is_scattered(const SkxOrderedSegment *s,
+							 const SkxKeyRange *range)
+{
+	double		docs =
+		skx_segment_keys_fraction(s->keys, range) * s->seg->header.ndocs;
+
+	return docs > 0 && skx_segment_keys_to_test(s->keys, range) >=
+		docs * SKX_ORDERED_SCATTER_RATIO;
+}
+
+/*
  * Returns true if the column is scattered.  Tests the range of the first
  * wanted keys, which have from a twenty-fourth to an eighth of the documents
  * by the quantiles.  Among fewer documents, those that are slightly out of
@@ -135,7 +150,6 @@ skx_order_is_scattered(const SkxOrdered *o, SkxOrderedSegment *s,
 	int			n = skx_segment_keys_quantiles(s->keys, quantiles);
 	SkxKeyRange first = *left;
 	int			inside = 0;
-	double		docs;
 	int			i;
 
 	for (i = 0; i < n && inside < 2; i++)
@@ -150,26 +164,29 @@ skx_order_is_scattered(const SkxOrdered *o, SkxOrderedSegment *s,
 			first.most = key;
 	}
 	skx_order_widen_range(quantiles, n, &first);
-	docs = skx_segment_keys_fraction(s->keys, &first) * s->seg->header.ndocs;
-	return docs > 0 && skx_segment_keys_to_test(s->keys, &first) >=
-		docs * SKX_ORDERED_SCATTER_RATIO;
+	return skx_order_range_is_scattered(s, &first);
 }
 
-/* Returns the time for looking at all matches and their keys. */
+/*
+ * Returns the time for looking at all matches, and their keys, in the ranges of
+ * documents that can have a key of the range.
+ */
 static double
-skx_order_visit_all_ns(const SkxOrderedSegment *s)
+skx_order_visit_range_ns(const SkxOrderedSegment *s, const SkxKeyRange *range)
 {
 	double		likely = skx_query_docs_likely(s->matches);
-	double		groups = s->seg->header.ndocs / (double) SKX_SUBBLOCK;
+	double		ndocs = s->seg->header.ndocs;
+	double		ns = skx_query_docs_find_time(s->matches) +
+		likely * SKX_ORDERED_NS_KEY +
+		Min(likely, ndocs / SKX_SUBBLOCK) * SKX_ORDERED_NS_GROUP;
 
-	return skx_query_docs_find_time(s->matches) + likely * SKX_ORDERED_NS_KEY +
-		Min(likely, groups) * SKX_ORDERED_NS_GROUP;
+	return ns * skx_segment_keys_to_test(s->keys, range) / Max(ndocs, 1);
 }
 
 /*
  * Returns the number of documents, in the order of values, among which enough
- * matches are expected.  Returns 0 if there are not that many, or if looking
- * at all matches takes less time.
+ * matches are expected: all of the range if it has no more.  Returns 0 if
+ * looking at matches by ranges of documents takes less time.
  */
 static double
 skx_order_expected_docs(const SkxOrdered *o, const SkxOrderedSegment *s,
@@ -178,13 +195,14 @@ skx_order_expected_docs(const SkxOrdered *o, const SkxOrderedSegment *s,
 	double		ndocs = s->seg->header.ndocs;
 	double		most = skx_segment_keys_fraction(s->keys, left) * ndocs;
 	double		likely = Max(skx_query_docs_likely(s->matches), 1);
-	double		docs = SKX_ORDERED_MARGIN * o->rows.max_rows * ndocs / likely;
+	double		docs =
+		Min(SKX_ORDERED_MARGIN * o->rows.max_rows * ndocs / likely, most);
 	double		ns = SKX_ORDERED_NS_BEGIN + docs * SKX_ORDERED_NS_DOCUMENT +
 		skx_query_docs_filter_time(s->matches, docs);
-	double		simple = skx_order_visit_all_ns(s);
+	double		simple = skx_order_visit_range_ns(s, left);
 
 	walk->max_taken = docs * Min(SKX_ORDERED_GIVE_UP_RATIO, simple / ns);
-	return docs < most && ns < simple ? docs : 0;
+	return ns < simple ? docs : 0;
 }
 
 /* Returns true if the value has a document in each group, on average. */
@@ -412,7 +430,8 @@ skx_order_search_by_values(SkxOrdered *o, SkxOrderedSegment *s)
 		return false;
 	narrow = skx_segment_keys_fraction(s->keys, &left) * s->seg->header.ndocs <
 		SKX_ORDERED_NARROW_DOCS;
-	if (!narrow && !skx_order_is_scattered(o, s, &left))
+	if (!narrow && !skx_order_range_is_scattered(s, &left) &&
+		!skx_order_is_scattered(o, s, &left))
 		return false;
 	walk.values =
 		skx_segment_values_begin(s->keys, &left, bounded ? &range->from : NULL,
@@ -424,7 +443,7 @@ skx_order_search_by_values(SkxOrdered *o, SkxOrderedSegment *s)
 	if (walk.list != NULL)
 		skx_cursor_close(walk.list);
 	/* the rest is found by ranges of documents */
-	if (!done && narrow && s->is_scattered)
+	if (!done && s->is_scattered)
 		s->is_scattered = skx_order_is_scattered(o, s, &left);
 	return done;
 }

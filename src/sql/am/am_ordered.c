@@ -64,9 +64,9 @@ skx_am_ordered_prepare(IndexScanDesc scan)
 	if (order->share == NULL)
 		return true;
 	request->parallel_part = &so->ordered_part;
-	request->wanted_rows = 2 * SKX_ORDERED_PART_ROWS;
-	if (desc->wanted > 0)
-		request->wanted_rows = Min(request->wanted_rows, desc->wanted);
+	/* all of a part is wanted, as far as memory allows */
+	if (desc->wanted == 0)
+		request->wanted_rows = PG_INT32_MAX;
 	return true;
 }
 
