@@ -5,7 +5,6 @@
 #include "postgres.h"
 
 #include "answer/facets/facets_internal.h"
-#include "common/hashfn.h"
 #include "miscadmin.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
@@ -16,37 +15,17 @@ struct SkxFacetHash
 	HTAB	   *entries;
 };
 
-static uint32
-skx_facets_hash_lexeme(const void *key, Size size)
-{
-	const SkxLexeme *lexeme = key;
-
-	return hash_bytes((const unsigned char *) lexeme->bytes, lexeme->len);
-}
-
-static int
-skx_facets_match_lexeme(const void *a, const void *b, Size size)
-{
-	return skx_column_compare_lexeme(a, b);
-}
-
 SkxFacetHash *
 skx_facets_hash_create(void)
 {
 	SkxFacetHash *l = palloc(sizeof(SkxFacetHash));
-	HASHCTL		ctl = {0};
 
 	l->context = AllocSetContextCreate(CurrentMemoryContext,
 									   "skipidx counted values",
 									   ALLOCSET_DEFAULT_SIZES);
-	ctl.keysize = sizeof(SkxLexeme);
-	ctl.entrysize = sizeof(SkxFacetHashEntry);
-	ctl.hash = skx_facets_hash_lexeme;
-	ctl.match = skx_facets_match_lexeme;
-	ctl.hcxt = l->context;
-	l->entries = hash_create("skipidx counted values", 256, &ctl,
-							 HASH_ELEM | HASH_FUNCTION | HASH_COMPARE |
-							 HASH_CONTEXT);
+	l->entries = skx_column_create_table("skipidx counted values",
+										 sizeof(SkxFacetHashEntry),
+										 l->context);
 	return l;
 }
 

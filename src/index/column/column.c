@@ -12,6 +12,7 @@
 #include "access/genam.h"
 #include "catalog/pg_type.h"
 #include "commands/defrem.h"
+#include "common/hashfn.h"
 #include "fmgr.h"
 #include "index/column/column.h"
 #include "miscadmin.h"
@@ -315,6 +316,36 @@ skx_column_compare_lexeme(const void *a, const void *b)
 
 	CHECK_FOR_INTERRUPTS();
 	return cmp != 0 ? cmp : x->len - y->len;
+}
+
+static uint32
+skx_column_hash_lexeme(const void *key, Size size)
+{
+	const SkxLexeme *lexeme = key;
+
+	return hash_bytes((const unsigned char *) lexeme->bytes, lexeme->len);
+}
+
+static int
+skx_column_match_lexeme(const void *a, const void *b, Size size)
+{
+	return skx_column_compare_lexeme(a, b);
+}
+
+HTAB *
+skx_column_create_table(const char *name, Size entry_size,
+						MemoryContext context)
+{
+	HASHCTL		ctl = {0};
+
+	ctl.keysize = sizeof(SkxLexeme);
+	ctl.entrysize = entry_size;
+	ctl.hash = skx_column_hash_lexeme;
+	ctl.match = skx_column_match_lexeme;
+	ctl.hcxt = context;
+	return hash_create(name, 256, &ctl,
+					   HASH_ELEM | HASH_FUNCTION | HASH_COMPARE |
+					   HASH_CONTEXT);
 }
 
 int

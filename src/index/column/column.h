@@ -7,6 +7,7 @@
 #define SKX_COLUMN_H
 
 #include "index/column/column_value.h"
+#include "utils/hsearch.h"
 #include "utils/rel.h"
 
 /*
@@ -113,6 +114,13 @@ extern bool skx_column_form_value(PGFunction canonical, Oid type, int32 typmod,
  * and bsearch.
  */
 extern int	skx_column_compare_lexeme(const void *a, const void *b);
+
+/*
+ * Creates a hash table in the context.  Its entries, of `entry_size` bytes,
+ * begin with their key, an SkxLexeme, whose bytes are the caller's.
+ */
+extern HTAB *skx_column_create_table(const char *name, Size entry_size,
+									 MemoryContext context);
 
 /* Sorts lexemes and drops repeated ones.  Returns how many are left. */
 extern int	skx_column_distinct(SkxLexeme *lexemes, int n);

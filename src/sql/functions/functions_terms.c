@@ -9,17 +9,16 @@
 #include "postgres.h"
 
 #include "access/relation.h"
-#include "common/hashfn.h"
 #include "fmgr.h"
 #include "format/disk/disk_dict.h"
 #include "funcapi.h"
+#include "index/column/column.h"
 #include "index/cursor/cursor.h"
 #include "index/segment/segment_maint.h"
 #include "index/snapshot/snapshot.h"
 #include "lib/binaryheap.h"
 #include "miscadmin.h"
 #include "sql/functions/functions_internal.h"
-#include "tsearch/ts_utils.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "write/maint/maint.h"
@@ -67,13 +66,6 @@ typedef struct SkxTermSearch
 	SkxTermCount *best;			/* a heap with the least common term first */
 } SkxTermSearch;
 
-static int
-skx_functions_compare_lexemes(const SkxLexeme *a, const SkxLexeme *b)
-{
-	return tsCompareString(unconstify(char *, a->bytes), a->len,
-						   unconstify(char *, b->bytes), b->len, false);
-}
-
 static bool
 skx_functions_has_prefix(const SkxTermSearch *s, const char *bytes, int len)
 {
@@ -95,20 +87,6 @@ skx_functions_copy_lexeme(MemoryContext context, const char *bytes, int len)
 }
 
 /* ---- pending documents ---- */
-
-static uint32
-skx_functions_lexeme_hash(const void *key, Size size)
-{
-	const SkxLexeme *lexeme = key;
-
-	return hash_bytes((const unsigned char *) lexeme->bytes, lexeme->len);
-}
-
-static int
-skx_functions_lexeme_match(const void *a, const void *b, Size size)
-{
-	return skx_functions_compare_lexemes(a, b);
-}
 
 static bool
 skx_functions_count_pending(const SkxPendingDoc *doc, void *arg)
@@ -150,22 +128,14 @@ skx_functions_compare_counts(const void *a, const void *b)
 	const SkxTermCount *y = b;
 
 	CHECK_FOR_INTERRUPTS();
-	return skx_functions_compare_lexemes(&x->lexeme, &y->lexeme);
+	return skx_column_compare_lexeme(&x->lexeme, &y->lexeme);
 }
 
 static void
 skx_functions_begin_pending(SkxTermSearch *s)
 {
-	HASHCTL		ctl = {0};
-
-	ctl.keysize = sizeof(SkxLexeme);
-	ctl.entrysize = sizeof(SkxTermCount);
-	ctl.hash = skx_functions_lexeme_hash;
-	ctl.match = skx_functions_lexeme_match;
-	ctl.hcxt = s->context;
-	s->pending = hash_create("skipidx pending terms", 256, &ctl,
-							 HASH_ELEM | HASH_FUNCTION | HASH_COMPARE |
-							 HASH_CONTEXT);
+	s->pending = skx_column_create_table("skipidx pending terms",
+										 sizeof(SkxTermCount), s->context);
 }
 
 /* Fills in the input with the terms of pending documents, sorted. */
@@ -230,8 +200,8 @@ skx_functions_compare_inputs(Datum a, Datum b, void *arg)
 	const SkxTermInput *x = (const SkxTermInput *) DatumGetPointer(a);
 	const SkxTermInput *y = (const SkxTermInput *) DatumGetPointer(b);
 
-	return skx_functions_compare_lexemes(&y->current.lexeme,
-										 &x->current.lexeme);
+	return skx_column_compare_lexeme(&y->current.lexeme,
+									 &x->current.lexeme);
 }
 
 /*
@@ -321,8 +291,8 @@ skx_functions_gather_term(SkxTermSearch *s, SkxTermCount *sum, char *bytes)
 			sum->lexeme.len = in->current.lexeme.len;
 			memcpy(bytes, in->current.lexeme.bytes, in->current.lexeme.len);
 		}
-		else if (skx_functions_compare_lexemes(&in->current.lexeme,
-											   &sum->lexeme) != 0)
+		else if (skx_column_compare_lexeme(&in->current.lexeme,
+										   &sum->lexeme) != 0)
 			break;
 		sum->df += in->current.df;
 		sum->tf += in->current.tf;
@@ -343,7 +313,7 @@ skx_functions_is_before(const SkxTermCount *a, const SkxTermCount *b)
 {
 	if (a->df != b->df)
 		return a->df > b->df;
-	return skx_functions_compare_lexemes(&a->lexeme, &b->lexeme) < 0;
+	return skx_column_compare_lexeme(&a->lexeme, &b->lexeme) < 0;
 }
 
 static void

@@ -99,21 +99,6 @@ skx_blkio_prewarm_class(SkxBlkWarm *warm, const SkxBlkPlane *plane)
 	return &warm->classes[skx_blkio_class(plane)];
 }
 
-/*
- * Returns true if the page is in the cache, or with shared_buffers in shared
- * buffers.
- */
-static bool
-skx_blkio_prewarm_has(SkxBlkFile *file, const SkxBlkPlane *plane,
-					  uint32 ordinal)
-{
-	if (file->method->pin == NULL)
-		return skx_blkio_claim_present(file, plane, ordinal);
-	return !RelationUsesLocalBuffers(file->rel) &&
-		skx_blkio_resident(file->rel,
-						   skx_blkio_block(file->rel, plane, ordinal));
-}
-
 /* Counts the frame just pinned, and notes whether its class is full. */
 static void
 skx_blkio_prewarm_count(SkxBlkWarm *warm, const SkxBlkRef *ref)
@@ -122,7 +107,7 @@ skx_blkio_prewarm_count(SkxBlkWarm *warm, const SkxBlkRef *ref)
 
 	class->n++;
 	if (class->n == 1 &&
-		skx_blkio_prewarm_has(warm->file, ref->plane, ref->first))
+		skx_blkio_page_is_cached(warm->file, ref->plane, ref->first))
 	{
 		class->plane = ref->plane;
 		class->first = ref->first;
@@ -130,8 +115,8 @@ skx_blkio_prewarm_count(SkxBlkWarm *warm, const SkxBlkRef *ref)
 	if (class->n >= class->max_frames)
 		class->is_full = true;
 	else if (class->plane != NULL && class->n % SKX_BLK_WARM_CHECK_EVERY == 0)
-		class->is_full = !skx_blkio_prewarm_has(warm->file, class->plane,
-												class->first);
+		class->is_full = !skx_blkio_page_is_cached(warm->file,
+												   class->plane, class->first);
 }
 
 /*
