@@ -2,6 +2,8 @@
 # test_frameworks.sh: `make test-frameworks`.  Installs missing packages and
 # skipidx, and runs the snippets of doc/ for Django, SQLAlchemy and Rails
 # against a private cluster.
+#
+#   SKX_INSTALLED  yes: against skipidx as it is installed
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -16,6 +18,7 @@ trap 'exit 130' HUP INT TERM
 
 # install_tree: a copy of the tree, built and installed
 install_tree() {
+	[ "${SKX_INSTALLED:-}" != yes ] || return 0
 	make -s -C "$work" -j"$(nproc)" with_llvm=no PG_CONFIG="$PG_CONFIG" &&
 		as_root make -s -C "$work" with_llvm=no PG_CONFIG="$PG_CONFIG" install
 }
