@@ -63,7 +63,7 @@ INSERT INTO rights VALUES
 	('skx_ranking_out(skipidx_ranking)', 'none', 'skx_ranking_out(ranking) FROM kept'),
 	('skx_ranking_recv(internal)', 'internal', NULL),
 	('skx_ranking_send(skipidx_ranking)', 'none', 'skx_ranking_send(ranking) FROM kept'),
-	('skx_ref_in(cstring)', 'refused', 'skx_ref_in(''x'')'),
+	('skx_ref_in(cstring)', 'none', 'skx_ref_in(''a by rights_body'')'),
 	('skx_ref_out(skipidx_ref)', 'none', 'skx_ref_out(ref) FROM kept'),
 	('skx_ref_recv(internal)', 'internal', NULL),
 	('skipidx_scroll(regclass,tsquery,integer,integer,bytea,integer)', 'read', 'skipidx_scroll(''rights_body'', ''a'', after => scroll) FROM kept'),

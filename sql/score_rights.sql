@@ -1,6 +1,6 @@
 --
--- A reference that was kept gives no right: neither after REVOKE, nor under a
--- policy, nor to a role that got it from another
+-- A reference that was kept, or written as a text, gives no right: neither after
+-- REVOKE, nor under a policy, nor to a role that got it from another
 --
 -- Holds: functions 3; plan 4
 --
@@ -53,7 +53,15 @@ BEGIN
 		'SELECT min(body <@> ref) FROM open, bobs.kept',
 		'SELECT ordered(ref) FROM bobs.kept',
 		'SELECT ordered(skx_bind(''all'', lent(''layoff1'')))',
-		'SELECT ''layoff1:1'' <@> skipidx_query(''layoff1'', ''secret_body'')'] LOOP
+		'SELECT ''layoff1:1'' <@> skipidx_query(''layoff1'', ''secret_body'')',
+		'SELECT ''layoff1:1'' <@> ''layoff1 by secret_body''::skipidx_ref',
+		'SELECT ''layoff1:1'' <@> ''layoff1 by secret_body, open_body''::skipidx_ref',
+		'SELECT ''layoff1:1'' <@> ''layoff1 by open_body, secret_body''::skipidx_ref',
+		'SELECT ''layoff1:1'' <@> skx_bind(''layoff1'', ''by open_body, secret_body'')',
+		'SELECT distance(''layoff1:1'', ref::text::skipidx_ref) FROM bobs.kept',
+		'SELECT min(body <@> ''layoff1 by open_body, secret_body''::skipidx_ref) FROM open',
+		'SELECT ordered(''layoff1 by secret_body'')',
+		'SELECT ordered(''layoff1 by open_body, secret_body'')'] LOOP
 		BEGIN
 			EXECUTE how INTO said;
 			said := 'a value';
@@ -72,6 +80,9 @@ REVOKE SELECT (body) ON secret FROM regress_bob;
 SET ROLE regress_bob;
 SELECT said, count(*) FROM ways() GROUP BY 1;
 SELECT ref, refs FROM bobs.kept;
+-- a text of an index that he may use is none of another
+SELECT 'layoff1:1' <@> 'layoff1 by open_body'::skipidx_ref < 0 AS mine;
+EXPLAIN (COSTS OFF) SELECT id FROM open ORDER BY body <@> 'layoff1 by open_body, secret_body'::skipidx_ref;
 -- but a function with the rights of its owner computes what it is made for
 SELECT computed('layoff1:1', 'layoff1') < 0 AS computed;
 RESET ROLE;

@@ -1200,7 +1200,7 @@ CREATE TYPE skipidx_ref;
 CREATE FUNCTION skx_ref_in(pg_catalog.cstring)
 RETURNS skipidx_ref
 AS 'MODULE_PATHNAME', 'skipidx_ref_in'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
 
 CREATE FUNCTION skx_ref_out(skipidx_ref)
 RETURNS pg_catalog.cstring

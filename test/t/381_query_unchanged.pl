@@ -2,9 +2,11 @@
 # changes its Query, so that its text can be had again, and that of a copy that
 # was planned by itself.  Each statement also comes without an index of skipidx,
 # as a control: planning leaves the same text, but for the reference that `<@>` is
-# bound to.
+# bound to.  Where the control's text is a statement, as it is not for several
+# conditions, the other can be run, too: here, under another search path and by
+# another role, with the rows of the statement, and without rights it cannot.
 #
-# Holds: plan 33
+# Holds: plan 33; functions 3, 17
 
 use strict;
 use warnings;
@@ -35,6 +37,10 @@ INSERT INTO cut SELECT * FROM docs;
 CREATE INDEX docs_skx ON docs USING skipidx (v, tenant, sent, tags);
 CREATE INDEX parts_skx ON parts USING skipidx (v, tenant, sent, tags);
 VACUUM ANALYZE docs, plain, parts, cut;
+CREATE ROLE reader;
+CREATE ROLE stranger;
+GRANT SELECT ON docs, parts TO reader;
+GRANT SELECT (id), UPDATE ON docs, parts TO stranger;
 LOAD 'skipidx';
 SQL
 
@@ -93,6 +99,33 @@ sub unbound
 	return $text;
 }
 
+# The rows of a statement, in their order if it asks for one.
+sub rows
+{
+	my ($sql) = @_;
+	my $rows = $s->raw($sql);
+
+	return $sql =~ /ORDER BY/ || $rows =~ /ERROR/ ? $rows : join("\n", sort split(/\n/, $rows));
+}
+
+my %shipped;
+
+# Runs the text that planning has left.
+sub shipped
+{
+	my ($name, $sql, $text) = @_;
+	my $want = rows($sql);
+	my $scores = $text =~ /skipidx_ref/ ? 1 : 0;
+
+	unlike($want, qr/ERROR/, "$name: the statement");
+	is(rows($text), $want, "$name: its text gives the same rows");
+	$s->value('SET search_path = pg_catalog, public; SET ROLE reader');
+	is(rows($text), $want, "$name: and to another role") if $text !~ /FOR UPDATE/;
+	$s->value('RESET ROLE; RESET search_path');
+	$shipped{$scores}++;
+	return;
+}
+
 for my $pair ([ 'docs', 'plain' ], [ 'parts', 'cut' ])
 {
 	my ($table, $control) = @$pair;
@@ -111,11 +144,40 @@ for my $pair ([ 'docs', 'plain' ], [ 'parts', 'cut' ])
 		is(unbound($with->{2}, $table), unbound($without->{2}, $control), "$name: the text without an index");
 		is($with->{2} =~ /skipidx_ref/ ? 1 : 0, $sql =~ /<\@>/ ? 1 : 0, "$name: bound");
 		cmp_ok($with->{4}, '>=', 4, "$name: hooks were called");
+		shipped($name, $sql =~ s/DOCS/$table/r, $with->{2}) if $s->raw($without->{2} =~ s/^/EXPLAIN /r) !~ /ERROR/;
 		next if $table ne 'docs';
 		like($s->value('SET enable_seqscan = off; EXPLAIN (COSTS OFF) ' . $sql =~ s/DOCS/docs/r), $plan, "$name: what is planned");
 		$s->value('RESET enable_seqscan');
 	}
 }
+
+cmp_ok($shipped{1} // 0, '>=', 15, 'texts with references were run');
+cmp_ok($shipped{0} // 0, '>=', 5, 'and others');
+
+# A query that is known later, as a parameter is: what is bound to it is a call,
+# in which the parameter is then replaced by its value.
+$s->value('SET search_path = pg_catalog');
+my $bound = $s->value(q{SELECT (public.skipidx_replan('SELECT id FROM public.docs ORDER BY v OPERATOR(public.<@>) (SELECT q FROM (VALUES (''h1 & t3''::tsquery)) x (q) LIMIT 1) LIMIT 3'))[2]});
+$s->value('RESET search_path');
+like($bound, qr/skx_bind\(.*'by public\.docs_skx'::public\.skipidx_ref\)/s, 'a query that is known later');
+$bound =~ s/\$0/'h1 & t3'/g;
+is(rows($bound), rows("SELECT id FROM docs ORDER BY $d LIMIT 3"), 'its text gives the same rows');
+like($bound, qr/public\.docs_skx/, 'the index has its schema where the search path has not');
+
+# A text gives no right: who may not read the column has no scores by its index.
+my $score = q{'h1:1 t3:2'::tsvector <@> '''h1'' & ''t3'' by docs_skx'::skipidx_ref};
+
+$s->value('SET ROLE stranger');
+like($s->raw("SELECT $score"), qr/42501: permission denied for table docs/, 'a score for a stranger');
+like($s->raw($_), qr/42501: permission denied for table docs/, "$_: for a stranger")
+  for "SELECT id FROM docs WHERE id < 10 AND $score < 0", "SELECT id FROM docs ORDER BY $score LIMIT 1";
+$s->value('SET ROLE reader');
+cmp_ok($s->value("SELECT $score"), '<', 0, 'and for a reader');
+$s->value('RESET ROLE; GRANT SELECT (v, tenant, sent) ON docs TO stranger; SET ROLE stranger');
+like($s->raw("SELECT $score"), qr/42501: permission denied for table docs/, 'all columns of the index count');
+$s->value('RESET ROLE; GRANT SELECT (tags) ON docs TO stranger; SET ROLE stranger');
+cmp_ok($s->value("SELECT $score"), '<', 0, 'with these he has it');
+$s->value('RESET ROLE');
 
 $s->close;
 $node->stop;

@@ -303,8 +303,8 @@ extern void skx_score_check_rights(Relation index);
  * The maker of a reference, which determines when the right to use its index
  * is checked.  A reference made by the planner (SKX_REF_PLAN) is part of a
  * plan, which checks the right as often as it is executed.  One made by a
- * function (SKX_REF_FUNCTION) can be stored and given to other users, so that
- * the right is checked when a scorer is opened with it.
+ * function or of a text (SKX_REF_FUNCTION) can be stored and given to other
+ * users, so that the right is checked when a scorer is opened with it.
  */
 typedef enum SkxRefOrigin
 {

@@ -69,7 +69,7 @@ extern bool skx_am_is_skipidx(Relation index);
  * closes it and keeps the AccessShareLock that this takes.  Raises an error if
  * the index does not exist or is not a skipidx index.  Unless a plan made the
  * reference, it also raises one if the user lacks the rights that
- * skx_score_check_rights() asks for.
+ * skx_score_check_rights() asks for, on any of its indexes.
  */
 extern Relation skx_am_open_referenced(const struct SkxRef *ref);
 

@@ -2,18 +2,24 @@
  * functions_ref.c
  *	  References: a ranking query together with the index that ranks.
  *
- * The planner and skipidx_query() make them.  Users cannot forge one, and no
- * expression of a user ever gets a reference that the planner has made.  So
- * the plan's own check of privileges is enough for these.  Those made by
- * skipidx_query() are values that may outlive a privilege, so they give none:
- * each use of one is checked as that call was.  The score of a row by a
- * reference is the same in every plan, since it goes by the frozen statistics
- * of the snapshot.
+ * The planner makes them, and so do skipidx_query() and the input of a text.
+ * No expression of a user ever gets a reference that the planner has made.  So
+ * the plan's own check of privileges is enough for these.  All others are
+ * values that may outlive a privilege, so they give none: each use of one is
+ * checked.  The score of a row by a reference is the same in every plan, since
+ * it goes by the frozen statistics of the snapshot.
+ *
+ * A text is what output has made of a reference.  The planner writes the bound
+ * operator back into the statement, which other modules may print.
  */
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "access/table.h"
+#include "catalog/index.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
 #include "fmgr.h"
 #include "index/document/document.h"
 #include "lib/stringinfo.h"
@@ -24,9 +30,11 @@
 #include "support/compat/compat.h"
 #include "tsearch/ts_utils.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/varlena.h"
+#include "write/maint/maint.h"
 
 PG_FUNCTION_INFO_V1(skipidx_ref_in);
 PG_FUNCTION_INFO_V1(skipidx_ref_recv);
@@ -37,38 +45,196 @@ PG_FUNCTION_INFO_V1(skipidx_distance_bound);
 
 #define SKX_GETARG_REF(n)	((SkxRef *) PG_GETARG_VARLENA_P(n))
 
-static void
-skx_functions_refuse_input(void)
+/* What follows the name of an index whose table has foreign partitions. */
+#define SKX_REF_FOREIGN	"(foreign partitions not counted)"
+
+/* ---- input ---- */
+
+SKX_NORETURN static void
+skx_functions_raise_no_ref(const char *detail)
 {
 	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("cannot accept a value of type %s", "skipidx_ref"),
+			(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+			 errmsg("invalid input for type %s", "skipidx_ref"),
+			 errdetail_internal("%s", detail),
 			 errhint("Make one with skipidx_query(query, 'name_of_index').")));
+}
+
+static bool
+skx_functions_is_space(char c)
+{
+	return c != '\0' && strchr(" \t\n\r\f\v", c) != NULL;
+}
+
+/*
+ * Returns what follows the first word "by" outside of quotes, and sets *query
+ * to the number of bytes before it.  Errors out if there is no such word.
+ */
+static const char *
+skx_functions_after_query(const char *text, Size *query)
+{
+	bool		quoted = false;
+	const char *c;
+
+	for (c = text; *c != '\0'; c++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (*c == '\\' && c[1] != '\0')
+			c++;
+		else if (*c == '\'')
+			quoted = !quoted;
+		else if (!quoted && strncmp(c, "by", 2) == 0 &&
+				 (c == text || skx_functions_is_space(c[-1])) &&
+				 skx_functions_is_space(c[2]))
+		{
+			*query = c - text;
+			return c + 2;
+		}
+	}
+	skx_functions_raise_no_ref("It is a query, the word \"by\" and names of indexes, as in 'cat' & 'dog' by docs_search.");
+}
+
+/*
+ * Returns the query of that many bytes.  One without words is written as
+ * nothing.
+ */
+static TSQuery
+skx_functions_ref_query(const char *text, Size n)
+{
+	TSQuery		none;
+
+	while (n > 0 && skx_functions_is_space(text[n - 1]))
+		n--;
+	if (n > 0)
+		return DatumGetTSQuery(DirectFunctionCall1(tsqueryin,
+												   CStringGetDatum(pnstrdup(text, n))));
+	none = palloc0(HDRSIZETQ);
+	SET_VARSIZE(none, HDRSIZETQ);
+	return none;
+}
+
+/*
+ * Returns the OID of the index with that name, of n bytes.  Errors out unless
+ * it is one that a reference may be made of.  It is not kept locked, since the
+ * right to use it is checked later.
+ */
+static Oid
+skx_functions_named_index(const char *name, Size n)
+{
+	List	   *names = textToQualifiedNameList(cstring_to_text_with_len(name,
+																		 n));
+	Oid			oid = RangeVarGetRelid(makeRangeVarFromNameList(names),
+									   NoLock, false);
+	Relation	table;
+	Relation	index;
+
+	skx_maint_open(oid, AccessShareLock, true, &table, &index);
+	relation_close(index, AccessShareLock);
+	table_close(table, AccessShareLock);
+	return oid;
+}
+
+/* Returns the end of a name of an index: a comma, a bracket or the end. */
+static const char *
+skx_functions_name_end(const char *c)
+{
+	bool		quoted = false;
+
+	for (; *c != '\0' && (quoted || (*c != ',' && *c != '(')); c++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (*c == '"')
+			quoted = !quoted;
+	}
+	return c;
+}
+
+/*
+ * Returns the OIDs of the indexes that are named, distinct.  The first one is
+ * the index that ranks.
+ */
+static List *
+skx_functions_named_indexes(const char *c)
+{
+	List	   *oids = NIL;
+
+	for (;; c++)
+	{
+		const char *end = skx_functions_name_end(c);
+
+		CHECK_FOR_INTERRUPTS();
+		oids = list_append_unique_oid(oids,
+									  skx_functions_named_index(c, end - c));
+		c = end;
+		if (strncmp(c, SKX_REF_FOREIGN, strlen(SKX_REF_FOREIGN)) == 0)
+			c += strlen(SKX_REF_FOREIGN);
+		while (skx_functions_is_space(*c))
+			c++;
+		if (*c == '\0')
+			return oids;
+		if (*c != ',')
+			skx_functions_raise_no_ref("Names of indexes have commas between them.");
+	}
 }
 
 Datum
 skipidx_ref_in(PG_FUNCTION_ARGS)
 {
-	skx_functions_refuse_input();
-	PG_RETURN_NULL();
+	const char *text = PG_GETARG_CSTRING(0);
+	Size		n;
+	const char *names = skx_functions_after_query(text, &n);
+	TSQuery		query = skx_functions_ref_query(text, n);
+	List	   *oids = skx_functions_named_indexes(names);
+	Oid			index = linitial_oid(oids);
+
+	oids = list_delete_first(oids);
+	list_sort(oids, list_oid_cmp);
+	PG_RETURN_POINTER(skx_score_ref(index, oids, query, SKX_REF_FUNCTION));
 }
 
 Datum
 skipidx_ref_recv(PG_FUNCTION_ARGS)
 {
-	skx_functions_refuse_input();
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("cannot accept a value of type %s in binary form",
+					"skipidx_ref")));
 	PG_RETURN_NULL();
+}
+
+/* ---- output ---- */
+
+/*
+ * Returns true if a table whose rows a query on the index's table finds is
+ * foreign.  No index has its rows.
+ */
+static bool
+skx_functions_has_foreign_rows(Oid index)
+{
+	Oid			table = IndexGetRelation(index, true);
+	ListCell   *lc;
+
+	if (!OidIsValid(table) || !has_subclass(table))
+		return false;
+	foreach(lc, find_all_inheritors(table, NoLock, NULL))
+	{
+		if (get_rel_relkind(lfirst_oid(lc)) == RELKIND_FOREIGN_TABLE)
+			return true;
+	}
+	return false;
 }
 
 static void
 skx_functions_show_index(StringInfo out, const char *before, Oid index)
 {
-	appendStringInfo(out, "%s%s", before,
+	appendStringInfo(out, "%s%s%s", before,
 					 DatumGetCString(DirectFunctionCall1(regclassout,
-														 ObjectIdGetDatum(index))));
+														 ObjectIdGetDatum(index))),
+					 skx_functions_has_foreign_rows(index) ?
+					 " " SKX_REF_FOREIGN : "");
 }
 
-/* Output for EXPLAIN, as in: 'cat' & 'dog' by docs_idx, notes_idx */
+/* Output, as in: 'cat' & 'dog' by docs_idx, notes_idx */
 Datum
 skipidx_ref_out(PG_FUNCTION_ARGS)
 {
@@ -87,6 +253,8 @@ skipidx_ref_out(PG_FUNCTION_ARGS)
 		skx_functions_show_index(&out, ", ", ref->indexes[i]);
 	PG_RETURN_CSTRING(out.data);
 }
+
+/* ---- of a query and an index ---- */
 
 /* Returns a reference with another query and the index of a reference. */
 Datum
@@ -114,6 +282,8 @@ skipidx_query(PG_FUNCTION_ARGS)
 	skx_functions_close(table, index);
 	PG_RETURN_POINTER(ref);
 }
+
+/* ---- distances ---- */
 
 /* A scorer for calls with the same reference under the same snapshot. */
 typedef struct SkxDistance
