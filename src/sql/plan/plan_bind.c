@@ -11,9 +11,14 @@
  * could have chosen the named index itself.  What is bound here needs no
  * rights but those that the plan checks: in a view, those of its owner.  All
  * other calls of skipidx_query() check the caller's rights at run time.
+ *
+ * Rows of a distributed table are in shards, each of which has an index of its
+ * own.  So a distance of such a table is left as it was written, and is bound
+ * where the shard is.
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
@@ -37,7 +42,7 @@ skipidx_distance(PG_FUNCTION_ARGS)
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("no skipidx index was found for the left operand of <@>"),
 			 errdetail("It must be a column or an expression that has a valid skipidx index, which tells how common words are."),
-			 errhint("Name the index, as in tsv <@> skipidx_query(query, 'name_of_index'). A foreign table has none here: rank its rows on its server, or by the index of a table of this database.")));
+			 errhint("Name the index, as in tsv <@> skipidx_query(query, 'name_of_index'). A foreign or distributed table has none here: rank by a value, as in tsv <@> skipidx_ranking('name_of_index', query), which its servers can compute with.")));
 	PG_RETURN_NULL();
 }
 
@@ -117,6 +122,26 @@ skx_plan_query(SkxBinding *binding, Oid namespace, Node *right)
 	return linitial(call->args);
 }
 
+/*
+ * Warns that no distance compares rows of different shards.  A statement may
+ * be planned several times, and in parts; it gets one warning.
+ */
+static void
+skx_plan_warn_of_shards(Oid table)
+{
+	static TimestampTz warned;
+	TimestampTz statement = GetCurrentStatementStartTimestamp();
+
+	if (statement == warned)
+		return;
+	warned = statement;
+	ereport(WARNING,
+			(errmsg("each shard of table \"%s\" ranks by its own statistics",
+					get_rel_name(table)),
+			 errdetail("The best rows of several shards together need not be the best rows of the table."),
+			 errhint("Rank by a skipidx_ranking, the same for all shards, as skipidx_ranking_of_shards('name_of_index', query) makes it.")));
+}
+
 static Node *
 skx_plan_bind(PlannerInfo *root, FuncExpr *call)
 {
@@ -138,7 +163,11 @@ skx_plan_bind(PlannerInfo *root, FuncExpr *call)
 		return NULL;
 	early = skx_plan_lacks_outer_query(root, call->funcid);
 	if (!skx_plan_find_ranking_index(root, early, document, &binding))
+	{
+		if (OidIsValid(binding.apart) && binding.name == NIL)
+			skx_plan_warn_of_shards(binding.apart);
 		return early ? skx_plan_defer_binding(root, call) : NULL;
+	}
 	if (!early && skx_plan_may_be_in_exists(root, call, &binding))
 		return NULL;
 	ref = skx_plan_bound_query(&binding, namespace, query);

@@ -29,15 +29,28 @@ typedef struct SkxBinding
 	List	   *others;			/* of OIDs, ascending: the arms' other
 								 * indexes, whose statistics are added; NIL:
 								 * none, or they do not rank alike */
-	int		   *steps;			/* steps of plan_origin.c so far */
+	Oid			apart;			/* a table that the columns lead to, each shard
+								 * of which ranks by its own statistics;
+								 * InvalidOid: none */
+	struct SkxOriginSearch *search; /* of plan_origin.c, while it goes on */
 } SkxBinding;
+
+/* What a search for an index has come across so far. */
+typedef struct SkxOriginSearch
+{
+	int			steps;
+	bool		is_distributed; /* has come to a table with an index whose rows
+								 * are in shards */
+	Oid			apart;			/* see SkxBinding */
+} SkxOriginSearch;
 
 /*
  * Looks for an index with the key `expr` on the table that is range table
  * entry `varno` of `query`.  Columns in expr are of this table, and plain
  * (skx_compat_plain_var()).  Fills in index and operator of the binding.  An
  * index of all rows is preferred to a partial one, then the oldest.  Returns
- * false if there is none.  Indexes that are looked at stay locked with
+ * false if there is none, or if the rows of the table are in shards, which is
+ * noted in binding->search.  Indexes that are looked at stay locked with
  * AccessShareLock.
  */
 extern bool skx_plan_choose_index(Query *query, int varno, Node *expr,
@@ -66,7 +79,8 @@ extern Node *skx_plan_simplify(Node *expr);
  * and fills in the binding.  If `alone` is true, columns of outer queries
  * are not followed.  Returns false if there is no index, or if the search
  * takes too many steps: a query that is written twice in each of 30 others
- * comes from a billion places.
+ * comes from a billion places.  Also returns false, with binding->apart, if
+ * one of the tables that the columns lead to is distributed.
  */
 extern bool skx_plan_find_ranking_index(PlannerInfo *root, bool alone,
 										Node *expr, SkxBinding *binding);

@@ -33,6 +33,7 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/relcache.h"
+#include "write/maint/maint.h"
 
 Node *
 skx_plan_simplify(Node *expr)
@@ -193,6 +194,23 @@ skx_plan_can_rank(Relation index, SkxBinding *binding)
 	return OidIsValid(binding->operator);
 }
 
+/*
+ * Returns true if the rows of the table are in shards, and notes that.  The
+ * server that has a shard binds what it gets.
+ */
+static bool
+skx_plan_is_distributed(Oid table, SkxOriginSearch *search)
+{
+	char		method = skx_maint_distribution(table);
+
+	if (method == SKX_MAINT_NOT_DISTRIBUTED)
+		return false;
+	search->is_distributed = true;
+	if (method == 'h' || method == 'r' || method == 'a')
+		search->apart = table;
+	return true;
+}
+
 bool
 skx_plan_choose_index(Query *query, int varno, Node *expr, SkxBinding *binding)
 {
@@ -223,7 +241,8 @@ skx_plan_choose_index(Query *query, int varno, Node *expr, SkxBinding *binding)
 			break;
 	}
 	table_close(table, NoLock);
-	return OidIsValid(binding->index);
+	return OidIsValid(binding->index) &&
+		!skx_plan_is_distributed(relid, binding->search);
 }
 
 static void

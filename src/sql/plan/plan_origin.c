@@ -7,6 +7,9 @@
  * for there, until all columns are those of one table.  Rows of a set
  * operation may come from each of its arms.  The index of the first arm that
  * has one ranks them, together with those of the others.
+ *
+ * If any of these tables is distributed, no index ranks here.  The statement,
+ * or a part of it, is sent to where the rows are, and bound there.
  */
 #include "postgres.h"
 
@@ -188,7 +191,7 @@ skx_plan_find_arms(SkxQueryLevel *level, Node *arm, Node *expr,
 	bool		right;
 
 	check_stack_depth();
-	if (*binding->steps > SKX_ORIGIN_STEPS_MAX)
+	if (binding->search->steps > SKX_ORIGIN_STEPS_MAX)
 		return false;
 	if (IsA(arm, RangeTblRef))
 		return skx_plan_find_level(level,
@@ -288,7 +291,7 @@ skx_plan_find_in_entry(SkxQueryLevel *level, Node *expr, SkxBinding *binding)
 
 	check_stack_depth();
 	CHECK_FOR_INTERRUPTS();
-	if (++*binding->steps > SKX_ORIGIN_STEPS_MAX)
+	if (++binding->search->steps > SKX_ORIGIN_STEPS_MAX)
 		return false;
 	if (IsA(expr, SubLink))
 		return skx_plan_find_sublink(level, (SubLink *) expr, binding);
@@ -351,14 +354,15 @@ skx_plan_find_from(SkxQueryLevel *level, Node *expr, SkxBinding *binding)
 												  "skipidx origin of a column",
 												  ALLOCSET_SMALL_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	int			steps = 0;
+	SkxOriginSearch search = {0};
 	bool		found;
 
-	binding->steps = &steps;
+	binding->search = &search;
 	binding->arm_indexes = NIL;
 	found = skx_plan_find_in_entry(level, expr, binding) &&
-		steps <= SKX_ORIGIN_STEPS_MAX;
-	binding->steps = NULL;
+		search.steps <= SKX_ORIGIN_STEPS_MAX && !search.is_distributed;
+	binding->search = NULL;
+	binding->apart = search.apart;
 	MemoryContextSwitchTo(old);
 	binding->arm_indexes = found ? list_copy(binding->arm_indexes) : NIL;
 	binding->others =

@@ -78,6 +78,25 @@ extern void skx_maint_open(Oid oid, LOCKMODE mode, bool parts, Relation *heap,
  */
 extern void skx_maint_check(Relation heap, Relation index);
 
+/* Results of skx_maint_distribution() that are no methods. */
+#define SKX_MAINT_NOT_DISTRIBUTED	'\0'
+#define SKX_MAINT_METHOD_UNKNOWN	'?'
+
+/*
+ * Returns how the rows of a table are distributed over other tables by Citus,
+ * or software derived from it.  'h', 'r' and 'a' are by a column, 'n' is none:
+ * all rows are in one table, or in each of several.
+ */
+extern char skx_maint_distribution(Oid table);
+
+/*
+ * Opens an index of a distributed table, which has none of its rows, and the
+ * table, as skx_maint_open() does.  Raises ERRCODE_FEATURE_NOT_SUPPORTED if the
+ * table is not distributed.
+ */
+extern void skx_maint_open_distributed(Oid oid, Relation *heap,
+									   Relation *index);
+
 /* maint_vacuum.c : VACUUM */
 
 /*

@@ -186,8 +186,28 @@ skx_maint_shards_catalog(AttrNumber *column)
 	return catalog;
 }
 
-static bool
-skx_maint_is_distributed(Oid table)
+/* Returns the method in a row of that catalog. */
+static char
+skx_maint_method(Relation catalog, HeapTuple row)
+{
+	AttrNumber	column = get_attnum(RelationGetRelid(catalog), "partmethod");
+	bool		isnull = true;
+	char		method = SKX_MAINT_METHOD_UNKNOWN;
+
+	if (column != InvalidAttrNumber &&
+		get_atttype(RelationGetRelid(catalog), column) == CHAROID)
+	{
+		Datum		value = heap_getattr(row, column,
+										 RelationGetDescr(catalog), &isnull);
+
+		if (!isnull && DatumGetChar(value) != SKX_MAINT_NOT_DISTRIBUTED)
+			method = DatumGetChar(value);
+	}
+	return method;
+}
+
+char
+skx_maint_distribution(Oid table)
 {
 	AttrNumber	column;
 	Oid			oid = skx_maint_shards_catalog(&column);
@@ -195,10 +215,11 @@ skx_maint_is_distributed(Oid table)
 	Relation	catalog;
 	SysScanDesc scan;
 	ScanKeyData key;
-	bool		found;
+	HeapTuple	row;
+	char		method = SKX_MAINT_NOT_DISTRIBUTED;
 
 	if (!OidIsValid(oid))
-		return false;
+		return SKX_MAINT_NOT_DISTRIBUTED;
 	unique = get_relname_relid("pg_dist_partition_logical_relid_index",
 							   PG_CATALOG_NAMESPACE);
 	ScanKeyInit(&key, column, BTEqualStrategyNumber, F_OIDEQ,
@@ -207,16 +228,19 @@ skx_maint_is_distributed(Oid table)
 	scan = systable_beginscan(catalog, unique, OidIsValid(unique) &&
 							  IndexGetRelation(unique, true) == oid, NULL, 1,
 							  &key);
-	found = HeapTupleIsValid(systable_getnext(scan));
+	row = systable_getnext(scan);
+	if (HeapTupleIsValid(row))
+		method = skx_maint_method(catalog, row);
 	systable_endscan(scan);
 	table_close(catalog, AccessShareLock);
-	return found;
+	return method;
 }
 
 static void
 skx_maint_check_rows(Relation heap, Relation index)
 {
-	if (skx_maint_is_distributed(RelationGetRelid(heap)))
+	if (skx_maint_distribution(RelationGetRelid(heap)) !=
+		SKX_MAINT_NOT_DISTRIBUTED)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("index \"%s\" has no rows of the distributed table \"%s\"",
@@ -239,9 +263,10 @@ skx_maint_check(Relation heap, Relation index)
 	skx_maint_check_rows(heap, index);
 }
 
-void
-skx_maint_open(Oid oid, LOCKMODE mode, bool parts, Relation *heap,
-			   Relation *index)
+/* Opens the index and its table, and locks them, the table first. */
+static void
+skx_maint_open_relations(Oid oid, LOCKMODE mode, Relation *heap,
+						 Relation *index)
 {
 	Oid			table = IndexGetRelation(oid, true);
 
@@ -256,6 +281,13 @@ skx_maint_open(Oid oid, LOCKMODE mode, bool parts, Relation *heap,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("could not open parent table of index \"%s\"",
 						RelationGetRelationName(*index))));
+}
+
+void
+skx_maint_open(Oid oid, LOCKMODE mode, bool parts, Relation *heap,
+			   Relation *index)
+{
+	skx_maint_open_relations(oid, mode, heap, index);
 	if (!parts &&
 		(*index)->rd_rel->relkind == RELKIND_PARTITIONED_INDEX)
 		ereport(ERROR,
@@ -265,4 +297,19 @@ skx_maint_open(Oid oid, LOCKMODE mode, bool parts, Relation *heap,
 				 errdetail("Only the indexes of its partitions hold documents."),
 				 errhint("Name the indexes of its partitions, which pg_partition_tree() lists.")));
 	skx_maint_check(*heap, *index);
+}
+
+void
+skx_maint_open_distributed(Oid oid, Relation *heap, Relation *index)
+{
+	skx_maint_open_relations(oid, AccessShareLock, heap, index);
+	skx_maint_check_valid(*index);
+	if (skx_maint_distribution(RelationGetRelid(*heap)) ==
+		SKX_MAINT_NOT_DISTRIBUTED)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("table \"%s\" is not distributed",
+						RelationGetRelationName(*heap)),
+				 errdetail("There is no Citus in this database, or it does not list the table in pg_dist_partition."),
+				 errhint("Use skipidx_ranking() for the index of a table that has its rows itself.")));
 }
