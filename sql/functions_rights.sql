@@ -11,7 +11,8 @@ CREATE EXTENSION IF NOT EXISTS skipidx;
 -- table, or ownership.  stats: ownership, or pg_read_all_stats.  owner.  execute:
 -- EXECUTE, which PUBLIC has not.  own: all may ask, and are told of their own.
 -- none: it tells nothing of rows, or counts of the session or the server.  plan:
--- none here, the plan of the query asks.  refused, internal: nobody can.
+-- none here, the plan of the query asks.  shards: read, of distributed tables, and
+-- refused for others.  refused, internal: nobody can.
 CREATE TABLE rights (object text, "right" text, call text);
 INSERT INTO rights VALUES
 	('skipidx_any(regconfig,text)', 'none', 'skipidx_any(''simple'', ''a'')'),
@@ -58,6 +59,7 @@ INSERT INTO rights VALUES
 	('skipidx_proximity(tsvector,skipidx_ranking)', 'none', 'skipidx_proximity(''a:1''::tsvector, ranking) FROM kept'),
 	('skipidx_query(tsquery,text)', 'read', 'skipidx_query(''a'', ''rights_body'')'),
 	('skipidx_ranking(regclass,tsquery)', 'read', 'skipidx_ranking(''rights_body'', ''a'')'),
+	('skipidx_ranking_of_shards(regclass,tsquery)', 'shards', 'skipidx_ranking_of_shards(''rights_body'', ''a'')'),
 	('skx_ranking_add(skipidx_ranking,skipidx_ranking)', 'none', 'skx_ranking_add(ranking, ranking) FROM kept'),
 	('skx_ranking_in(cstring)', 'none', 'skx_ranking_in(''documents=1 length=1'')'),
 	('skx_ranking_out(skipidx_ranking)', 'none', 'skx_ranking_out(ranking) FROM kept'),

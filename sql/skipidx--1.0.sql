@@ -911,6 +911,17 @@ LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION skipidx_ranking(pg_catalog.regclass, pg_catalog.tsquery) IS
 	'a query to rank by, with the statistics and parameters of a skipidx index';
 
+-- Asks other servers, by commands that see what is committed there.
+CREATE FUNCTION skipidx_ranking_of_shards(
+	index pg_catalog.regclass,
+	query pg_catalog.tsquery)
+RETURNS skipidx_ranking
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION skipidx_ranking_of_shards(pg_catalog.regclass, pg_catalog.tsquery) IS
+	'a query to rank by, with the statistics of all shards of a table that Citus distributes';
+
 CREATE FUNCTION skx_ranking_add(skipidx_ranking, skipidx_ranking)
 RETURNS skipidx_ranking
 AS 'MODULE_PATHNAME', 'skipidx_ranking_add'

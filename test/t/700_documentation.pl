@@ -16,7 +16,7 @@ use Test::More;
 my $top = "$FindBin::RealBin/../..";
 
 # In this order: each may use the tables of the ones before.
-my @files = ('README.md', 'doc/searching.md', 'doc/operating.md', 'doc/reference.md');
+my @files = ('README.md', 'doc/searching.md', 'doc/operating.md', 'doc/citus.md', 'doc/reference.md');
 my %text_of = map { $_ => slurp_file("$top/$_") } @files;
 my $readme = $text_of{'README.md'};
 my $reference = $text_of{'doc/reference.md'};

@@ -75,6 +75,10 @@ extern bool skx_functions_is_constant(const FmgrInfo *flinfo, int argument);
 extern const SkxScorer *skx_functions_ranked(FunctionCallInfo fcinfo,
 											 int argument);
 
+/* functions_ranking.c : input of rankings, and the sum of two, for SQL */
+extern PGDLLEXPORT Datum skipidx_ranking_in(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum skipidx_ranking_add(PG_FUNCTION_ARGS);
+
 /*
  * functions_parts.c : opens an index for functions that go through its tables
  * one by one
