@@ -119,6 +119,12 @@ SELECT bound('SELECT id FROM parts ORDER BY v <@> ''n1'''), skipidx_ranking('par
 ALTER TABLE parts ATTACH PARTITION away FOR VALUES FROM (1000) TO (2000);
 SELECT bound('SELECT id FROM parts ORDER BY v <@> ''n1'''), bound('SELECT id FROM away ORDER BY v <@> ''n1'''), bound('SELECT id FROM parts_near ORDER BY v <@> ''n1''');
 EXPLAIN (COSTS OFF) SELECT id FROM parts ORDER BY v <@> 'n1' LIMIT 5;
+DO $$ BEGIN
+	ALTER TABLE parts DETACH PARTITION away;
+	RAISE WARNING '%', bound('SELECT id FROM parts ORDER BY v <@> ''n1''');
+	ALTER TABLE parts ATTACH PARTITION away FOR VALUES FROM (1000) TO (2000);
+	RAISE WARNING '%', bound('SELECT id FROM parts ORDER BY v <@> ''n1''');
+END $$;
 SELECT id, (v <@> 'n1') = v <@> skipidx_ranking('parts_near_v_idx', 'n1') AS by_near FROM parts ORDER BY v <@> 'n1', id DESC LIMIT 3;
 SELECT skipidx_query('n1', 'parts_v')::text, skipidx_query('n1', 'parts_v')::text::skipidx_ref::text;
 SELECT count(v <@> (skipidx_query('n1', 'parts_v')::text::skipidx_ref)) FROM parts;

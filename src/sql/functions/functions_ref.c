@@ -16,6 +16,7 @@
 
 #include "access/relation.h"
 #include "access/table.h"
+#include "access/xact.h"
 #include "catalog/index.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
@@ -205,23 +206,59 @@ skipidx_ref_recv(PG_FUNCTION_ARGS)
 /* ---- output ---- */
 
 /*
- * Returns true if a table whose rows a query on the index's table finds is
- * foreign.  No index has its rows.
+ * Returns true if a table whose rows a query on the table finds is foreign.
+ * No index has its rows.
  */
 static bool
-skx_functions_has_foreign_rows(Oid index)
+skx_functions_has_foreign_children(Oid table)
 {
-	Oid			table = IndexGetRelation(index, true);
 	ListCell   *lc;
 
 	if (!OidIsValid(table) || !has_subclass(table))
 		return false;
 	foreach(lc, find_all_inheritors(table, NoLock, NULL))
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (get_rel_relkind(lfirst_oid(lc)) == RELKIND_FOREIGN_TABLE)
 			return true;
 	}
 	return false;
+}
+
+/* The answer of skx_functions_has_foreign_rows(), and when it was found. */
+typedef struct SkxForeignRows
+{
+	Oid			index;			/* InvalidOid: none */
+	TimestampTz statement;
+	LocalTransactionId transaction;
+	CommandId	command;
+	bool		has_foreign_rows;
+} SkxForeignRows;
+
+/*
+ * Returns true if the rows of a query on the index's table may be foreign.  A
+ * plan shows the same index for each of very many partitions, so the answer
+ * is kept for the command.
+ */
+static bool
+skx_functions_has_foreign_rows(Oid index)
+{
+	static SkxForeignRows last;
+	SkxForeignRows now;
+
+	memset(&now, 0, sizeof(now));
+	now.index = index;
+	now.statement = GetCurrentStatementStartTimestamp();
+	now.transaction = SKX_COMPAT_LXID();
+	now.command = GetCurrentCommandId(false);
+	now.has_foreign_rows = last.has_foreign_rows;
+	if (memcmp(&now, &last, sizeof(now)) != 0)
+	{
+		now.has_foreign_rows =
+			skx_functions_has_foreign_children(IndexGetRelation(index, true));
+		memcpy(&last, &now, sizeof(now));
+	}
+	return last.has_foreign_rows;
 }
 
 static void
