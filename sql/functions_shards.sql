@@ -96,9 +96,17 @@ CREATE TABLE "shards' %s"."d""o'cs %L_9" AS SELECT * FROM one;
 CREATE INDEX "d""o'cs %_9" ON "shards' %s"."d""o'cs %L_9" USING skipidx (v);
 INSERT INTO pg_catalog.pg_dist_partition VALUES ('"shards'' %s"."d""o''cs %L"', 'h');
 SELECT skipidx_ranking_of_shards('"shards'' %s"."d""o''cs %"', 'all')::text = skipidx_ranking('one_v', 'all')::text AS same;
--- one that would be too long with the shard's number, if it is the only one
+-- another is not taken for it, unless its own would be too long, and only if there
+-- is just one
 ALTER INDEX "shards' %s"."d""o'cs %_9" RENAME TO shortened;
-SELECT skipidx_ranking_of_shards('"shards'' %s"."d""o''cs %"', 'all')::text = skipidx_ranking('one_v', 'all')::text AS same;
+SELECT said('skipidx_ranking_of_shards(''"shards'''' %s"."d""o''''cs %"'', ''all'')');
+ALTER INDEX "shards' %s"."d""o'cs %" RENAME TO long_of_62_bytes______________________________________________;
+SELECT skipidx_ranking_of_shards('"shards'' %s".long_of_62_bytes______________________________________________', 'all')::text = skipidx_ranking('one_v', 'all')::text AS same;
+ALTER INDEX "shards' %s".long_of_62_bytes______________________________________________ RENAME TO long_of_61_bytes_____________________________________________;
+SELECT said('skipidx_ranking_of_shards(''"shards'''' %s".long_of_61_bytes_____________________________________________'', ''all'')');
+ALTER INDEX "shards' %s".long_of_61_bytes_____________________________________________ RENAME TO long_of_62_bytes______________________________________________;
+CREATE INDEX ON "shards' %s"."d""o'cs %L_9" USING skipidx (v);
+SELECT said('skipidx_ranking_of_shards(''"shards'''' %s".long_of_62_bytes______________________________________________'', ''all'')');
 -- of several by its name
 CREATE INDEX shard_few ON shard USING skipidx (v) WHERE id < 0;
 CREATE INDEX shard_few_102 ON shard_102 USING skipidx (v) WHERE id < 0;

@@ -74,9 +74,11 @@ SELECT bound('SELECT * FROM (SELECT * FROM far_n UNION ALL SELECT * FROM near) u
 -- a query that is not known
 PREPARE unknown (tsquery) AS SELECT id FROM far_h ORDER BY v <@> $1 LIMIT 3;
 SET plan_cache_mode = force_generic_plan;
+RESET enable_seqscan;
 EXPLAIN (COSTS OFF, VERBOSE) EXECUTE unknown ('n1');
 EXPLAIN (COSTS OFF, VERBOSE) EXECUTE unknown ('n1');
 RESET plan_cache_mode;
+SET enable_seqscan = off;
 -- computed here it is the error that there is no index
 SELECT id FROM far_h ORDER BY v <@> 'n1' LIMIT 3;
 SELECT id FROM far_n ORDER BY v <@> 'n1' LIMIT 3;

@@ -57,9 +57,9 @@ skx_functions_append_pattern(StringInfo pattern, const char *text)
 
 /*
  * Returns the command that makes the ranking of a shard.  Its index has the
- * name of the index and the shard's number, or is the only one.  (Names that
- * would be too long get another form.)  All names are qualified, as it runs
- * under any search path.
+ * name of the index and the shard's number.  Where that is too long for a
+ * name, the shard's index has another one, and must be the only one.  All
+ * names are qualified, as the command runs under any search path.
  */
 static char *
 skx_functions_shard_command(Oid function, const char *index, TSQuery query)
@@ -72,15 +72,18 @@ skx_functions_shard_command(Oid function, const char *index, TSQuery query)
 	initStringInfo(&pattern);
 	skx_functions_append_pattern(&pattern, "SELECT ");
 	skx_functions_append_pattern(&pattern, schema);
-	skx_functions_append_pattern(&pattern, ".skipidx_ranking((SELECT x.oid FROM (SELECT i.oid, i.relname::pg_catalog.text OPERATOR(pg_catalog.=) pg_catalog.concat(");
+	skx_functions_append_pattern(&pattern, ".skipidx_ranking((SELECT x.oid FROM (SELECT i.oid, i.relname::pg_catalog.text AS name, pg_catalog.concat(");
 	skx_functions_append_pattern(&pattern, quote_literal_cstr(index));
-	skx_functions_append_pattern(&pattern, ", pg_catalog.substring(t.relname::pg_catalog.text, '_[0-9]+$')) AS named, pg_catalog.count(*) OVER () AS n"
+	skx_functions_append_pattern(&pattern, ", pg_catalog.substring(t.relname::pg_catalog.text, '_[0-9]+$')) AS wanted, pg_catalog.count(*) OVER () AS n"
 								 " FROM pg_catalog.pg_class t, pg_catalog.pg_index x, pg_catalog.pg_class i, pg_catalog.pg_am a"
 								 " WHERE x.indrelid OPERATOR(pg_catalog.=) t.oid AND i.oid OPERATOR(pg_catalog.=) x.indexrelid AND x.indisvalid"
 								 " AND a.oid OPERATOR(pg_catalog.=) i.relam AND a.amname OPERATOR(pg_catalog.=) 'skipidx'::pg_catalog.name"
 								 " AND t.reltype OPERATOR(pg_catalog.=) pg_catalog.pg_typeof(NULL::");
 	appendStringInfoString(&pattern, "%s");
-	skx_functions_append_pattern(&pattern, ")::pg_catalog.oid) x WHERE x.named OR x.n OPERATOR(pg_catalog.=) 1::pg_catalog.int8)::pg_catalog.regclass, ");
+	skx_functions_append_pattern(&pattern, ")::pg_catalog.oid) x WHERE x.name OPERATOR(pg_catalog.=) x.wanted OR (x.n OPERATOR(pg_catalog.=) 1::pg_catalog.int8"
+								 " AND pg_catalog.octet_length(x.wanted) OPERATOR(pg_catalog.>=) ");
+	skx_functions_append_pattern(&pattern, psprintf("%d", NAMEDATALEN));
+	skx_functions_append_pattern(&pattern, "))::pg_catalog.regclass, ");
 	skx_functions_append_pattern(&pattern, quote_literal_cstr(words));
 	skx_functions_append_pattern(&pattern, "::pg_catalog.tsquery)");
 	return pattern.data;
@@ -117,7 +120,7 @@ skx_functions_check_shard(uint64 row, const char *table)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("shard %s of table \"%s\" has no such index", shard,
 						table),
-				 errdetail("It needs one that has its name and the shard's number, or is the only skipidx index of the shard.")));
+				 errdetail("It needs one that has the name of the index and the shard's number. Where that is too long for a name, it must be the shard's only skipidx index.")));
 }
 
 /* Returns the sum of the rankings in the answers, in the context `into`. */
