@@ -29,8 +29,8 @@ typedef struct SkxBinding
 	List	   *others;			/* of OIDs, ascending: the arms' other
 								 * indexes, whose statistics are added; NIL:
 								 * none, or they do not rank alike */
-	Oid			apart;			/* a table that the columns lead to, each shard
-								 * of which ranks by its own statistics;
+	Oid			apart;			/* a table that the columns lead to, each
+								 * shard of which ranks by its own statistics;
 								 * InvalidOid: none */
 	struct SkxOriginSearch *search; /* of plan_origin.c, while it goes on */
 } SkxBinding;
@@ -39,8 +39,8 @@ typedef struct SkxBinding
 typedef struct SkxOriginSearch
 {
 	int			steps;
-	bool		is_distributed; /* has come to a table with an index whose rows
-								 * are in shards */
+	bool		is_distributed; /* has come to a table with an index whose
+								 * rows are in shards */
 	Oid			apart;			/* see SkxBinding */
 } SkxOriginSearch;
 
