@@ -109,49 +109,6 @@ skx_merge_dead_attach(int nsegments, FileSet *files, const void *shared)
 	return d;
 }
 
-/*
- * Returns the first deleted document from doc on; SKX_NO_DOC if there is none.
- */
-static uint32
-skx_merge_dead_next(const SkxDeadScan *s, uint32 doc)
-{
-	uint32		ndocs = s->seg->header.ndocs;
-
-	doc = skx_bitset_bytes_next(s->deleted_bits, ndocs, doc);
-	return doc < ndocs ? doc : SKX_NO_DOC;
-}
-
-/*
- * Adds up the postings of deleted documents in the list.  With is_value the
- * term is a value of a column, which does not count towards lengths.
- */
-static void
-skx_merge_dead_postings(SkxDeadScan *s, SkxDeadTerm *t, bool is_value)
-{
-	SkxCursor  *list = s->list;
-	uint32		doc = skx_merge_dead_next(s, 0);
-
-	while (doc != SKX_NO_DOC)
-	{
-		uint32		at = skx_cursor_seek(list, doc);
-
-		if (at == SKX_NO_DOC)
-			break;
-		if (at == doc)
-		{
-			uint32		tf;
-
-			tf = skx_cursor_tfs(list)[list->i];
-			t->df++;
-			t->npositions += tf;
-			if (!is_value)
-				s->total_length += Max(tf, 1);
-			at++;
-		}
-		doc = skx_merge_dead_next(s, at);
-	}
-}
-
 /* Returns those of `flags` that live postings of the term have. */
 static uint8
 skx_merge_dead_flags(SkxDeadScan *s, const SkxTerm *term, uint8 flags)
@@ -202,12 +159,18 @@ skx_merge_dead_count(SkxDeadTerms *d, int which, SkxSegment *seg,
 	while (skx_segment_walk_next(walk, &term, &lexeme, &len))
 	{
 		SkxDeadTerm t = {0};
+		SkxCursorSum sum = {0};
 
 		skx_throttle_point();
 		skx_cursor_begin_term(s->list, &term);
-		skx_merge_dead_postings(s, &t, skx_column_is_value(lexeme, len));
+		t.df = skx_cursor_sum(s->list, s->deleted_bits, seg->header.ndocs,
+							  &sum);
 		if (t.df == 0)
 			continue;
+		t.npositions = sum.npositions;
+		/* a value of a column does not count towards lengths */
+		if (!skx_column_is_value(lexeme, len))
+			s->total_length += sum.length;
 		t.ordinal = term.ordinal;
 		t.flags = term.flags & (SKX_TERM_LABELS | SKX_TERM_NO_POSITIONS);
 		if (t.flags != 0 && t.df < term.df)
