@@ -439,6 +439,30 @@ like($s->raw('CREATE INDEX ON parts USING skipidx (v)'), qr/cannot create .*"par
 like($s->raw('CREATE INDEX ON ONLY parts USING skipidx (v)'), qr/cannot create .*"parts"/, 'or that alone');
 $s->value('ALTER TABLE parts DISABLE ROW LEVEL SECURITY; CREATE INDEX ON parts USING skipidx (v)');
 
+# ATTACH PARTITION makes the index of the partition.  A change of a type makes
+# those of all partitions again, also in the transaction that has attached one.
+my $attach = 'ALTER TABLE parts ATTACH PARTITION parts_1 FOR VALUES WITH (MODULUS 2, REMAINDER 1)';
+my $part = qr/cannot create a skipidx index on table "parts_1", which has row-level security/;
+
+sub part_indexes { return $s->value("SELECT count(*) FROM pg_index JOIN pg_class c ON c.oid = indrelid WHERE c.relname IN ('parts', 'parts_0', 'parts_1') AND indisvalid AND indexrelid IN (SELECT oid FROM pg_class WHERE relam = (SELECT oid FROM pg_am WHERE amname = 'skipidx'))"); }
+
+is(part_indexes(), 3, 'indexes of partitions');
+$s->value('ALTER TABLE parts DETACH PARTITION parts_1; ALTER TABLE parts_1 ENABLE ROW LEVEL SECURITY');
+$s->value($attach);
+is(part_indexes(), 3, 'a partition that has its index is attached');
+$s->value('ALTER TABLE parts DETACH PARTITION parts_1; DROP INDEX ' . $s->value("SELECT string_agg(indexrelid::regclass::text, ',') FROM pg_index WHERE indrelid = 'parts_1'::regclass"));
+like($s->raw($attach), $part, 'ATTACH PARTITION');
+like($s->raw("DO \$\$BEGIN EXECUTE '$attach'; END\$\$"), $part, 'ATTACH PARTITION in a function');
+like($s->raw("BEGIN; DROP INDEX parts_v_idx; CREATE INDEX parts_v_idx ON parts USING skipidx (v, n); SAVEPOINT a; $attach"), $part, 'nor after the index, in one transaction');
+$s->value('ROLLBACK; BEGIN; CREATE TABLE above (LIKE parts) PARTITION BY LIST (tenant); CREATE INDEX above_v ON above USING skipidx (v); ALTER TABLE parts_1 DISABLE ROW LEVEL SECURITY;'
+	  . "$attach; ALTER TABLE parts_1 ENABLE ROW LEVEL SECURITY; DROP INDEX parts_v_idx");
+like($s->raw('ALTER TABLE above ATTACH PARTITION parts DEFAULT'), $part, 'nor beneath a table that is attached');
+$s->value("ROLLBACK; BEGIN; ALTER TABLE parts_1 DISABLE ROW LEVEL SECURITY; $attach; ALTER TABLE parts_1 ENABLE ROW LEVEL SECURITY; ALTER TABLE parts ALTER n TYPE bigint; ALTER TABLE parts ALTER who TYPE varchar; COMMIT");
+is(part_indexes(), 3, 'made again in the transaction that has attached it');
+$s->value($_) for 'ALTER TABLE parts ALTER n TYPE int', 'BEGIN; ALTER TABLE parts ALTER n TYPE bigint; ALTER TABLE parts ALTER n TYPE int; COMMIT', 'REINDEX TABLE parts', 'REINDEX TABLE CONCURRENTLY parts_1';
+is(part_indexes(), 3, 'and later');
+$s->value('ALTER TABLE parts_1 DISABLE ROW LEVEL SECURITY');
+
 # Nor does a session that has only the name of the setting lift it.
 $node->append_conf('postgresql.conf', 'skipidx.allow_policies = off');
 $node->reload;
