@@ -37,6 +37,8 @@ INSERT INTO null_calls VALUES
 	('skipidx_query(tsquery,text)', '{''a'',''null_body''}', NULL),
 	('skipidx_ranking(regclass,tsquery)', '{''null_body'',''a''}', NULL),
 	('skipidx_ranking_of_shards(regclass,tsquery)', '{''null_body'',''a''}', NULL),
+	('skipidx_ranking(regclass,tsquery,text,anyelement)', '{''null_body'',''a'',''n'',3}', NULL),
+	('skipidx_ranking(regclass,tsquery,text,text)', '{''null_body'',''a'',''n'',''3''}', NULL),
 	('skipidx_scroll(regclass,tsquery,integer,integer,bytea,integer)', '{''null_body'',''a'',0,1,NULL,2}', '100000'),
 	('skipidx_search(regclass,tsquery,integer,tsquery,bytea,skipidx_ranking)', '{''null_body'',''a | w7'',2,''a | w7'',NULL,NULL}', '2147483647'),
 	('skipidx_segments(regclass)', '{''null_body''}', NULL),

@@ -22,6 +22,8 @@ INSERT INTO open_calls VALUES
 	('skipidx_proximity(regclass,tsvector,tsquery)', 'skipidx_proximity(%L, ''a:1'', ''a'')'),
 	('skipidx_query(tsquery,text)', 'skipidx_query(''a'', %L)'),
 	('skipidx_ranking(regclass,tsquery)', 'skipidx_ranking(%L, ''a'')'),
+	('skipidx_ranking(regclass,tsquery,text,anyelement)', 'skipidx_ranking(%L, ''a'', ''n'', 1)'),
+	('skipidx_ranking(regclass,tsquery,text,text)', 'skipidx_ranking(%L, ''a'', ''n'', ''1'')'),
 	('skipidx_scroll(regclass,tsquery,integer,integer,bytea,integer)', 'skipidx_scroll(%L, ''a'')'),
 	('skipidx_search(regclass,tsquery,integer,tsquery,bytea,skipidx_ranking)', 'skipidx_search(%L, ''a'')'),
 	('skipidx_segments(regclass)', 'skipidx_segments(%L)'),

@@ -60,6 +60,8 @@ INSERT INTO rights VALUES
 	('skipidx_query(tsquery,text)', 'read', 'skipidx_query(''a'', ''rights_body'')'),
 	('skipidx_ranking(regclass,tsquery)', 'read', 'skipidx_ranking(''rights_body'', ''a'')'),
 	('skipidx_ranking_of_shards(regclass,tsquery)', 'shards', 'skipidx_ranking_of_shards(''rights_body'', ''a'')'),
+	('skipidx_ranking(regclass,tsquery,text,anyelement)', 'read', 'skipidx_ranking(''rights_body'', ''a'', ''n'', 1)'),
+	('skipidx_ranking(regclass,tsquery,text,text)', 'read', 'skipidx_ranking(''rights_body'', ''a'', ''n'', ''1'')'),
 	('skx_ranking_add(skipidx_ranking,skipidx_ranking)', 'none', 'skx_ranking_add(ranking, ranking) FROM kept'),
 	('skx_ranking_in(cstring)', 'none', 'skx_ranking_in(''documents=1 length=1'')'),
 	('skx_ranking_out(skipidx_ranking)', 'none', 'skx_ranking_out(ranking) FROM kept'),

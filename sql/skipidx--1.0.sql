@@ -921,6 +921,29 @@ LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION skipidx_ranking_of_shards(pg_catalog.regclass, pg_catalog.tsquery) IS
 	'a query to rank by, with the statistics of all shards of a table that Citus distributes';
+CREATE FUNCTION skipidx_ranking(
+	index pg_catalog.regclass,
+	query pg_catalog.tsquery,
+	column_name pg_catalog.text,
+	value pg_catalog.anyelement)
+RETURNS skipidx_ranking
+AS 'MODULE_PATHNAME', 'skipidx_ranking_among'
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION skipidx_ranking(pg_catalog.regclass, pg_catalog.tsquery, pg_catalog.text, pg_catalog.anyelement) IS
+	'the same, with the statistics of the rows that have a value in a column of the index';
+
+CREATE FUNCTION skipidx_ranking(
+	index pg_catalog.regclass,
+	query pg_catalog.tsquery,
+	column_name pg_catalog.text,
+	value pg_catalog.text)
+RETURNS skipidx_ranking
+AS 'MODULE_PATHNAME', 'skipidx_ranking_among'
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION skipidx_ranking(pg_catalog.regclass, pg_catalog.tsquery, pg_catalog.text, pg_catalog.text) IS
+	'the same, with the value as text, whatever the type of the column';
 
 CREATE FUNCTION skx_ranking_add(skipidx_ranking, skipidx_ranking)
 RETURNS skipidx_ranking

@@ -9,6 +9,7 @@
 #include "format/ranking/ranking.h"
 #include "index/cursor/cursor.h"
 #include "index/pending/pending.h"
+#include "read/condition/condition.h"
 #include "tsearch/ts_type.h"
 #include "utils/snapshot.h"
 
@@ -137,6 +138,16 @@ extern bool skx_score_is_by_value(Oid operator, Oid family);
  * for a value or token.
  */
 extern void skx_score_check_size(Size n);
+
+/*
+ * Replaces the number of documents, their length and what is
+ * known of the terms by those among the documents that meet a condition.  It
+ * is that a column has a value: of kind ALL_OF with one lexeme, ANY_OF, or
+ * NEVER.  The scorer was opened by skx_score_open(), and is good for
+ * skx_score_ranking() alone afterwards.
+ */
+extern void skx_score_among(SkxScorer *scorer, Relation index,
+							const SkxCondition *condition);
 
 /*
  * Returns true if the scorer was opened in this transaction, its statistics

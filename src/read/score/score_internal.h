@@ -206,6 +206,48 @@ extern uint64 skx_score_stats_epoch(void);
 extern bool skx_score_stats_current(const SkxStats *stats, uint64 epoch,
 									Snapshot snapshot);
 
+/* score_among.c : the documents that meet a condition on a column */
+
+/*
+ * What is counted among the documents that meet a condition and have a text.
+ * One segment is counted at a time, with a bit for each of its
+ * documents in memory.
+ */
+typedef struct SkxScoreAmong
+{
+	const SkxCondition *condition;	/* of skx_score_among() */
+	uint64		ndocs;			/* documents so far */
+	uint64		length;			/* sum of their lengths */
+	uint8	   *bits;			/* of the segment: its documents */
+	uint8	   *rounded;		/* those whose norm does not tell the length;
+								 * NULL: none */
+	uint32		segment_docs;
+	uint64		segment_length;
+	SkxCursor  *list;			/* for one term after the other */
+} SkxScoreAmong;
+
+/*
+ * Finds the documents in an open segment, `number` in the view, and adds them
+ * and their lengths.  Returns false if there are none.  The caller ends the
+ * segment with skx_score_among_leave().
+ */
+extern bool skx_score_among_enter(SkxScoreAmong *among, Relation rel,
+								  const SkxView *view, int number,
+								  SkxSegment *seg);
+
+/* Returns how many of the segment's documents have the term. */
+extern uint32 skx_score_among_df(SkxScoreAmong *among, const SkxSegment *seg,
+								 const SkxTerm *term);
+
+/* Frees what is kept of a segment. */
+extern void skx_score_among_leave(SkxScoreAmong *among);
+
+/*
+ * Returns true if a pending document, with the lexemes of its values, is one
+ * of them.  Then it is added with its length.
+ */
+extern bool skx_score_among_pending(SkxScoreAmong *among, TSVector document);
+
 /* score_words.c : the table of words */
 
 /*
@@ -223,5 +265,13 @@ extern void skx_score_words_make(SkxStats *stats);
 extern void skx_score_words_find(SkxStats *stats, Relation index,
 								 SkxScoreTerm *terms, int n,
 								 const SkxScoreWord **words);
+
+/*
+ * Does the same, but sets what is known among some documents, which it adds to
+ * *among.  Nothing of it is kept.
+ */
+extern void skx_score_words_find_among(SkxStats *stats, Relation index,
+									   SkxScoreTerm *terms, int n,
+									   SkxScoreAmong *among);
 
 #endif							/* SKX_SCORE_INTERNAL_H */

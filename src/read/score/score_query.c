@@ -322,6 +322,18 @@ skx_score_open_ranking(Relation index, Snapshot snapshot,
 	return scorer;
 }
 
+void
+skx_score_among(SkxScorer *scorer, Relation index,
+				const SkxCondition *condition)
+{
+	SkxScoreAmong among = {.condition = condition};
+
+	skx_score_words_find_among(scorer->stats, index, scorer->terms,
+							   scorer->nterms, &among);
+	scorer->ndocs = among.ndocs;
+	scorer->length = among.length;
+}
+
 bool
 skx_score_is_current(const SkxScorer *scorer, Snapshot snapshot)
 {

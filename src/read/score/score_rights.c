@@ -76,5 +76,5 @@ skx_score_check_rights(Relation index)
 				 errmsg("row-level security applies to table \"%s\"",
 						get_rel_name(table)),
 				 errdetail("Statistics and rows of its index are not filtered by policies."),
-				 errhint("Use the operators @@ and <@> in a query on the table.")));
+				 errhint("Use the operators @@ and <@> in a query on the table, or a SECURITY DEFINER function of its owner.")));
 }

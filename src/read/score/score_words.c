@@ -59,6 +59,8 @@ typedef struct SkxScoreSearch
 	SkxScoreWord *words;
 	SkxScorePrefix *prefixes;	/* one for each word from nplain on */
 	const SkxScoreLeaf *leaf;	/* the leaf whose documents are counted */
+	SkxScoreAmong *among;		/* which of its documents count; NULL: all */
+	const SkxSegment *segment;	/* with `among`: the one that is counted */
 } SkxScoreSearch;
 
 static uint32
@@ -126,10 +128,30 @@ skx_score_add_lexeme(SkxScorePrefix *prefix, uint64 df, const char *lexeme,
 												len) != 0;
 }
 
+/* A prefix whose lexemes are looked up in a segment. */
+typedef struct SkxScorePrefixVisit
+{
+	SkxScoreSearch *search;
+	SkxScorePrefix *prefix;
+} SkxScorePrefixVisit;
+
+/* Returns in how many of the documents that count a segment has the term. */
+static uint32
+skx_score_term_df(const SkxScoreSearch *search, const SkxTerm *term)
+{
+	return search->among == NULL ? term->df :
+		skx_score_among_df(search->among, search->segment, term);
+}
+
 static bool
 skx_score_add_term(const SkxTerm *term, const char *lexeme, int len, void *arg)
 {
-	skx_score_add_lexeme(arg, term->df, lexeme, len);
+	SkxScorePrefixVisit *visit = arg;
+	uint32		df = skx_score_term_df(visit->search, term);
+
+	CHECK_FOR_INTERRUPTS();
+	if (df > 0)
+		skx_score_add_lexeme(visit->prefix, df, lexeme, len);
 	return true;
 }
 
@@ -161,7 +183,7 @@ skx_score_find_lexemes(SkxStats *stats, SkxScoreSearch *search, int from,
 		{
 			SkxTerm    *copy;
 
-			word->sum += terms[i][k].df;
+			word->sum += skx_score_term_df(search, &terms[i][k]);
 			if (word->found == NULL || terms[i][k].df == 0)
 				continue;
 			copy = MemoryContextAlloc(stats->lookups, sizeof(SkxTerm));
@@ -175,18 +197,14 @@ skx_score_find_lexemes(SkxStats *stats, SkxScoreSearch *search, int from,
 	pfree(lexemes);
 }
 
+/* Looks all words up in nsegs segments. */
 static void
-skx_score_find_segments(SkxStats *stats, SkxScoreSearch *search,
-						SkxSnapshotReader *source)
+skx_score_find_in(SkxStats *stats, SkxScoreSearch *search, SkxSegment **segs,
+				  int nsegs)
 {
-	int			nsegs = skx_snapshot_next_segments(source,
-												   SKX_SNAPSHOT_ALL_SEGMENTS);
-	SkxSegment **segs = source->segments;
 	int			i;
 	int			k;
 
-	if (nsegs == 0)
-		return;
 	for (k = 0; k < search->nplain; k += SKX_SCORE_LOOKUP_LEXEMES)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -197,12 +215,35 @@ skx_score_find_segments(SkxStats *stats, SkxScoreSearch *search,
 	}
 	for (k = search->nplain; k < search->n; k++)
 	{
+		SkxScorePrefixVisit visit = {search, &search->prefixes[k - search->nplain]};
+
 		CHECK_FOR_INTERRUPTS();
 		for (i = 0; i < nsegs; i++)
 			skx_segment_visit_prefix(segs[i], search->words[k].bytes,
 									 search->words[k].len, true, NULL,
-									 skx_score_add_term,
-									 &search->prefixes[k - search->nplain]);
+									 skx_score_add_term, &visit);
+	}
+}
+
+static void
+skx_score_find_segments(SkxStats *stats, SkxScoreSearch *search,
+						SkxSnapshotReader *source)
+{
+	int			nsegs = skx_snapshot_next_segments(source,
+												   SKX_SNAPSHOT_ALL_SEGMENTS);
+	int			i;
+
+	if (search->among == NULL && nsegs > 0)
+		skx_score_find_in(stats, search, source->segments, nsegs);
+	for (i = 0; search->among != NULL && i < nsegs; i++)
+	{
+		SkxSegment *seg = source->segments[i];
+
+		search->segment = seg;
+		if (skx_score_among_enter(search->among, source->rel, source->view, i,
+								  seg))
+			skx_score_find_in(stats, search, &seg, 1);
+		skx_score_among_leave(search->among);
 	}
 }
 
@@ -326,6 +367,9 @@ skx_score_count_document(const SkxPendingDoc *doc, void *arg)
 	TSVector	document = doc->value;
 	uint64		at = 0;
 
+	if (search->among != NULL &&
+		!skx_score_among_pending(search->among, document))
+		return true;
 	(void) skx_score_pending_tf_index(search->leaf, doc->stripe, doc->sequence,
 									  &at);
 	if (search->nplain > document->size)
@@ -353,9 +397,9 @@ skx_score_count_remembered(int k, int stripe, uint64 sequence, int tf,
 }
 
 /*
- * Counts the leaf's pending documents.  If there are no prefixes, documents
- * that the session remembers are counted first, without being read.  Prefixes
- * are looked up in each document.
+ * Counts the leaf's pending documents.  If there are no prefixes and all
+ * documents count, those that the session remembers are counted first, without
+ * being read.  Prefixes are looked up in each document.
  */
 static void
 skx_score_find_pending(SkxScoreSearch *search, const SkxScoreLeaf *leaf,
@@ -366,7 +410,7 @@ skx_score_find_pending(SkxScoreSearch *search, const SkxScoreLeaf *leaf,
 	SkxLexeme  *lexemes;
 	int			k;
 
-	if (search->nplain == search->n)
+	if (search->nplain == search->n && search->among == NULL)
 	{
 		lexemes = palloc_extended(sizeof(SkxLexeme) * (Size) search->n,
 								  MCXT_ALLOC_HUGE);
@@ -489,7 +533,8 @@ skx_score_find_words(SkxStats *stats, Relation index, SkxScoreSearch *search,
 		if (!stats->is_plain)
 			relation_close(rel, NoLock);
 	}
-	skx_score_compute_dfs(search, stats->ndocs, context);
+	skx_score_compute_dfs(search, search->among == NULL ? stats->ndocs :
+						  search->among->ndocs, context);
 }
 
 /*
@@ -542,10 +587,11 @@ skx_score_add_missing_words(SkxStats *stats, const SkxScoreTerm *terms, int n,
 			memcpy(copy, word->bytes, word->len);
 			word->bytes = copy;
 		}
-		if (!word->prefix && nsegs > 0 && n <= SKX_SCORE_KEPT_FOUND_WORDS)
+		if (keep && !word->prefix && nsegs > 0 &&
+			n <= SKX_SCORE_KEPT_FOUND_WORDS)
 			word->found = MemoryContextAllocZero(stats->lookups,
 												 sizeof(SkxTerm *) * nsegs);
-		if (n <= SKX_SCORE_PENDING_TF_WORDS)
+		if (keep && n <= SKX_SCORE_PENDING_TF_WORDS)
 			word->pending_tfs = skx_score_pending_tfs_create(stats, n);
 		search->n++;
 		search->nplain += !word->prefix;
@@ -563,12 +609,15 @@ skx_score_tell(const SkxScoreWord *word, SkxScoreTerm *term)
 	term->only_len = word->only_len;
 }
 
-/* Looks up words that are not kept in the table, as they are too many. */
+/*
+ * Looks up words that are not kept in the table, among all documents (NULL) or
+ * among some.
+ */
 static void
 skx_score_find_words_once(SkxStats *stats, Relation index, SkxScoreTerm *terms,
-						  int n)
+						  int n, SkxScoreAmong *among)
 {
-	SkxScoreSearch search;
+	SkxScoreSearch search = {.among = among};
 	int			i;
 
 	(void) skx_score_add_missing_words(stats, terms, n, false, &search);
@@ -579,15 +628,22 @@ skx_score_find_words_once(SkxStats *stats, Relation index, SkxScoreTerm *terms,
 }
 
 void
+skx_score_words_find_among(SkxStats *stats, Relation index,
+						   SkxScoreTerm *terms, int n, SkxScoreAmong *among)
+{
+	skx_score_find_words_once(stats, index, terms, n, among);
+}
+
+void
 skx_score_words_find(SkxStats *stats, Relation index, SkxScoreTerm *terms,
 					 int n, const SkxScoreWord **words)
 {
-	SkxScoreSearch search;
+	SkxScoreSearch search = {0};
 	int			i;
 
 	if (n > SKX_SCORE_KEPT_WORDS_MAX)
 	{
-		skx_score_find_words_once(stats, index, terms, n);
+		skx_score_find_words_once(stats, index, terms, n, NULL);
 		return;
 	}
 	if (stats->nusers == 0 &&

@@ -133,6 +133,17 @@ extern int	skx_functions_find_column(Relation heap, Relation index,
 									  Datum name);
 
 /*
+ * functions_value.c : sets *condition to what the documents with a value in
+ * the column of that name, a Datum of type text, meet: of an array column,
+ * those that have it among their elements.  The value is of `type`, which the
+ * column can be compared with, or text that is the input of its type.  Errors
+ * out if there is no such column, or the value does not fit.
+ */
+extern void skx_functions_has_value(Relation heap, Relation index, Datum name,
+									Oid type, Datum value,
+									SkxCondition *condition);
+
+/*
  * functions_histogram.c : raises ERRCODE_FEATURE_NOT_SUPPORTED, since the
  * column of that name has no order
  */
