@@ -34,7 +34,7 @@ wanted() {
 		case $set in
 			build) echo postgresql-$major postgresql-server-dev-$major \
 				make gcc libc6-dev liburing-dev xz-utils ;;
-			test) echo libipc-run-perl perl python3 clang libclang-rt-dev ;;
+			test) echo libipc-run-perl perl python3 clang libclang-rt-dev pgbouncer ;;
 			frameworks) echo python3-django python3-sqlalchemy python3-psycopg2 \
 				ruby-activerecord ruby-pg ;;
 			versions) echo debootstrap python3 python3-pip ;;
