@@ -10,7 +10,7 @@
 #                     patterns below test/t/), by default those of every
 #                     version: "regress isolation", the differential tests,
 #                     contracts, plans of ranked scans, the names of wait
-#                     events and replicated rows
+#                     events, replicated rows and pools
 #   SKIPIDX_CHROOTS   where chroots are kept: /var/cache/skipidx-chroots
 #   SKIPIDX_SERVERS   where other servers are: /var/cache/skipidx-servers
 #
@@ -27,7 +27,7 @@ root=$(cd "$here/../.." && pwd)
 . "$here/servers.sh"
 
 VERSIONS=${VERSIONS:-analysis 16 17 18 19 cassert}
-SUITES=${SUITES:-regress isolation *differential* *contract* *rank_plans* *rank_partitions* *wait_events* *replica_identity*}
+SUITES=${SUITES:-regress isolation *differential* *contract* *rank_plans* *rank_partitions* *wait_events* *replica_identity* *pgbouncer*}
 
 if [ "$(id -u)" != 0 ]; then
 	exec sudo --preserve-env=VERSIONS,SUITES,SKIPIDX_CHROOTS,SKIPIDX_SERVERS,TMPDIR,http_proxy,https_proxy,no_proxy \

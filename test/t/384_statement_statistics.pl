@@ -13,6 +13,9 @@ use PostgreSQL::Test::Utils;
 use SkipidxTest qw(skx_node skx_session);
 use Test::More;
 
+my $modules = `pg_config --pkglibdir` =~ s/\n//r;
+plan skip_all => 'pg_stat_statements is not installed' unless -e "$modules/pg_stat_statements.so";
+
 # Statement with a word to fill in, how often it is executed, and what EXPLAIN
 # says of its plan.
 my @statements = (

@@ -14,6 +14,9 @@ use PostgreSQL::Test::Utils;
 use SkipidxTest qw(skx_node skx_session);
 use Test::More;
 
+my $modules = `pg_config --pkglibdir` =~ s/\n//r;
+plan skip_all => 'auto_explain is not installed' unless -e "$modules/auto_explain.so";
+
 my $json = JSON::PP->new->allow_nonref->utf8(0);
 my @statements = (
 	[ 'Skipidx Count', "SELECT count(*) FROM docs WHERE v @@ 'all & t1'" ],
