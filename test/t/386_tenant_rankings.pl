@@ -4,7 +4,7 @@
 # by them rows have the bits that a table of the tenant's rows alone gives; and
 # nobody gets one that a policy applies to, but by a function of the owner.
 #
-# Holds: functions 17; score 11; cursor 10
+# Holds: functions 17; score 11
 
 use strict;
 use warnings;
@@ -148,6 +148,37 @@ $s->value('BEGIN; DELETE FROM docs WHERE tenant = 0; INSERT INTO docs SELECT * F
 compare('in a transaction', 'docs_v', 'seen');
 $s->value("ROLLBACK; REINDEX INDEX docs_v; $noted");
 compare('built anew', 'docs_v', 'seen');
+
+# ---- work ----
+
+# Lengths of long documents take a walk over their segment's words, once in a
+# session; those of short ones do not.
+my $fresh = skx_session($node, 'postgres');
+
+sub work
+{
+	my ($tenant) = @_;
+	my $ask = 'SELECT subblocks FROM skipidx_work()';
+	my $before = $fresh->value($ask);
+
+	$fresh->value("SELECT skipidx_ranking('docs_v', 'nothing', 'tenant', $tenant)");
+	return $fresh->value($ask) - $before;
+}
+
+work(10);
+my ($long, $again, $short) = map { work($_) } 3, 3, 8;
+note "sub-blocks: long documents $long, again $again, short ones $short";
+cmp_ok($again * 3, '<', $long, 'what a session keeps');
+cmp_ok($short * 3, '<', $long, 'short documents');
+$s->value("INSERT INTO docs SELECT * FROM make(6500, 6700); SELECT skipidx_flush('docs_v'); $noted");
+my $added = work(3);
+cmp_ok($added, '>', $again, 'a new segment');
+cmp_ok($added, '<', $long, 'and no other');
+is($fresh->value(q{SELECT skipidx_ranking('docs_v', 'w0', 'tenant', 3)::text = counted('seen', 'tenant = 3', '{w0}', '')::text}), 't', 'by what is kept');
+# more values than are kept
+$fresh->value(q{SELECT count(skipidx_ranking('docs_v', 'w0', 'tenant', i)) FROM generate_series(0, 300) i});
+is($fresh->value(q{SELECT skipidx_ranking('docs_v', 'w0', 'tenant', 3)::text = counted('seen', 'tenant = 3', '{w0}', '')::text}), 't', 'and when that was given up');
+$fresh->close;
 
 # ---- the statistics of one statement ----
 

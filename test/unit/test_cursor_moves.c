@@ -4,7 +4,7 @@
  *	  within a range of documents, many documents at once; their bounds; and
  *	  the pages that are read ahead by role.
  *
- * Holds: cursor 1, 2, 3, 5, 7, 8; skiplist 10
+ * Holds: cursor 1, 2, 3, 5, 7, 8, 10; skiplist 10
  */
 #include "unit.h"
 #include "server.h"
@@ -805,6 +805,41 @@ unit_ahead(const UnitList *u)
 	unit_seen = NULL;
 }
 
+/* Postings of documents with bits, of a few to half of all. */
+static void
+unit_sum(const UnitList *u)
+{
+	static uint8 bits[DOCS / 8 + 1];
+	SkxCursor  *c = unit_cursor(u, UNIT_LAID_OUT, SKX_CURSOR_PROBE);
+	SkxCursorSum sum = {0};
+	uint64		work = skx_cursor_work.subblocks;
+	uint32		step = 1 + unit_below(unit_below(2) == 0 ? 4 : DOCS);
+	uint32		ndocs = unit_below(2) == 0 ? DOCS : unit_below(DOCS);
+	uint64		npositions = 0;
+	uint64		length = 0;
+	uint32		df = 0;
+	uint32		nbits = 0;
+	uint32		i;
+
+	memset(bits, 0, sizeof(bits));
+	for (i = unit_below(step); i < DOCS; i += 1 + unit_below(step), nbits++)
+		skx_bitset_bytes_set(bits, i);
+	for (i = 0; i < u->n && u->docs[i] < ndocs; i++)
+	{
+		if (!skx_bitset_bytes_test(bits, u->docs[i]))
+			continue;
+		df++;
+		npositions += u->tfs[i];
+		length += Max(u->tfs[i], 1);
+	}
+	CHECK(skx_cursor_sum(c, bits, ndocs, &sum) == df);
+	CHECK(sum.npositions == npositions && sum.length == length);
+	CHECK(skx_cursor_work.subblocks - work <= nbits + DOCS / 4096 + 2);
+	skx_cursor_begin_term(c, &u->term);
+	CHECK(skx_cursor_sum(c, bits, ndocs, NULL) == df);
+	skx_cursor_close(c);
+}
+
 static void
 test_list(const UnitList *u, UnitForm form)
 {
@@ -832,6 +867,7 @@ test_list(const UnitList *u, UnitForm form)
 		if (form == UNIT_MEMORY)
 			continue;
 		unit_locate(u, from, to);
+		unit_sum(u);
 		unit_take(u, UNIT_LAID_OUT, 1 << 2, from, to);
 		unit_fill(u, UNIT_LAID_OUT, 1 << 2 | 1 << 1, from, to);
 	}

@@ -20,6 +20,102 @@
 #include "support/bitset/bitset.h"
 #include "utils/memutils.h"
 
+/*
+ * The values of a segment whose lengths a session keeps, and the bytes of the
+ * lexeme of one.  Longer ones are not kept.
+ */
+#define SKX_AMONG_KEPT_VALUES	128
+#define SKX_AMONG_KEPT_BYTES	38
+
+/* The length of a segment's documents with a value. */
+typedef struct SkxKeptLength
+{
+	uint64		length;
+	uint16		len;			/* of the lexeme; 0: free */
+	char		bytes[SKX_AMONG_KEPT_BYTES];
+} SkxKeptLength;
+
+/*
+ * What a session keeps of a segment, whose documents do not change: one length
+ * for each of some values.
+ */
+typedef struct SkxKeptLengths
+{
+	SkxSessionEntry entry;
+	int			next;			/* is replaced next */
+	SkxKeptLength lengths[SKX_AMONG_KEPT_VALUES];
+} SkxKeptLengths;
+
+static void
+skx_score_forget_lengths(SkxSessionEntry *entry)
+{
+	pfree(entry);
+}
+
+static SkxSessionKind skx_score_lengths = {
+	.max_entries = 64,
+	.max_bytes = 512 * 1024,
+	.free_entry = skx_score_forget_lengths
+};
+
+/*
+ * Returns the lexeme by which the length of the documents is kept; NULL if it
+ * is not.
+ */
+static const SkxLexeme *
+skx_score_kept_lexeme(const SkxScoreAmong *among)
+{
+	const SkxCondition *condition = among->condition;
+
+	return condition->n == 1 &&
+		condition->lexemes[0].len <= SKX_AMONG_KEPT_BYTES ?
+		&condition->lexemes[0] : NULL;
+}
+
+/* Sets *length to what is kept.  Returns false if nothing is. */
+static bool
+skx_score_find_length(const SkxSessionKey *key, const SkxLexeme *value,
+					  uint64 *length)
+{
+	const SkxKeptLengths *kept = skx_sessioncache_find(&skx_score_lengths, key);
+	int			i;
+
+	for (i = 0; kept != NULL && value != NULL && i < SKX_AMONG_KEPT_VALUES; i++)
+	{
+		const SkxKeptLength *one = &kept->lengths[i];
+
+		if (one->len != value->len ||
+			memcmp(one->bytes, value->bytes, one->len) != 0)
+			continue;
+		*length = one->length;
+		return true;
+	}
+	return false;
+}
+
+static void
+skx_score_keep_length(const SkxSessionKey *key, const SkxLexeme *value,
+					  uint64 length)
+{
+	SkxKeptLengths *kept = skx_sessioncache_find(&skx_score_lengths, key);
+	bool		is_new = kept == NULL;
+	SkxKeptLength *one;
+
+	if (value == NULL)
+		return;
+	if (is_new)
+		kept = MemoryContextAllocZero(skx_sessioncache_context(),
+									  sizeof(SkxKeptLengths));
+	one = &kept->lengths[kept->next];
+	kept->next = (kept->next + 1) % SKX_AMONG_KEPT_VALUES;
+	one->length = length;
+	one->len = value->len;
+	memcpy(one->bytes, value->bytes, value->len);
+	if (is_new)
+		skx_sessioncache_put(&skx_score_lengths, key, &kept->entry,
+							 sizeof(SkxKeptLengths));
+}
+
 static uint8 *
 skx_score_among_bits(const SkxSegment *seg)
 {
@@ -134,19 +230,29 @@ skx_score_among_lengths(const SkxScoreAmong *among, SkxSegment *seg)
 	return sum.length;
 }
 
-/* Does the same, past the cache, which is left to searches. */
+/*
+ * Does the same unless the session has kept it, past the cache, which is left
+ * to searches.
+ */
 static uint64
 skx_score_among_read_lengths(const SkxScoreAmong *among, Relation rel,
 							 const SkxView *view, int number)
 {
-	SkxSnapshotReader *reader = skx_snapshot_open(rel, view);
+	SkxSessionKey key = skx_sessioncache_key(rel, view->meta.incarnation,
+											 view->segments[number].segment);
+	const SkxLexeme *value = skx_score_kept_lexeme(among);
+	SkxSnapshotReader *reader;
 	uint64		length;
 
+	if (skx_score_find_length(&key, value, &length))
+		return length;
+	reader = skx_snapshot_open(rel, view);
 	skx_snapshot_read_once(reader);
 	length = skx_score_among_lengths(among,
 									 skx_snapshot_open_segment(reader,
 															   number));
 	skx_snapshot_close(reader);
+	skx_score_keep_length(&key, value, length);
 	return length;
 }
 
