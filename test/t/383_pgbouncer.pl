@@ -4,7 +4,7 @@
 # transaction, of cursors, under policies that depend on these, and of statements
 # that are prepared by messages, where pgbouncer knows them.
 #
-# Holds: functions 7, 9, 17; plan 35
+# Holds: functions 7, 9, 19; plan 37
 
 use strict;
 use warnings;

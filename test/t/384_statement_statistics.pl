@@ -3,7 +3,7 @@
 # none is added for what the planner or a scan asks by itself; literals beside
 # `<@>` are normalised; the plan has the query's identifier.
 #
-# Holds: plan 36
+# Holds: plan 38
 
 use strict;
 use warnings;

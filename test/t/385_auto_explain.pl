@@ -3,7 +3,7 @@
 # the rows that the statement returned, by one process and by several; statements
 # have the answers that they have without it.
 #
-# Holds: plan 37
+# Holds: plan 39
 
 use strict;
 use warnings;
