@@ -63,6 +63,9 @@ typedef struct SkxTopkRequest
 								 * 0: not known */
 	uint64		spare_rows;		/* estimate of the invisible rows among the
 								 * best wanted + spare; 0 with `wanted_rows` */
+	uint64		first_rows;		/* rows that the first search looks for, if
+								 * `wanted_rows` is 0; at least SKX_TOPK_ROWS
+								 * are */
 	bool		wants_all;		/* if more rows than that are fetched, all
 								 * will be */
 	const SkxTopkAfter *after;	/* only rows after this one; NULL: all */
@@ -72,7 +75,7 @@ typedef struct SkxTopkRequest
 } SkxTopkRequest;
 
 /*
- * SKX_TOPK_ROWS is the number of rows that the first search looks for if
+ * SKX_TOPK_ROWS is the least number of rows that the first search looks for if
  * `wanted_rows` is 0.  Each further search looks for SKX_TOPK_GROWTH times as
  * many.  Cost estimates of cost/ use them.  SKX_TOPK_TIES is an estimate of
  * the rows that share one sum.

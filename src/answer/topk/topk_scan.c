@@ -128,7 +128,8 @@ skx_topk_begin(const SkxTopkRequest *request)
 		topk->search_rows = skx_topk_limit_rows(request->wanted_rows > 0 ?
 												request->wanted_rows +
 												request->spare_rows :
-												SKX_TOPK_ROWS);
+												Max(request->first_rows,
+													SKX_TOPK_ROWS));
 	if (request->after != NULL)
 		skx_topk_continue_after(topk, request->after);
 	if (skx_topk_budget > 0)

@@ -58,6 +58,9 @@ typedef struct SkxScanDesc
 	 */
 	uint64		wanted;			/* about how many rows of a scan with an order
 								 * will be fetched; 0 if that is not known */
+	uint64		first_rows;		/* rows that the first search of a ranked scan
+								 * looks for, if `wanted` is 0; at least
+								 * SKX_TOPK_ROWS are */
 	bool		wants_all;		/* all other rows of a ranked scan are wanted,
 								 * too, if the first `wanted` do not suffice */
 	float4		floor;			/* rows with a larger distance are not wanted;

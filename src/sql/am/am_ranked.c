@@ -189,6 +189,7 @@ skx_am_ranked_search(IndexScanDesc scan)
 	request.wanted_rows = desc->wanted;
 	request.spare_rows = skx_am_ranked_spare_rows(scan->indexRelation,
 												  desc->wanted);
+	request.first_rows = desc->first_rows;
 	request.wants_all = desc->wants_all;
 	request.after = desc->page != NULL ? &desc->page->after : NULL;
 	request.work = &desc->work.ranked;
@@ -212,7 +213,8 @@ skx_am_ranked_begin(IndexScanDesc scan)
 		return false;			/* all distances are NULL */
 	so->key = skx_sessioncache_key(scan->indexRelation, 0, 0);
 	if (!desc->wants_all)
-		desc->rows = desc->wanted == 0 ? SKX_TOPK_ROWS : desc->wanted +
+		desc->rows = desc->wanted == 0 ?
+			Max(desc->first_rows, SKX_TOPK_ROWS) : desc->wanted +
 			skx_am_ranked_spare_rows(scan->indexRelation, desc->wanted);
 	return true;
 }

@@ -76,6 +76,13 @@ extern double skx_cost_length(PlannerInfo *root, Relation index);
  */
 extern uint64 skx_cost_first_search_rows(double rows);
 
+/*
+ * Returns how many rows the first search of a ranked scan in that order looks
+ * for, if no LIMIT tells and not all rows are wanted.
+ */
+extern int	skx_cost_first_rows(const PlannerInfo *root,
+								const List *pathkeys);
+
 /* cost_query.c */
 
 /*

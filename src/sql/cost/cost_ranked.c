@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "optimizer/paths.h"
 #include "sql/cost/cost_internal.h"
 
 /*
@@ -12,6 +13,14 @@
  */
 #define SKX_COST_ALL_ROWS_MAX		1024
 #define SKX_COST_ROWS_MARGIN		1.25
+
+/*
+ * Rows that the first search looks for if a cursor reads the query, since
+ * programs fetch 100 rows at a time, as postgres_fdw does.  A sort by further
+ * keys reads groups of 32 rows and one more.
+ */
+#define SKX_COST_CURSOR_ROWS		100
+#define SKX_COST_CURSOR_SORTED_ROWS	132
 
 /*
  * Largest contribution of a word, as a share of its weight, if nothing is
@@ -166,6 +175,18 @@ skx_cost_first_search_rows(double rows)
 		(uint64) Max(rows, SKX_TOPK_ROWS);
 }
 
+/* The fraction that a cursor wants is below 1, unlike the rows of a LIMIT. */
+int
+skx_cost_first_rows(const PlannerInfo *root, const List *pathkeys)
+{
+	if (root->parent_root != NULL || root->parse->limitCount != NULL ||
+		root->tuple_fraction <= 0 || root->tuple_fraction >= 1)
+		return SKX_TOPK_ROWS;
+	return pathkeys_contained_in(root->sort_pathkeys,
+								 unconstify(List *, pathkeys)) ?
+		SKX_COST_CURSOR_ROWS : SKX_COST_CURSOR_SORTED_ROWS;
+}
+
 /*
  * Returns how many rows of the index the first search looks for.  If the
  * planner knows a LIMIT, these are its rows, and those that conditions on the
@@ -180,7 +201,7 @@ skx_cost_wanted_rows(const SkxCostState *c)
 
 	if (wanted <= 0)
 		return skx_cost_reads_all(c) ? skx_cost_first_search_rows(c->rows) :
-			SKX_TOPK_ROWS;
+			skx_cost_first_rows(c->root, c->path->path.pathkeys);
 	return wanted * Max(c->rows / Max(c->path->path.rows, 1), 1);
 }
 

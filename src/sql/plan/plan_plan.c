@@ -357,5 +357,7 @@ skx_plan_make_ranked_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	scan->custom_exprs = copyObject(scan->custom_exprs);
 	scan->custom_private =
 		list_make5(skx_plan_expected_pages(skx_cost_planned_pages(root, index, planned.count != NULL)), list_make1_oid(get_opcode(distance->opno)), makeInteger(planned.extra), makeInteger(skx_plan_percent(root, rel, index, &planned)), makeInteger(skx_plan_is_unlimited(root, rel)));
+	scan->custom_private = lappend(scan->custom_private,
+								   makeInteger(skx_cost_first_rows(root, path->path.pathkeys)));
 	return (Plan *) scan;
 }

@@ -39,6 +39,7 @@ typedef struct SkxRankedScan
 	ExprState  *filter;			/* a query that all rows have to match */
 	ExprState  *bounds;			/* conditions that end the scan */
 	bool		is_unlimited;	/* all rows are fetched, as far as is known */
+	int			first_rows;		/* of the first search, if nothing else tells */
 	uint64		limit_rows;		/* rows asked for by the limit; 0: not known */
 	bool		scored_only;	/* ends with the last row with a score */
 	bool		at_end;
@@ -70,6 +71,7 @@ skx_plan_begin_ranked(SkxPlanNode *node)
 		intVal(skx_plan_node_private(node, SKX_RANKED_PERCENT)) / 100.0;
 	state->is_unlimited =
 		intVal(skx_plan_node_private(node, SKX_RANKED_UNLIMITED)) != 0;
+	state->first_rows = intVal(skx_plan_node_private(node, SKX_RANKED_FIRST));
 }
 
 /* ---- before the first row ---- */
@@ -87,6 +89,7 @@ skx_plan_set_wanted_rows(SkxRankedScan *state)
 	desc->wanted = !desc->wants_all ? state->limit_rows :
 		skx_cost_first_search_rows(node->css.ss.ps.plan->plan_rows *
 								   node->limit.rows_per_pass);
+	desc->first_rows = state->first_rows;
 	desc->ranked_share = node->shared_part;
 }
 
