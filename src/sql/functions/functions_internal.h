@@ -9,6 +9,7 @@
 #include "fmgr.h"
 #include "read/score/score.h"
 #include "support/compat/compat.h"
+#include "tsearch/ts_type.h"
 #include "utils/relcache.h"
 
 /*
@@ -78,6 +79,32 @@ extern const SkxScorer *skx_functions_ranked(FunctionCallInfo fcinfo,
 /* functions_ranking.c : input of rankings, and the sum of two, for SQL */
 extern PGDLLEXPORT Datum skipidx_ranking_in(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum skipidx_ranking_add(PG_FUNCTION_ARGS);
+/* Returns the value of an accepted ranking; errors out if it is too large. */
+extern bytea *skx_functions_ranking_value(const SkxRanking *ranking);
+
+/*
+ * Reads a text as input of type skipidx_ranking.  Errors out if it is none.
+ * The result and what it points to are palloc'd.
+ */
+extern SkxRanking *skx_functions_read_ranking(const char *text);
+
+/*
+ * Adds the statistics of an accepted ranking to those of another.  Errors out
+ * if they differ in more than statistics, or if the sum is out of range.
+ */
+extern void skx_functions_add_ranking(SkxRanking *sum,
+									  const SkxRanking *other);
+
+/*
+ * functions_remote.c : adds to the ranking of an index, of its table's local
+ * partitions or heirs, those of the foreign ones.  Their servers are asked, by
+ * dblink.  `schema` is that of this extension, here and there.  What is
+ * palloc'd for the sum is in the current memory context.  Errors out if a
+ * server does not answer, or has no such index; all connections are closed
+ * then, too.
+ */
+extern void skx_functions_add_remote(Relation heap, Relation index, Oid schema,
+									 TSQuery query, SkxRanking *sum);
 
 /*
  * functions_parts.c : opens an index for functions that go through its tables

@@ -14,11 +14,8 @@
 #include "libpq/pqformat.h"
 #include "mb/pg_wchar.h"
 #include "read/score/score.h"
-#include "sql/am/am.h"
 #include "sql/functions/functions_internal.h"
-#include "tsearch/ts_utils.h"
 #include "utils/memutils.h"
-#include "utils/snapmgr.h"
 
 PG_FUNCTION_INFO_V1(skipidx_ranking_in);
 PG_FUNCTION_INFO_V1(skipidx_ranking_out);
@@ -29,8 +26,7 @@ PG_FUNCTION_INFO_V1(skipidx_ranking_among);
 PG_FUNCTION_INFO_V1(skipidx_ranking_add);
 PG_FUNCTION_INFO_V1(skipidx_distance_ranking);
 
-/* Returns the value of an accepted ranking; errors out if it is too large. */
-static bytea *
+bytea *
 skx_functions_ranking_value(const SkxRanking *ranking)
 {
 	bytea	   *value = skx_score_pack(ranking);
@@ -52,25 +48,30 @@ skx_functions_check_input(int code, const char *problem)
 				 errdetail_internal("%s", problem)));
 }
 
-Datum
-skipidx_ranking_in(PG_FUNCTION_ARGS)
+SkxRanking *
+skx_functions_read_ranking(const char *text)
 {
-	const char *text = PG_GETARG_CSTRING(0);
+	SkxRanking *ranking = palloc(sizeof(SkxRanking));
 	Size		n = strlen(text);
-	SkxRanking	ranking;
 	const char *problem;
 
 	if (n > SKX_RANKING_TEXT_MAX)
 		skx_score_check_size(n);
-	ranking.terms = palloc_extended(sizeof(SkxRankingTerm) *
-									skx_ranking_parse_terms(text),
-									MCXT_ALLOC_HUGE);
-	ranking.pairs = palloc(sizeof(SkxRankingPair) * SKX_RANKING_PAIRS_MAX);
-	problem = skx_ranking_parse(text, &ranking, palloc(n + 1));
+	ranking->terms = palloc_extended(sizeof(SkxRankingTerm) *
+									 skx_ranking_parse_terms(text),
+									 MCXT_ALLOC_HUGE);
+	ranking->pairs = palloc(sizeof(SkxRankingPair) * SKX_RANKING_PAIRS_MAX);
+	problem = skx_ranking_parse(text, ranking, palloc(n + 1));
 	if (problem == NULL)
-		problem = skx_ranking_check(&ranking);
+		problem = skx_ranking_check(ranking);
 	skx_functions_check_input(ERRCODE_INVALID_TEXT_REPRESENTATION, problem);
-	PG_RETURN_BYTEA_P(skx_functions_ranking_value(&ranking));
+	return ranking;
+}
+
+Datum
+skipidx_ranking_in(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BYTEA_P(skx_functions_ranking_value(skx_functions_read_ranking(PG_GETARG_CSTRING(0))));
 }
 
 Datum
@@ -168,7 +169,7 @@ skipidx_ranking_send(PG_FUNCTION_ARGS)
 	PG_RETURN_BYTEA_P(skx_score_pack(ranking));
 }
 
-/* ---- of an index, and of several rankings ---- */
+/* ---- of several rankings ---- */
 
 /*
  * Returns a ranking with the statistics of an index, or, with a condition,
@@ -233,6 +234,9 @@ skipidx_ranking_add(PG_FUNCTION_ARGS)
 {
 	SkxRanking *sum = skx_score_ranking_of(PG_GETARG_DATUM(0));
 	const SkxRanking *other = skx_score_ranking_of(PG_GETARG_DATUM(1));
+void
+skx_functions_add_ranking(SkxRanking *sum, const SkxRanking *other)
+{
 	const char *problem;
 
 	if (!skx_ranking_agree(sum, other))
@@ -247,6 +251,14 @@ skipidx_ranking_add(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("the sum of rankings is out of range"),
 				 errdetail_internal("%s", problem)));
+}
+
+Datum
+skipidx_ranking_add(PG_FUNCTION_ARGS)
+{
+	SkxRanking *sum = skx_score_ranking_of(PG_GETARG_DATUM(0));
+
+	skx_functions_add_ranking(sum, skx_score_ranking_of(PG_GETARG_DATUM(1)));
 	PG_RETURN_BYTEA_P(skx_functions_ranking_value(sum));
 }
 

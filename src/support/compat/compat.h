@@ -14,6 +14,7 @@
 #include "access/xact.h"
 #include "access/xloginsert.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_proc.h"
 #include "commands/vacuum.h"
 #include "miscadmin.h"
 #include "postmaster/autovacuum.h"
@@ -345,6 +346,16 @@ extern bool skx_compat_dsm_reserved(const char **start, Size *size,
 #else
 #define skx_compat_may_maintain(index, table) \
 	(skx_compat_owns_relation(index) ? ACLCHECK_OK : ACLCHECK_NOT_OWNER)
+#endif
+
+/* True if the user may execute the function. */
+#if PG_VERSION_NUM >= 160000
+#define skx_compat_may_execute(oid) \
+	(object_aclcheck(ProcedureRelationId, (oid), GetUserId(), \
+					 ACL_EXECUTE) == ACLCHECK_OK)
+#else
+#define skx_compat_may_execute(oid) \
+	(pg_proc_aclcheck((oid), GetUserId(), ACL_EXECUTE) == ACLCHECK_OK)
 #endif
 
 /*
