@@ -25,8 +25,9 @@
 #                           processor (test/analysis/)
 #   make bench-boolean bench-build bench-count bench-directions bench-execution
 #        bench-facets bench-filter bench-highlight bench-insert bench-io
-#        bench-lookup bench-merge bench-order bench-parallel bench-plans
-#        bench-quality bench-rank bench-rescore bench-scale bench-scroll
+#        bench-lookup bench-machines bench-merge bench-order bench-parallel
+#        bench-plans bench-quality bench-rank bench-rescore bench-scale
+#        bench-scroll
 #                           measurements, see bench/README.md
 
 EXTENSION = skipidx
