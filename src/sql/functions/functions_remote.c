@@ -140,7 +140,7 @@ skx_remote_condition(const SkxRemote *remote)
 	return quote_literal_cstr(TextDatumGetCString(written));
 }
 
-/* Returns the entry of a server, a new one if it is the first of its tables. */
+/* Returns the entry of a server, a new one for the first of its tables. */
 static SkxRemoteServer *
 skx_remote_server(SkxRemote *remote, Oid oid)
 {
@@ -301,7 +301,7 @@ skx_remote_send(SkxRemote *remote, SkxRemoteServer *to)
 				 errmsg("could not ask server \"%s\" for a ranking", server)));
 }
 
-/* Closes all connections.  Uses no catalog, since an error may be under way. */
+/* Closes all connections.  Uses no catalog: an error may be under way. */
 static void
 skx_remote_disconnect(SkxRemote *remote)
 {
