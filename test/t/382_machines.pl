@@ -5,7 +5,7 @@
 # The extension is in a schema that no search_path has; doc/machines.md is run as
 # it is.
 #
-# Holds: functions 15, 17; plan 7
+# Holds: functions 15, 20; plan 7
 
 use strict;
 use warnings;

@@ -79,6 +79,7 @@ extern const SkxScorer *skx_functions_ranked(FunctionCallInfo fcinfo,
 /* functions_ranking.c : input of rankings, and the sum of two, for SQL */
 extern PGDLLEXPORT Datum skipidx_ranking_in(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum skipidx_ranking_add(PG_FUNCTION_ARGS);
+
 /* Returns the value of an accepted ranking; errors out if it is too large. */
 extern bytea *skx_functions_ranking_value(const SkxRanking *ranking);
 
@@ -101,10 +102,12 @@ extern void skx_functions_add_ranking(SkxRanking *sum,
  * dblink.  `schema` is that of this extension, here and there.  What is
  * palloc'd for the sum is in the current memory context.  Errors out if a
  * server does not answer, or has no such index; all connections are closed
- * then, too.
+ * then, too.  With a condition, foreign partitions are an error.
  */
 extern void skx_functions_add_remote(Relation heap, Relation index, Oid schema,
-									 TSQuery query, SkxRanking *sum);
+									 TSQuery query,
+									 const SkxCondition *condition,
+									 SkxRanking *sum);
 
 /*
  * functions_parts.c : opens an index for functions that go through its tables

@@ -21,8 +21,6 @@ PG_FUNCTION_INFO_V1(skipidx_ranking_in);
 PG_FUNCTION_INFO_V1(skipidx_ranking_out);
 PG_FUNCTION_INFO_V1(skipidx_ranking_recv);
 PG_FUNCTION_INFO_V1(skipidx_ranking_send);
-PG_FUNCTION_INFO_V1(skipidx_ranking);
-PG_FUNCTION_INFO_V1(skipidx_ranking_among);
 PG_FUNCTION_INFO_V1(skipidx_ranking_add);
 PG_FUNCTION_INFO_V1(skipidx_distance_ranking);
 
@@ -171,69 +169,6 @@ skipidx_ranking_send(PG_FUNCTION_ARGS)
 
 /* ---- of several rankings ---- */
 
-/*
- * Returns a ranking with the statistics of an index, or, with a condition,
- * those among the documents that meet it.
- */
-static bytea *
-skx_functions_ranking_of(Relation index, TSQuery query,
-						 const SkxCondition *condition)
-{
-	SkxRankOptions options;
-	SkxRanking	ranking;
-	SkxScorer  *scorer;
-	const char *problem;
-
-	skx_am_rank_options(index, &options);
-	scorer = skx_score_open(index, NULL, GetActiveSnapshot(), &options, query);
-	if (condition != NULL)
-		skx_score_among(scorer, index, condition);
-	skx_score_ranking(scorer, &ranking);
-	problem = skx_ranking_check(&ranking);
-	if (problem != NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("no ranking can be made of this query and index"),
-				 errdetail_internal("%s", problem)));
-	return skx_functions_ranking_value(&ranking);
-}
-
-Datum
-skipidx_ranking(PG_FUNCTION_ARGS)
-{
-	bytea	   *ranking;
-	Relation	heap;
-	Relation	index;
-
-	skx_functions_open(PG_GETARG_OID(0), true, &heap, &index);
-	ranking = skx_functions_ranking_of(index, PG_GETARG_TSQUERY(1), NULL);
-	skx_functions_close(heap, index);
-	PG_RETURN_BYTEA_P(ranking);
-}
-
-Datum
-skipidx_ranking_among(PG_FUNCTION_ARGS)
-{
-	SkxCondition condition;
-	bytea	   *ranking;
-	Relation	heap;
-	Relation	index;
-
-	skx_functions_open(PG_GETARG_OID(0), true, &heap, &index);
-	skx_functions_has_value(heap, index, PG_GETARG_DATUM(2),
-							get_fn_expr_argtype(fcinfo->flinfo, 3),
-							PG_GETARG_DATUM(3), &condition);
-	ranking = skx_functions_ranking_of(index, PG_GETARG_TSQUERY(1),
-									   &condition);
-	skx_functions_close(heap, index);
-	PG_RETURN_BYTEA_P(ranking);
-}
-
-Datum
-skipidx_ranking_add(PG_FUNCTION_ARGS)
-{
-	SkxRanking *sum = skx_score_ranking_of(PG_GETARG_DATUM(0));
-	const SkxRanking *other = skx_score_ranking_of(PG_GETARG_DATUM(1));
 void
 skx_functions_add_ranking(SkxRanking *sum, const SkxRanking *other)
 {

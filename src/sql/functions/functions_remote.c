@@ -467,7 +467,8 @@ skx_remote_ask_and_close(SkxRemote *remote)
 
 void
 skx_functions_add_remote(Relation heap, Relation index, Oid schema,
-						 TSQuery query, SkxRanking *sum)
+						 TSQuery query, const SkxCondition *condition,
+						 SkxRanking *sum)
 {
 	SkxRemote	remote = {
 		.heap = heap,
@@ -487,6 +488,12 @@ skx_functions_add_remote(Relation heap, Relation index, Oid schema,
 	skx_remote_find_tables(&remote);
 	if (remote.servers != NIL)
 	{
+		if (condition != NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("table \"%s\" has foreign partitions, which are not asked for the rows with a value",
+							RelationGetRelationName(heap)),
+					 errhint("Add the rankings that skipidx_ranking() makes on each server.")));
 		if (SPI_connect() != SPI_OK_CONNECT)
 			elog(ERROR, "cannot connect to SPI");
 		skx_remote_find_dblink(&remote);
