@@ -102,12 +102,13 @@ my @columns = (
 
 $s->value("SET app.tenant = 4; SET timezone = 'Asia/Tokyo'");
 
-# Compares with the count of `seen`, and sums with the ranking of the index.
+# Compares with the count of `seen`, by all columns or a few values of two, and
+# sums with the ranking of the index.
 sub compare
 {
-	my ($state, $index, $seen) = @_;
+	my ($state, $index, $seen, $all) = @_;
 
-	for (@columns)
+	for ($all ? @columns : grep { "$_->[0] $_->[1]" =~ /^tenant [0389]$|^tags 't0'/ } @columns)
 	{
 		my ($column, $value, $condition) = @$_;
 		my $wrong = $s->value("SELECT string_agg(format('%s: %s instead of %s', q, is_, should), E'\\n') FROM (VALUES $values) q (q, words, pairs), "
@@ -128,15 +129,15 @@ sub sums
 
 my $noted = q{TRUNCATE seen; INSERT INTO seen SELECT * FROM docs};
 
-compare('built', 'docs_v', 'seen');
+compare('built', 'docs_v', 'seen', 1);
 $s->value("INSERT INTO docs SELECT * FROM make(3001, 3200); $noted");
-compare('pending', 'docs_v', 'seen');
+compare('pending', 'docs_v', 'seen', 1);
 $s->value('DELETE FROM docs WHERE id % 7 = 0');
 compare('deleted', 'docs_v', 'seen');
 $s->value('VACUUM docs');
 is(sums('docs_v'), '', 'vacuumed: tenants add up');
 $s->value("SELECT skipidx_flush('docs_v'); SELECT skipidx_merge('docs_v'); $noted");
-compare('merged', 'docs_v', 'seen');
+compare('merged', 'docs_v', 'seen', 1);
 # a segment of one tenant alone, of long documents, and one of short ones
 for my $t (0, 8)
 {
@@ -210,7 +211,7 @@ CREATE INDEX parent_v ON parent USING skipidx (v, tenant, tags, who, price, sent
 CREATE INDEX heir_v ON heir USING skipidx (v, tenant, tags, who, price, sent, kind, big);
 INSERT INTO heir SELECT * FROM make(501, 600);
 SQL
-compare('partitions', 'parts_v', 'all_parts');
+compare('partitions', 'parts_v', 'all_parts', 1);
 compare('a parent', 'parent_v', 'parent');
 
 # An expression, by its name; one statement asks of several tables
