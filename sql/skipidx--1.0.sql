@@ -688,7 +688,8 @@ CREATE FUNCTION skipidx_cache(
 	OUT reads_queued pg_catalog.int8,
 	OUT configured pg_catalog.int8,
 	OUT taken pg_catalog.int8,
-	OUT limited_by pg_catalog.text)
+	OUT limited_by pg_catalog.text,
+	OUT prewarmed pg_catalog.int8)
 RETURNS pg_catalog.record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;

@@ -7,6 +7,7 @@
 #include "fmgr.h"
 #include "index/manifest/manifest.h"
 #include "sql/am/am.h"
+#include "sql/autoprewarm/autoprewarm.h"
 #include "sql/plan/plan.h"
 #include "storage/blkio/blkio.h"
 #include "support/fault/fault.h"
@@ -28,4 +29,5 @@ _PG_init(void)
 	skx_am_policy_init();
 	skx_manifest_open_init();
 	skx_plan_init();
+	skx_autoprewarm_init();
 }

@@ -12,7 +12,7 @@
 #include "sql/am/am.h"
 #include "sql/cost/cost.h"
 #include "sql/plan/plan.h"
-#include "storage/blkio/blkio.h"
+#include "storage/blkio/blkio_warmer.h"
 #include "support/fault/fault_setting.h"
 #include "support/worker/worker.h"
 #include "utils/guc.h"
@@ -51,6 +51,12 @@ skx_settings_reads(void)
 							"Takes effect when the cache is made: at the first use after the server's start, or at its start when skipidx is preloaded. 0 makes none.",
 							&skx_blkio_cache_size, 128 * 1024,
 							0, MAX_KILOBYTES, PGC_SIGHUP, GUC_UNIT_KB,
+							NULL, NULL, NULL);
+	DefineCustomIntVariable("skipidx.autoprewarm_interval",
+							"Time between two notes of what is in skipidx's block cache.",
+							"The next start of the server reads that back. 0 notes nothing and reads nothing back.",
+							&skx_blkio_warmer_interval, 300,
+							0, INT_MAX / 1000, PGC_SIGHUP, GUC_UNIT_S,
 							NULL, NULL, NULL);
 	DefineCustomIntVariable("skipidx.io_depth",
 							"Most blocks that a session reads ahead at a time.",

@@ -110,8 +110,8 @@ skipidx_cache(PG_FUNCTION_ARGS)
 	SkxBlkCacheState state;
 	SkxBlkSetting setting;
 	TupleDesc	desc;
-	Datum		values[10];
-	bool		nulls[10] = {false};
+	Datum		values[11];
+	bool		nulls[11] = {false};
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
@@ -127,6 +127,7 @@ skipidx_cache(PG_FUNCTION_ARGS)
 	values[8] = Int64GetDatum((int64) state.bytes_allocated);
 	(void) skx_blkio_setting(0, &setting);
 	skx_inspect_io_text(setting.reason, &values[9], &nulls[9]);
+	values[10] = Int64GetDatum((int64) state.prewarmed);
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values,
 											 nulls));
 }

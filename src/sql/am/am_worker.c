@@ -19,7 +19,6 @@
 
 #include "access/relation.h"
 #include "access/xact.h"
-#include "catalog/pg_database.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
@@ -77,21 +76,6 @@ typedef struct SkxAmWorker
 /* Registered at the first use. */
 static uint32 skx_am_worker_wait_event = 0;
 
-/* Returns true if a process wants the database for itself. */
-static bool
-skx_am_worker_database_wanted(Oid database)
-{
-	LOCKTAG		tag;
-
-	/* It conflicts with the lock of each command that waits for sessions. */
-	SET_LOCKTAG_OBJECT(tag, InvalidOid, DatabaseRelationId, database, 0);
-	if (LockAcquire(&tag, RowExclusiveLock, false, true) ==
-		LOCKACQUIRE_NOT_AVAIL)
-		return true;
-	LockRelease(&tag, RowExclusiveLock, false);
-	return false;
-}
-
 /*
  * Ends the process if the postmaster is gone, since then there are no more
  * checkpoints, either.
@@ -126,7 +110,7 @@ skx_am_worker_check(void *arg)
 													RowExclusiveLock);
 	if (w->is_blocked || skx_worker_max == 0 ||
 		(++w->check_count % SKX_WORKER_DATABASE_CHECKS == 0 &&
-		 skx_am_worker_database_wanted(w->task.database)))
+		 skx_worker_database_wanted(w->task.database)))
 		ereport(ERROR,
 				(errcode(SKX_WORKER_YIELD_SQLSTATE),
 				 errmsg("a flush or merge of index \"%s\" gives way",
@@ -408,7 +392,7 @@ skx_am_worker_wait(SkxAmWorker *w)
 			i++;
 		wanted = skx_worker_max == 0 ||
 			(++w->check_count % SKX_WORKER_DATABASE_CHECKS == 0 &&
-			 skx_am_worker_database_wanted(w->task.database));
+			 skx_worker_database_wanted(w->task.database));
 		CommitTransactionCommand();
 	}
 	return free && !wanted;

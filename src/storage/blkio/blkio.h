@@ -252,7 +252,7 @@ extern int	skx_blkio_prefetch_depth(const SkxBlkFile *file);
  */
 extern bool skx_blkio_has_many_pins(SkxBlkFile *file);
 
-/* blkio_prewarm.c : pages of whole planes into memory */
+/* blkio_prewarm.c : pages of planes into memory */
 
 /*
  * Reads the pages of all these planes in the order of the file, until the
@@ -300,6 +300,7 @@ typedef struct SkxBlkCacheState
 	uint64		frames_used;	/* frames with a key */
 	uint64		pinned;			/* frames with at least one pin */
 	uint64		evictions;
+	uint64		prewarmed;		/* pages read back since the start */
 	uint64		reads_in_flight;	/* under way in all backends, as counted
 									 * for skipidx.io_depth_total */
 	uint64		queued_backends;	/* backends that wait for such a read to

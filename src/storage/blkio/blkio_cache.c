@@ -212,6 +212,45 @@ skx_blkio_cache_at_hand(SkxBlkClass class, uint32 hand)
 	return (int32) (i << skx_blkio_cache.frame_shift | at);
 }
 
+/* In its first round the clock's hand meets frames that were never taken. */
+bool
+skx_blkio_cache_has_spare(SkxBlkClass class)
+{
+	return pg_atomic_read_u32(&skx_blkio_cache.header->clock_hands[class]) <
+		skx_blkio_cache.nframes[class];
+}
+
+/*
+ * Returns the next frame that was never taken, with one pin, the caller's; or
+ * -1 if there is none in the pieces mapped.
+ */
+static int32
+skx_blkio_cache_take_spare(SkxBlkClass class)
+{
+	pg_atomic_uint32 *hand = &skx_blkio_cache.header->clock_hands[class];
+	uint32		mapped = skx_blkio_cache.mapped_frames[class];
+
+	while (pg_atomic_read_u32(hand) < mapped)
+	{
+		uint32		at = pg_atomic_fetch_add_u32(hand, 1);
+		int32		i;
+		SkxBlkFrame *frame;
+		uint64		state;
+
+		/* other processes may have taken the last ones meanwhile */
+		if (at >= mapped)
+			break;
+		i = skx_blkio_cache_at_hand(class, at);
+		frame = skx_blkio_cache_frame(i);
+		state = pg_atomic_read_u64(&frame->state);
+		if (!(state & (SKX_BLK_HAS_KEY | SKX_BLK_PIN_MASK)) &&
+			pg_atomic_compare_exchange_u64(&frame->state, &state,
+										   state + SKX_BLK_PIN_ONE))
+			return i;
+	}
+	return -1;
+}
+
 /*
  * Finds a victim by the clock.  Returns a frame that is not in the table and
  * has one pin, the caller's.  Returns -1 if all frames of a whole round are
@@ -260,9 +299,10 @@ skx_blkio_cache_sweep(SkxBlkClass class)
 
 int32
 skx_blkio_cache_claim(const SkxBlkKey *key, uint32 hash, SkxBlkClass class,
-					  bool ahead, bool *mine)
+					  bool ahead, bool spare, bool *mine)
 {
-	int32		i = skx_blkio_cache_sweep(class);
+	int32		i = spare ? skx_blkio_cache_take_spare(class) :
+		skx_blkio_cache_sweep(class);
 	LWLock	   *lock;
 	int32		other;
 	SkxBlkFrame *frame;
@@ -314,6 +354,20 @@ skx_blkio_cache_grow(SkxBlkClass class)
 		skx_blkio_cache.nframes[class] &&
 		InterruptHoldoffCount == 0 && CritSectionCount == 0)
 		skx_blkio_anchor_grow();
+}
+
+void
+skx_blkio_cache_raise_uses(int32 i, int uses)
+{
+	SkxBlkFrame *frame = skx_blkio_cache_frame(i);
+	uint64		state = pg_atomic_read_u64(&frame->state);
+	uint64		wanted = uses * SKX_BLK_USE_ONE;
+
+	while ((state & SKX_BLK_USE_MASK) < wanted &&
+		   !pg_atomic_compare_exchange_u64(&frame->state, &state,
+										   (state & ~SKX_BLK_USE_MASK) |
+										   wanted))
+		;
 }
 
 bool
@@ -480,6 +534,8 @@ skx_blkio_cache_state(SkxBlkCacheState *result)
 		return;
 	result->evictions =
 		pg_atomic_read_u64(&skx_blkio_cache.header->evictions);
+	result->prewarmed =
+		pg_atomic_read_u64(&skx_blkio_cache.header->prewarmed);
 	result->reads_in_flight =
 		pg_atomic_read_u32(&skx_blkio_cache.header->depth_in_use);
 	result->queued_backends =

@@ -20,6 +20,14 @@
 #define SKX_BLK_PATHS_SHARED			4096
 #define SKX_BLK_PATHS_LOCAL		64
 
+/* What is known of a file; see blkio_path.c. */
+typedef struct SkxBlkPathEntry
+{
+	pg_atomic_uint64 answer;	/* hash of the file, and the answer; or 0 */
+	pg_atomic_uint64 incarnation;	/* of its index */
+	pg_atomic_uint64 index;		/* OIDs of database (high half) and index */
+} SkxBlkPathEntry;
+
 /*
  * State of a frame in one word: the number of pins, the use count of the
  * clock sweep, flags, and in the high half the version.  A backend has a few
@@ -99,7 +107,7 @@ typedef struct SkxBlkLayout
  * another kind.
  */
 #define SKX_BLK_CACHE_MAGIC		UINT64CONST(0x534B584361636865)
-#define SKX_BLK_CACHE_VERSION	1
+#define SKX_BLK_CACHE_VERSION	2
 #define SKX_BLK_CACHE_KIND \
 	(SKX_BLK_CACHE_MAGIC ^ ((uint64) SKX_BLK_CACHE_VERSION << 48 | \
 							(uint64) sizeof(SkxBlkFrame) << 32 | \
@@ -126,7 +134,11 @@ typedef struct SkxBlkCacheHeader
 	pg_atomic_uint32 depth_in_use;	/* reads under way */
 	pg_atomic_uint32 depth_waiters; /* backends that wait to read */
 	ConditionVariable depth_cv; /* signals that a read has ended */
-	pg_atomic_uint64 paths[SKX_BLK_PATHS_SHARED];	/* see blkio_path.c */
+	pg_atomic_uint64 warmer;	/* see blkio_warmer.c */
+	pg_atomic_uint64 claims_saved;	/* claims when the cache was noted last */
+	pg_atomic_uint64 prewarmed; /* pages read back since the start */
+	pg_atomic_uint32 warmed;	/* 1 when that has ended */
+	SkxBlkPathEntry paths[SKX_BLK_PATHS_SHARED];
 	LWLockPadded locks[SKX_BLK_PARTITIONS];
 } SkxBlkCacheHeader;
 
@@ -287,10 +299,21 @@ extern bool skx_blkio_cache_present(const SkxBlkKey *key, uint32 hash);
  * must load it (`ahead`: ahead of a pin, which may take long).  *mine is
  * false if another backend has put the key into the cache meanwhile; the
  * result is its frame.  Returns -1 if every frame of the class is pinned or
- * a piece of the cache cannot be mapped.
+ * a piece of the cache cannot be mapped; with `spare`, which evicts nothing,
+ * also if no frame is left that was never taken.
  */
 extern int32 skx_blkio_cache_claim(const SkxBlkKey *key, uint32 hash,
-								   SkxBlkClass class, bool ahead, bool *mine);
+								   SkxBlkClass class, bool ahead, bool spare,
+								   bool *mine);
+
+/*
+ * Returns true if the cache has frames of a class, or may get some, that were
+ * never taken.
+ */
+extern bool skx_blkio_cache_has_spare(SkxBlkClass class);
+
+/* Makes the use count of a pinned frame at least `uses`. */
+extern void skx_blkio_cache_raise_uses(int32 frame, int uses);
 
 /*
  * Gives the cache one more piece if all its frames of `class` are taken and
@@ -413,6 +436,9 @@ extern void skx_blkio_cache_format(SkxBlkCacheHeader *header,
 								   const SkxBlkDivision *division,
 								   int tranche);
 
+/* Makes an empty table of n entries. */
+extern void skx_blkio_paths_format(SkxBlkPathEntry *table, int n);
+
 /* Makes a further empty piece in skx_blkio_cache_more_size bytes. */
 extern void skx_blkio_cache_format_piece(void *memory,
 										 const SkxBlkDivision *division);
@@ -504,27 +530,6 @@ extern int	skx_blkio_depth_acquire(int n, bool wait);
 
 /* Gives back n reads, or as many as this backend has.  Never fails. */
 extern void skx_blkio_depth_release(int n);
-
-/* blkio_path.c : which files can be read and written past the server */
-
-/*
- * Whether a file holds pages as the storage manager was given them.  Only a
- * file for which this is proven is read or written past the server.
- */
-typedef enum SkxBlkPath
-{
-	SKX_BLK_PATH_UNKNOWN,		/* the file could not be compared */
-	SKX_BLK_PATH_PROVEN,		/* the file holds pages as they are */
-	SKX_BLK_PATH_REFUSED		/* the file has other contents */
-} SkxBlkPath;
-
-/*
- * Returns whether the file of an index in use holds pages as they are, by a
- * comparison of the metapage with the file.  The result, if known, is kept
- * for later calls.  To compare, it locks the metapage's buffer shared and
- * writes it out, so the caller holds no buffer lock.
- */
-extern SkxBlkPath skx_blkio_path_is_readable(Relation rel, uint64 incarnation);
 
 /* blkio_anchor.c : where processes find the cache, and what they share */
 

@@ -150,6 +150,17 @@ skx_blkio_cache_format_frames(void *memory, const SkxBlkLayout *layout,
 	}
 }
 
+void
+skx_blkio_paths_format(SkxBlkPathEntry *table, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		pg_atomic_init_u64(&table[i].answer, 0);
+		pg_atomic_init_u64(&table[i].incarnation, 0);
+		pg_atomic_init_u64(&table[i].index, 0);
+	}
+}
+
 /*
  * Shared memory is mapped at page boundaries, so what is aligned in this
  * process is aligned in every process.
@@ -181,8 +192,11 @@ skx_blkio_cache_format(SkxBlkCacheHeader *header,
 	for (int i = 0; i < SKX_BLK_PARTITIONS; i++)
 		LWLockInitialize(&header->locks[i].lock, tranche);
 	skx_blkio_cache_format_depth(header);
-	for (int i = 0; i < SKX_BLK_PATHS_SHARED; i++)
-		pg_atomic_init_u64(&header->paths[i], 0);
+	pg_atomic_init_u64(&header->warmer, 0);
+	pg_atomic_init_u64(&header->claims_saved, 0);
+	pg_atomic_init_u64(&header->prewarmed, 0);
+	pg_atomic_init_u32(&header->warmed, 0);
+	skx_blkio_paths_format(header->paths, SKX_BLK_PATHS_SHARED);
 	buckets = (int32 *) ((char *) header + header->buckets);
 	for (uint32 i = 0; i < header->nbuckets; i++)
 		buckets[i] = -1;

@@ -25,12 +25,14 @@ skx_blkio_cached_pin_frame(SkxBlkFile *file, const SkxBlkKey *key,
 {
 	uint32		hash = skx_blkio_cache_hash(key);
 	bool		mine = false;
-	int32		frame = skx_blkio_cache_find(key, hash, !file->read_once);
+	int32		frame = skx_blkio_cache_find(key, hash, !file->read_once &&
+											 !file->evict_nothing);
 
 	if (frame < 0 && !file->read_once)
 	{
 		skx_blkio_cache_grow(class);
-		frame = skx_blkio_cache_claim(key, hash, class, false, &mine);
+		frame = skx_blkio_cache_claim(key, hash, class, false,
+									  file->evict_nothing, &mine);
 	}
 	if (frame < 0)
 		return skx_blkio_pins_private(slot, class, key);

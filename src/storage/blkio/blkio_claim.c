@@ -24,7 +24,7 @@ skx_blkio_claim_set_slot(int32 slot, SkxBlkClass class, int32 frame,
  * Returns true if this backend must load it.
  */
 static bool
-skx_blkio_claim_free(const SkxBlkKey *key, uint32 hash,
+skx_blkio_claim_free(const SkxBlkFile *file, const SkxBlkKey *key, uint32 hash,
 					 SkxBlkClass class, bool ahead, int32 slot)
 {
 	bool		mine = false;
@@ -35,7 +35,8 @@ skx_blkio_claim_free(const SkxBlkKey *key, uint32 hash,
 	else
 	{
 		skx_blkio_cache_grow(class);
-		frame = skx_blkio_cache_claim(key, hash, class, ahead, &mine);
+		frame = skx_blkio_cache_claim(key, hash, class, ahead,
+									  file->evict_nothing, &mine);
 	}
 	if (frame >= 0)
 		skx_blkio_claim_set_slot(slot, class, frame, mine);
@@ -64,7 +65,8 @@ skx_blkio_claim(SkxBlkLoad *load, uint32 first)
 		skx_blkio_load_add(load, slot, first);
 		(void) skx_blkio_pins_private(slot, class, &key);
 	}
-	else if (skx_blkio_claim_free(&key, hash, class, load->is_prefetch, slot))
+	else if (skx_blkio_claim_free(file, &key, hash, class, load->is_prefetch,
+								  slot))
 		skx_blkio_load_add(load, slot, first);
 	else
 		skx_blkio_pins_drop(slot);

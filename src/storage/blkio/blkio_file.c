@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "storage/blkio/blkio_cache.h"
+#include "storage/blkio/blkio_warmer.h"
 #include "storage/bufmgr.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
@@ -52,11 +53,13 @@ skx_blkio_open(Relation rel, uint64 incarnation, SkxBlkVerify verify)
 	file->pin_budget = skx_blkio_pin_budget(file->method, rel);
 	file->prefetch_depth = skx_blkio_depth_in_force(file->method);
 	file->read_once = false;
+	file->evict_nothing = false;
 	file->strategy = NULL;
 	memset(file->hit_use_counts, 0, sizeof(file->hit_use_counts));
 	memset(file->last_hit_plane, 0, sizeof(file->last_hit_plane));
 	skx_blkio_fd_recheck();
 	skx_blkio_release_register();
+	skx_blkio_warmer_request();
 	return file;
 }
 
@@ -81,6 +84,12 @@ skx_blkio_set_read_once(SkxBlkFile *file)
 	else if (file->strategy == NULL)
 		file->strategy = GetAccessStrategy(BAS_BULKREAD);
 	MemoryContextSwitchTo(context);
+}
+
+void
+skx_blkio_evict_nothing(SkxBlkFile *file)
+{
+	file->evict_nothing = true;
 }
 
 void

@@ -117,6 +117,8 @@ struct SkxBlkFile
 	int			pin_budget;		/* pins that make it crowded */
 	int			prefetch_depth; /* prefetch depth in units, or 0 */
 	bool		read_once;		/* read in passing: skx_blkio_set_read_once */
+	bool		evict_nothing;	/* pages read take frames that were never
+								 * taken, or none */
 	BufferAccessStrategy strategy;	/* NULL: the server's default */
 
 	/*
@@ -513,5 +515,26 @@ extern void skx_blkio_fd_put(int handle);
  * unlinked.  If so, the descriptor is closed and the file opened anew.
  */
 extern void skx_blkio_fd_recheck(void);
+
+/* blkio_path.c : which files can be read and written past the server */
+
+/*
+ * Whether a file holds pages as the storage manager was given them.  Only a
+ * file for which this is proven is read or written past the server.
+ */
+typedef enum SkxBlkPath
+{
+	SKX_BLK_PATH_UNKNOWN,		/* the file could not be compared */
+	SKX_BLK_PATH_PROVEN,		/* the file holds pages as they are */
+	SKX_BLK_PATH_REFUSED		/* the file has other contents */
+} SkxBlkPath;
+
+/*
+ * Returns whether the file of an index in use holds pages as they are, by a
+ * comparison of the metapage with the file.  The result, if known, is kept
+ * for later calls.  To compare, it locks the metapage's buffer shared and
+ * writes it out, so the caller holds no buffer lock.
+ */
+extern SkxBlkPath skx_blkio_path_is_readable(Relation rel, uint64 incarnation);
 
 #endif							/* SKX_BLKIO_INTERNAL_H */

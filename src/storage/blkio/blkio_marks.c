@@ -114,7 +114,7 @@ skx_blkio_bits_make_page(const SkxBlkBitsKey *marks, uint32 page)
 		return frame;
 	skx_blkio_bits_page_key(marks, page, &key);
 	frame = skx_blkio_cache_claim(&key, skx_blkio_cache_hash(&key),
-								  SKX_BLK_CLASS_PAGE, false, &mine);
+								  SKX_BLK_CLASS_PAGE, false, false, &mine);
 	if (mine)
 	{
 		memset(skx_blkio_cache_pages(frame), 0, BLCKSZ);

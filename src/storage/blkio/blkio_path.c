@@ -17,7 +17,8 @@
  *
  * The result for a file in use is valid until the server stops.  It is kept
  * for all processes in the memory of the cache.  That table has entries for
- * many files; a file whose entry was overwritten is compared again.  In doubt
+ * many files; a file whose entry was overwritten is compared again.  An entry
+ * also tells which index has the file, since the keys of frames do not.  In doubt
  * the answer is no, since reads and writes through the server are correct with
  * every storage manager.
  */
@@ -51,7 +52,7 @@
 #define SKX_BLK_PATH_MASK		UINT64CONST(3)
 
 /* The table of this process, used without a cache. */
-static pg_atomic_uint64 skx_blkio_paths_mine[SKX_BLK_PATHS_LOCAL];
+static SkxBlkPathEntry skx_blkio_paths_mine[SKX_BLK_PATHS_LOCAL];
 static bool skx_blkio_paths_ready = false;
 
 /* Two pages for a comparison, aligned for direct I/O of the server. */
@@ -71,7 +72,7 @@ skx_blkio_path_begin(SkxBlkPathPages *pages)
 }
 
 /* Returns the table of answers, and its size, a power of two. */
-static pg_atomic_uint64 *
+static SkxBlkPathEntry *
 skx_blkio_path_table(uint32 *size)
 {
 	if (skx_blkio_cache.header != NULL)
@@ -81,8 +82,7 @@ skx_blkio_path_table(uint32 *size)
 	}
 	if (!skx_blkio_paths_ready)
 	{
-		for (int i = 0; i < SKX_BLK_PATHS_LOCAL; i++)
-			pg_atomic_init_u64(&skx_blkio_paths_mine[i], 0);
+		skx_blkio_paths_format(skx_blkio_paths_mine, SKX_BLK_PATHS_LOCAL);
 		skx_blkio_paths_ready = true;
 	}
 	*size = SKX_BLK_PATHS_LOCAL;
@@ -103,19 +103,43 @@ skx_blkio_path_key(Relation rel, uint64 incarnation)
 							   incarnation) & ~SKX_BLK_PATH_MASK;
 }
 
+/*
+ * Notes in an entry of the table whose file it is.  The words are not written
+ * together, so another process may read one of them too early.  By the
+ * incarnation it finds out when it opens the index.
+ */
+static void
+skx_blkio_path_identify(SkxBlkPathEntry *entry, Relation rel,
+						uint64 incarnation)
+{
+	uint64		index = (uint64) MyDatabaseId << 32 | RelationGetRelid(rel);
+
+	if (pg_atomic_read_u64(&entry->incarnation) != incarnation)
+		pg_atomic_write_u64(&entry->incarnation, incarnation);
+	if (pg_atomic_read_u64(&entry->index) != index)
+		pg_atomic_write_u64(&entry->index, index);
+}
+
+/*
+ * Returns the answer for a file, if the table has it.  A file can get another
+ * relation (VACUUM FULL), so the entry is brought up to date.
+ */
 static SkxBlkPath
-skx_blkio_path_recall(uint64 key)
+skx_blkio_path_recall(uint64 key, Relation rel, uint64 incarnation)
 {
 	uint32		size;
-	pg_atomic_uint64 *table = skx_blkio_path_table(&size);
+	SkxBlkPathEntry *table = skx_blkio_path_table(&size);
 
 	for (uint32 i = 0; i < SKX_BLK_PATH_TABLE_WAYS; i++)
 	{
-		uint64		word =
-			pg_atomic_read_u64(&table[((key >> 2) + i) & (size - 1)]);
+		SkxBlkPathEntry *entry = &table[((key >> 2) + i) & (size - 1)];
+		uint64		word = pg_atomic_read_u64(&entry->answer);
 
 		if ((word & ~SKX_BLK_PATH_MASK) == key)
+		{
+			skx_blkio_path_identify(entry, rel, incarnation);
 			return (SkxBlkPath) (word & SKX_BLK_PATH_MASK);
+		}
 	}
 	return SKX_BLK_PATH_UNKNOWN;
 }
@@ -125,16 +149,17 @@ skx_blkio_path_recall(uint64 key)
  * be lost; that file is compared again.
  */
 static void
-skx_blkio_path_remember(uint64 key, SkxBlkPath path)
+skx_blkio_path_remember(uint64 key, SkxBlkPath path, Relation rel,
+						uint64 incarnation)
 {
 	uint32		size;
-	pg_atomic_uint64 *table = skx_blkio_path_table(&size);
+	SkxBlkPathEntry *table = skx_blkio_path_table(&size);
 	uint32		place = (key >> 2) & (size - 1);
 
 	for (uint32 i = 0; i < SKX_BLK_PATH_TABLE_WAYS; i++)
 	{
 		uint32		at = ((key >> 2) + i) & (size - 1);
-		uint64		word = pg_atomic_read_u64(&table[at]);
+		uint64		word = pg_atomic_read_u64(&table[at].answer);
 
 		if (word == 0 || (word & ~SKX_BLK_PATH_MASK) == key)
 		{
@@ -142,7 +167,8 @@ skx_blkio_path_remember(uint64 key, SkxBlkPath path)
 			break;
 		}
 	}
-	pg_atomic_write_u64(&table[place], key | path);
+	skx_blkio_path_identify(&table[place], rel, incarnation);
+	pg_atomic_write_u64(&table[place].answer, key | path);
 }
 
 /*
@@ -211,7 +237,7 @@ SkxBlkPath
 skx_blkio_path_is_readable(Relation rel, uint64 incarnation)
 {
 	uint64		key = skx_blkio_path_key(rel, incarnation);
-	SkxBlkPath	path = skx_blkio_path_recall(key);
+	SkxBlkPath	path = skx_blkio_path_recall(key, rel, incarnation);
 	SkxBlkPathPages pages;
 
 	if (likely(path != SKX_BLK_PATH_UNKNOWN))
@@ -227,7 +253,7 @@ skx_blkio_path_is_readable(Relation rel, uint64 incarnation)
 	}
 	pfree(pages.allocated);
 	if (path != SKX_BLK_PATH_UNKNOWN)
-		skx_blkio_path_remember(key, path);
+		skx_blkio_path_remember(key, path, rel, incarnation);
 	skx_blkio_path_report(rel, path);
 	return path;
 }

@@ -1,16 +1,21 @@
 /*
  * blkio_prewarm.c
- *	  Reads all pages of some planes into memory, as far as they fit.
+ *	  Reads pages of some planes into memory, as far as they fit.
  *
  * The runs of all planes are read in the order of the file.  Reading of one
  * class of frames ends when the first frame read has been evicted.  The clock
  * evicts them in the order they came, so each further one would evict another
  * that was just read.
+ *
+ * Pages that the cache had before a restart take only frames that were never
+ * taken.  Reading of one class ends when there are none left.
  */
 #include "postgres.h"
 
 #include "storage/blkio/blkio_cache.h"
+#include "storage/blkio/blkio_warmer.h"
 #include "storage/bufmgr.h"
+#include "support/throttle/throttle.h"
 #include "utils/guc.h"
 
 /* Pages prefetched ahead of the pins, and most pages of one prefetch. */
@@ -24,6 +29,7 @@ typedef struct SkxBlkWarmRun
 {
 	const SkxBlkPlane *plane;
 	SkxBlkRun	run;
+	int			uses;			/* least use count of its frames */
 } SkxBlkWarmRun;
 
 /* What has been read for one class of frames. */
@@ -61,29 +67,40 @@ skx_blkio_prewarm_compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Returns the runs of all planes in the order of blocks. */
+/*
+ * Returns the runs of all stretches in the order of blocks.  Pages past the end
+ * of a plane are left out.
+ */
 static SkxBlkWarmRun *
-skx_blkio_prewarm_runs(const SkxBlkPlane *const *planes, int nplanes, int *n)
+skx_blkio_prewarm_runs(const SkxBlkStretch *stretches, int nstretches, int *n)
 {
 	SkxBlkWarmRun *runs;
 	int			most = 0;
 
-	for (int i = 0; i < nplanes; i++)
-		most += planes[i]->nruns;
+	for (int i = 0; i < nstretches; i++)
+		most += stretches[i].plane->nruns;
 	runs = palloc_extended((most + 1) * sizeof(SkxBlkWarmRun),
 						   MCXT_ALLOC_HUGE);
 	*n = 0;
-	for (int i = 0; i < nplanes; i++)
+	for (int i = 0; i < nstretches; i++)
 	{
-		for (int k = 0; k < planes[i]->nruns; k++)
-		{
-			SkxBlkRun	run = planes[i]->runs[k];
+		const SkxBlkPlane *plane = stretches[i].plane;
+		uint64		end = Min((uint64) stretches[i].first +
+							  stretches[i].npages, plane->npages);
 
-			if (run.first >= planes[i]->npages)
-				break;
-			run.npages = Min(run.npages, planes[i]->npages - run.first);
-			runs[*n].plane = planes[i];
-			runs[*n].run = run;
+		for (int k = 0; k < plane->nruns; k++)
+		{
+			SkxBlkRun	run = plane->runs[k];
+			uint32		first = Max(run.first, stretches[i].first);
+			uint64		run_end = Min((uint64) run.first + run.npages, end);
+
+			if (first >= run_end)
+				continue;
+			runs[*n].plane = plane;
+			runs[*n].run.first = first;
+			runs[*n].run.npages = (uint32) (run_end - first);
+			runs[*n].run.block = run.block + (first - run.first);
+			runs[*n].uses = stretches[i].uses;
 			(*n)++;
 		}
 	}
@@ -101,11 +118,20 @@ skx_blkio_prewarm_class(SkxBlkWarm *warm, const SkxBlkPlane *plane)
 
 /* Counts the frame just pinned, and notes whether its class is full. */
 static void
-skx_blkio_prewarm_count(SkxBlkWarm *warm, const SkxBlkRef *ref)
+skx_blkio_prewarm_count(SkxBlkWarm *warm, const SkxBlkRef *ref, int uses)
 {
 	SkxBlkWarmClass *class = skx_blkio_prewarm_class(warm, ref->plane);
 
 	class->n++;
+	if (warm->file->evict_nothing)
+	{
+		const SkxBlkPin *pin = skx_blkio_pins_slot(ref->slot);
+
+		if (pin->kind == SKX_BLK_PIN_FRAME)
+			skx_blkio_cache_raise_uses(pin->number, uses);
+		class->is_full = !skx_blkio_cache_has_spare(skx_blkio_class(ref->plane));
+		return;
+	}
 	if (class->n == 1 &&
 		skx_blkio_page_is_cached(warm->file, ref->plane, ref->first))
 	{
@@ -160,14 +186,12 @@ skx_blkio_prewarm_run(SkxBlkWarm *warm, const SkxBlkWarmRun *run)
 
 	for (uint32 i = 0; i < run->run.npages && !class->is_full;)
 	{
+		skx_throttle_point();
 		if (warm->nrequested < warm->npinned + SKX_BLK_WARM_PREFETCH / 2)
-		{
-			CHECK_FOR_INTERRUPTS();
 			skx_blkio_prewarm_ahead(warm);
-		}
 		(void) skx_blkio_pin(warm->file, run->plane, run->run.first + i,
 							 &ref);
-		skx_blkio_prewarm_count(warm, &ref);
+		skx_blkio_prewarm_count(warm, &ref, run->uses);
 		i = ref.first + ref.npages - run->run.first;
 		warm->npinned = before + i;
 	}
@@ -175,9 +199,10 @@ skx_blkio_prewarm_run(SkxBlkWarm *warm, const SkxBlkWarmRun *run)
 	warm->npinned = before + run->run.npages;
 }
 
-uint64
-skx_blkio_prewarm(SkxBlkFile *file, const SkxBlkPlane *const *planes,
-				  int nplanes)
+/* Does the work of skx_blkio_prewarm and skx_blkio_prewarm_spare. */
+static uint64
+skx_blkio_prewarm_stretches(SkxBlkFile *file, const SkxBlkStretch *stretches,
+							int n)
 {
 	const SkxBlkCounters *count = skx_blkio_count(file);
 	uint64		before = count->pages_read + count->resident_pages;
@@ -195,13 +220,47 @@ skx_blkio_prewarm(SkxBlkFile *file, const SkxBlkPlane *const *planes,
 		for (int i = 0; i < SKX_BLK_NCLASSES; i++)
 		{
 			warm.classes[i].max_frames = skx_blkio_cache.nframes[i];
-			warm.classes[i].is_full = skx_blkio_cache.nframes[i] == 0;
+			warm.classes[i].is_full = skx_blkio_cache.nframes[i] == 0 ||
+				(file->evict_nothing && !skx_blkio_cache_has_spare(i));
 			warm.classes[i].frame_pages = skx_blkio_frame_pages(i);
 		}
 	}
-	warm.runs = skx_blkio_prewarm_runs(planes, nplanes, &warm.nruns);
+	warm.runs = skx_blkio_prewarm_runs(stretches, n, &warm.nruns);
 	for (int i = 0; i < warm.nruns; i++)
 		skx_blkio_prewarm_run(&warm, &warm.runs[i]);
 	pfree(warm.runs);
 	return count->pages_read + count->resident_pages - before;
+}
+
+uint64
+skx_blkio_prewarm(SkxBlkFile *file, const SkxBlkPlane *const *planes,
+				  int nplanes)
+{
+	SkxBlkStretch *stretches = palloc(nplanes * sizeof(SkxBlkStretch));
+	uint64		npages;
+
+	for (int i = 0; i < nplanes; i++)
+	{
+		stretches[i].plane = planes[i];
+		stretches[i].first = 0;
+		stretches[i].npages = planes[i]->npages;
+		stretches[i].uses = 0;
+	}
+	npages = skx_blkio_prewarm_stretches(file, stretches, nplanes);
+	pfree(stretches);
+	return npages;
+}
+
+uint64
+skx_blkio_prewarm_spare(SkxBlkFile *file, const SkxBlkStretch *stretches,
+						int n)
+{
+	uint64		npages;
+
+	if (file->method->pin != NULL || skx_blkio_cache.header == NULL)
+		return 0;
+	Assert(file->evict_nothing);
+	npages = skx_blkio_prewarm_stretches(file, stretches, n);
+	pg_atomic_fetch_add_u64(&skx_blkio_cache.header->prewarmed, npages);
+	return npages;
 }

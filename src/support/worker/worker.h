@@ -69,6 +69,28 @@ extern bool skx_worker_launch(const char *function, Datum arg,
 							  const void *extra, Size size,
 							  BackgroundWorkerHandle **handle);
 
+/*
+ * The same for a worker that may begin before recovery has ended, on a standby
+ * too.  This process is told of its end if `handle` is not NULL.
+ */
+extern bool skx_worker_launch_early(const char *function, Datum arg,
+									BackgroundWorkerHandle **handle);
+
+/* Pause before the server starts a registered worker again, in s. */
+#define SKX_WORKER_RESTART_S	60
+
+/*
+ * Has the server start such a worker with it, when it preloads the library.
+ * It is started again if it fails.
+ */
+extern void skx_worker_register(const char *function);
+
+/*
+ * Returns true if a process wants the database for itself.  Called by a worker
+ * in a transaction.
+ */
+extern bool skx_worker_database_wanted(Oid database);
+
 /* The task of a worker, which it gets in bgw_extra. */
 typedef struct SkxWorkerTask
 {

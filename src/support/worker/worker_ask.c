@@ -11,8 +11,11 @@
 
 #include "access/xact.h"
 #include "access/xlog.h"
+#include "catalog/pg_database.h"
 #include "miscadmin.h"
 #include "postmaster/bgworker.h"
+#include "storage/lmgr.h"
+#include "storage/lock.h"
 #include "support/compat/compat.h"
 #include "support/worker/worker_internal.h"
 #include "utils/rel.h"
@@ -27,6 +30,25 @@ skx_worker_can_see_index(Relation index)
 		!SKX_COMPAT_NEW_FILE(index);
 }
 
+/* Describes to the server a worker that runs `function` of this library. */
+static void
+skx_worker_describe(BackgroundWorker *worker, const char *name,
+					const char *function, Datum arg)
+{
+	memset(worker, 0, sizeof(*worker));
+	worker->bgw_flags = BGWORKER_SHMEM_ACCESS |
+		BGWORKER_BACKEND_DATABASE_CONNECTION | SKX_COMPAT_WORKER_FLAGS;
+	worker->bgw_start_time = BgWorkerStart_RecoveryFinished;
+	worker->bgw_restart_time = BGW_NEVER_RESTART;
+	strlcpy(worker->bgw_name, name, BGW_MAXLEN);
+	strlcpy(worker->bgw_type, name, BGW_MAXLEN);
+	strlcpy(worker->bgw_library_name, "skipidx",
+			sizeof(worker->bgw_library_name));
+	strlcpy(worker->bgw_function_name, function,
+			sizeof(worker->bgw_function_name));
+	worker->bgw_main_arg = arg;
+}
+
 bool
 skx_worker_launch(const char *function, Datum arg, const void *extra,
 				  Size size, BackgroundWorkerHandle **handle)
@@ -34,21 +56,47 @@ skx_worker_launch(const char *function, Datum arg, const void *extra,
 	BackgroundWorker worker;
 
 	Assert(size <= BGW_EXTRALEN);
-
-	memset(&worker, 0, sizeof(worker));
-	worker.bgw_flags = BGWORKER_SHMEM_ACCESS |
-		BGWORKER_BACKEND_DATABASE_CONNECTION | SKX_COMPAT_WORKER_FLAGS;
-	worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
-	worker.bgw_restart_time = BGW_NEVER_RESTART;
-	strlcpy(worker.bgw_name, "skipidx worker", BGW_MAXLEN);
-	strlcpy(worker.bgw_type, "skipidx worker", BGW_MAXLEN);
-	strlcpy(worker.bgw_library_name, "skipidx",
-			sizeof(worker.bgw_library_name));
-	strlcpy(worker.bgw_function_name, function,
-			sizeof(worker.bgw_function_name));
-	worker.bgw_main_arg = arg;
+	skx_worker_describe(&worker, "skipidx worker", function, arg);
 	memcpy(worker.bgw_extra, extra, size);
 	return RegisterDynamicBackgroundWorker(&worker, handle);
+}
+
+bool
+skx_worker_launch_early(const char *function, Datum arg,
+						BackgroundWorkerHandle **handle)
+{
+	BackgroundWorker worker;
+
+	skx_worker_describe(&worker, "skipidx autoprewarm", function, arg);
+	worker.bgw_start_time = BgWorkerStart_ConsistentState;
+	if (handle != NULL)
+		worker.bgw_notify_pid = MyProcPid;
+	return RegisterDynamicBackgroundWorker(&worker, handle);
+}
+
+void
+skx_worker_register(const char *function)
+{
+	BackgroundWorker worker;
+
+	skx_worker_describe(&worker, "skipidx autoprewarm", function, (Datum) 0);
+	worker.bgw_start_time = BgWorkerStart_ConsistentState;
+	worker.bgw_restart_time = SKX_WORKER_RESTART_S;
+	RegisterBackgroundWorker(&worker);
+}
+
+bool
+skx_worker_database_wanted(Oid database)
+{
+	LOCKTAG		tag;
+
+	/* It conflicts with the lock of each command that waits for sessions. */
+	SET_LOCKTAG_OBJECT(tag, InvalidOid, DatabaseRelationId, database, 0);
+	if (LockAcquire(&tag, RowExclusiveLock, false, true) ==
+		LOCKACQUIRE_NOT_AVAIL)
+		return true;
+	LockRelease(&tag, RowExclusiveLock, false);
+	return false;
 }
 
 bool

@@ -37,7 +37,8 @@ if ($FindBin::RealBin =~ m{/t$} && $file_limit > 0)
 	alarm $file_limit;
 }
 
-# The settings a test gives come last, so they win.
+# The settings a test gives come last, so they win.  Restarts leave nothing in
+# the cache.
 my $common_conf = <<'CONF';
 shared_buffers = 64MB
 max_connections = 40
@@ -52,6 +53,7 @@ max_parallel_maintenance_workers = 0
 client_min_messages = warning
 restart_after_crash = on
 huge_pages = off
+skipidx.autoprewarm_interval = 0
 CONF
 
 # initdb once for all nodes of a run that ask the same of it; a copy of what it
