@@ -27,6 +27,8 @@
 #        bench-facets bench-filter bench-highlight bench-insert bench-io
 #        bench-lookup bench-machines bench-merge bench-order bench-parallel
 #        bench-plans bench-quality bench-rank bench-rescore bench-scale
+#        bench-lookup bench-merge bench-order bench-parallel bench-plans
+#        bench-quality bench-rank bench-rescore bench-restart bench-scale
 #        bench-scroll
 #                           measurements, see bench/README.md
 

@@ -34,6 +34,7 @@ settings=()
 # A later setting of the same name wins.
 settings=(shared_buffers="${BENCH_SHARED_BUFFERS:-2GB}" max_wal_size=32GB
 	jit=off autovacuum=off max_parallel_workers_per_gather=0
+	skipidx.autoprewarm_interval=0
 	max_parallel_maintenance_workers=0 ${settings[@]+"${settings[@]}"})
 
 # measure NAME: keeps and prints it; fails if the run is not valid
