@@ -178,12 +178,12 @@ is(leaders(), 1, 'the process is in no database');
 # ---- a smaller cache ----
 
 $node->stop;
-$log = start_warm(conf => 'skipidx.cache_size = 2MB');
+start_warm(preloaded => 1, conf => "shared_preload_libraries = 'skipidx'\nskipidx.cache_size = 1MB");
 cmp_ok(cache('prewarmed'), '>', 20, 'a smaller cache gets what it holds');
 is(cache('evictions'), 0, 'and evicts nothing for it');
 $node->stop;
 unlink $file or die $!;
-$node->append_conf('postgresql.conf', 'skipidx.cache_size = 64MB');
+$node->append_conf('postgresql.conf', "shared_preload_libraries = ''\nskipidx.cache_size = 64MB");
 
 # ---- files that cannot be used ----
 
