@@ -36,6 +36,7 @@
 /* ---- the server ---- */
 
 static char owner;
+static BlockNumber served;		/* hints left to the storage manager */
 static uint32 wait_event;
 static const SkxFaultTransfers *no_transfers = NULL;
 static char buffer_memory[BLCKSZ];
@@ -166,6 +167,28 @@ bool
 skx_blkio_resident_copy(Relation rel, BlockNumber block, char *page)
 {
 	return false;
+}
+
+/* No page is unsound here, and no file closed to hints. */
+bool
+skx_blkio_served_copy(Relation rel, BlockNumber block, char *page)
+{
+	abort();
+}
+
+void
+skx_blkio_path_refuse(Relation rel, uint64 incarnation, BlockNumber block)
+{
+	abort();
+}
+
+PrefetchBufferResult
+PrefetchBuffer(Relation rel, ForkNumber fork, BlockNumber block)
+{
+	PrefetchBufferResult result = {InvalidBuffer, false};
+
+	served++;
+	return result;
 }
 
 bool
@@ -433,7 +456,12 @@ test_blocks(BlockNumber first, int n)
 	}
 	advised = 0;
 	skx_blkio_hint(&relation, first, n);
-	CHECK(advised == n);
+	CHECK(advised == n && served == 0);
+	skx_blkio_io_method = SKX_BLK_SHARED_BUFFERS;
+	skx_blkio_hint(&relation, first, n);
+	CHECK(advised == n && served == (BlockNumber) n);
+	skx_blkio_io_method = SKX_BLK_URING_DIRECT;
+	served = 0;
 }
 
 /* A file that is not there, and one that ends too soon. */

@@ -54,6 +54,8 @@ static int	fail_at;			/* transfer with an error; 0: none */
 static int	fail_with;
 static bool queue_full;
 static int	mended;			/* runs of which a write has failed */
+static BufferAccessStrategy ring;	/* that there is */
+static int	installed;			/* pages put into its buffers */
 static SkxBlkPath path = SKX_BLK_PATH_PROVEN;
 static bool method_direct;
 static PGPROC proc;
@@ -248,10 +250,29 @@ skx_blkio_resident(Relation rel, BlockNumber block)
 	return buffers[block - FIRST] != 0;
 }
 
-void
-skx_blkio_install(Relation rel, BlockNumber block, const char *page)
+BufferAccessStrategy
+GetAccessStrategy(BufferAccessStrategyType type)
 {
-	CHECK(fresh || flushed);
+	CHECK(!fresh && type == BAS_BULKWRITE && ring == NULL);
+	return ring = (BufferAccessStrategy) &ring;
+}
+
+void
+FreeAccessStrategy(BufferAccessStrategy strategy)
+{
+	CHECK(strategy == ring);
+	ring = NULL;
+}
+
+/* The buffer manager flushes the log before it writes a page of the ring. */
+void
+skx_blkio_install(Relation rel, BlockNumber block, const char *page,
+				  BufferAccessStrategy strategy)
+{
+	CHECK(strategy == ring);
+	CHECK(held() && logged[block - FIRST] == stamp_of(page));
+	CHECK(fresh || flushed || ring != NULL);
+	installed += ring != NULL;
 	/* before its write, a tool may still read what a new file had */
 	CHECK(!fresh || disk[block - FIRST] == stamp_of(page));
 	buffers[block - FIRST] = stamp_of(page);
@@ -337,7 +358,7 @@ smgrimmedsync(SMgrRelation smgr, ForkNumber fork)
 int
 skx_compat_allocate_holes(SMgrRelation smgr, BlockNumber nblocks)
 {
-	CHECK(nblocks == FIRST + BLOCKS);
+	CHECK(nblocks == FIRST + BLOCKS && path == SKX_BLK_PATH_PROVEN);
 	return full ? ENOSPC : 0;
 }
 
@@ -353,10 +374,20 @@ skx_blkio_method_in_force(void)
 	return &method;
 }
 
-SkxBlkPath
-skx_blkio_path_is_readable(Relation rel, uint64 incarnation)
+const SkxBlkMethod skx_blkio_method_bufmgr;
+
+const SkxBlkMethod *
+skx_blkio_choose(Relation rel, uint64 incarnation)
 {
-	return path;
+	return skx_blkio_may_pass(rel, incarnation) ?
+		skx_blkio_method_in_force() : &skx_blkio_method_bufmgr;
+}
+
+bool
+skx_blkio_may_pass(Relation rel, uint64 incarnation)
+{
+	return path == SKX_BLK_PATH_PROVEN &&
+		skx_blkio_io_method != SKX_BLK_SHARED_BUFFERS;
 }
 
 void
@@ -460,7 +491,7 @@ begin(int residents)
 	class.relpersistence = RELPERSISTENCE_PERMANENT;
 	relation.rd_rel = &class;
 	relation.rd_smgr = &smgr;
-	directly = served = transfers = syncs = 0;
+	directly = served = transfers = syncs = installed = 0;
 	proc.delayChkptFlags = 0;
 	InterruptHoldoffCount = 0;
 	memset(unsynced, 0, sizeof(unsynced));
@@ -498,7 +529,7 @@ write_all(uint64 bytes, int step)
 		}
 		skx_blkio_writer_end(w);
 		if (fresh)
-			skx_blkio_new_sync(&relation);
+			skx_blkio_new_sync(&relation, 1);
 		done = true;
 	}
 	PG_exception_stack = NULL;
@@ -512,16 +543,23 @@ check_file(void)
 {
 	for (int i = 0; i < BLOCKS; i++)
 	{
-		CHECK(disk[i] == wanted[i]);
+		/* what the buffer manager has is not in the file yet */
+		CHECK((installed > 0 ? buffers[i] : disk[i]) == wanted[i]);
 		CHECK(buffers[i] == 0 || buffers[i] == wanted[i] ||
 			  wanted[i] == 0);
 	}
 }
 
-/* Who writes: pages past the page cache and by the server. */
+/*
+ * Who writes: pages past the page cache, by the storage manager, or by the
+ * buffer manager if that reads them.
+ */
 static void
 test_choice(int method, bool direct, uint64 bytes, bool past)
 {
+	bool		by_buffers = path != SKX_BLK_PATH_PROVEN ||
+		method == SKX_BLK_SHARED_BUFFERS;
+
 	int			before = skx_blkio_io_method;
 
 	skx_blkio_io_method = method;
@@ -530,6 +568,8 @@ test_choice(int method, bool direct, uint64 bytes, bool past)
 	CHECK(write_all(bytes, 16));
 	check_file();
 	CHECK((directly > 0) == past && (served == 0 || !past));
+	CHECK(installed == (by_buffers ? BLOCKS : 0) && ring == NULL);
+	CHECK(directly + served + installed == BLOCKS);
 	skx_blkio_io_method = before;
 	method_direct = true;
 }
@@ -601,6 +641,7 @@ test_new(int step, int method, bool direct)
 	CHECK(write_all(0, step));
 	check_file();
 	CHECK(served == BLOCKS && directly == 0 && syncs == 1);
+	CHECK(installed == 0);
 	CHECK(transfers <= BLOCKS / step + 1 && transfers >= BLOCKS / 128);
 	for (int i = 0; i < BLOCKS; i++)
 		CHECK(begun[i] == wanted[i] && logged_after[i] >= written_after[i]);
@@ -608,7 +649,7 @@ test_new(int step, int method, bool direct)
 	CHECK(dropped == 0 || dropped == FIRST / RELSEG_SIZE + 2);
 	full = true;
 	begin(40);
-	CHECK(!write_all(0, step) && syncs == 0);
+	CHECK(!write_all(0, step) == (method != SKX_BLK_SHARED_BUFFERS));
 	full = fresh = false;
 	skx_blkio_io_method = before;
 	method_direct = true;

@@ -378,7 +378,8 @@ skx_blkio_no_space(Relation rel, int error, int elevel)
 
 /* Optional work leaves 1 MB. */
 int
-skx_blkio_extend(Relation rel, BlockNumber length, bool spare)
+skx_blkio_extend(Relation rel, uint64 incarnation, BlockNumber length,
+				 bool spare)
 {
 	uint64		needed = (uint64) length + (spare ? 128 : 0);
 
@@ -395,6 +396,11 @@ skx_blkio_extend(Relation rel, BlockNumber length, bool spare)
 	unit_file_length = length;
 	unit_file_longest = Max(unit_file_longest, length);
 	return 0;
+}
+
+void
+skx_blkio_extend_prepare(Relation rel, uint64 incarnation)
+{
 }
 
 /* ---- pages past the buffers ---- */
@@ -438,7 +444,7 @@ smgrnblocks(SMgrRelation reln, ForkNumber fork)
 }
 
 void
-skx_blkio_extend_new(Relation rel, BlockNumber nblocks)
+skx_blkio_extend_new(Relation rel, uint64 incarnation, BlockNumber nblocks)
 {
 	unit_file_length = unit_file_longest = nblocks;
 }

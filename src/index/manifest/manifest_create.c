@@ -269,7 +269,7 @@ skx_manifest_create(Relation rel, const SkxManifestNew *m)
 	uint32		i;
 
 	if (smgrnblocks(RelationGetSmgr(rel), MAIN_FORKNUM) < m->nblocks)
-		skx_blkio_extend_new(rel, m->nblocks);
+		skx_blkio_extend_new(rel, m->incarnation, m->nblocks);
 	if (m->nblocks > head->size && !RelationUsesLocalBuffers(rel))
 		skx_manifest_log_last_page(w, rel, m);
 	for (i = 0; i < head->size; i++)

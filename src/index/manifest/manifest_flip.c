@@ -403,8 +403,9 @@ skx_manifest_flip_begin(SkxManifestFlip *f, Buffer *metabuf)
 	int			error = 0;
 
 	Assert(skx_manifest_holds_lock(draft->rel, ExclusiveLock));
+	skx_blkio_extend_prepare(draft->rel, view->meta.incarnation);
 	if (draft->grow_pages > 0)
-		error = skx_blkio_extend(draft->rel,
+		error = skx_blkio_extend(draft->rel, view->meta.incarnation,
 								 view->meta.nblocks + draft->grow_pages,
 								 draft->is_optional);
 	if (error != 0)
@@ -426,7 +427,7 @@ skx_manifest_flip_begin(SkxManifestFlip *f, Buffer *metabuf)
 							  skx_manifest_free_reserve_pages(draft->view));
 	skx_manifest_flip_choose_pages(f);
 	if (draft->grow_pages > 0)
-		error = skx_blkio_extend(draft->rel,
+		error = skx_blkio_extend(draft->rel, f->meta.incarnation,
 								 f->meta.nblocks + draft->grow_pages,
 								 draft->is_optional);
 	if (error != 0)

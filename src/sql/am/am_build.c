@@ -75,7 +75,8 @@ skx_am_build_write(void *arg, BlockNumber block, char **pages, int npages)
 
 	if (block + npages > b->nwritable)
 	{
-		skx_blkio_extend_new(b->index, block + npages);
+		skx_blkio_extend_new(b->index, b->options.incarnation,
+							 block + npages);
 		b->nwritable = block + npages;
 	}
 	for (int i = 0; i < npages; i++)

@@ -119,7 +119,7 @@ skx_am_build_write_head(SkxBuild *b)
 	skx_blkio_writer_end(b->writer);
 	skx_manifest_create(b->index, &m);
 	SKX_FAULT(SKX_FAULT_BUILD_HEAD_WRITTEN);
-	skx_blkio_new_sync(b->index);
+	skx_blkio_new_sync(b->index, b->options.incarnation);
 }
 
 /*

@@ -371,10 +371,18 @@ extern void skx_blkio_cache_retire(uint64 incarnation,
  * are zero and have space on disk.  Returns 0, and raises an error if they
  * cannot get it.  With `spare` it returns the errno instead, and also refuses
  * (ENOSPC) if less than 1 MB would be left on the disk.  Without space for
- * all, the file gets no new block.  Takes the relation extension lock unless
- * the relation is temporary.
+ * all, the file gets no new block, unless it is made longer through the
+ * server.  Takes the relation extension lock unless the relation is temporary.
  */
-extern int	skx_blkio_extend(Relation rel, BlockNumber nblocks, bool spare);
+extern int	skx_blkio_extend(Relation rel, uint64 incarnation,
+							 BlockNumber nblocks, bool spare);
+
+/*
+ * Finds out, if it is not known, whether skx_blkio_extend may make this file
+ * longer past the storage manager.  May read the metapage and write it out, so
+ * the caller does not hold its lock.
+ */
+extern void skx_blkio_extend_prepare(Relation rel, uint64 incarnation);
 
 /*
  * Makes the main fork of a new index at least `nblocks` long; new pages are
@@ -383,7 +391,8 @@ extern int	skx_blkio_extend(Relation rel, BlockNumber nblocks, bool spare);
  * the relation is temporary, and raises an error if the file cannot be
  * extended.
  */
-extern void skx_blkio_extend_new(Relation rel, BlockNumber nblocks);
+extern void skx_blkio_extend_new(Relation rel, uint64 incarnation,
+								 BlockNumber nblocks);
 
 /*
  * Reports, at level `elevel`, that the index could not be extended because
@@ -445,7 +454,7 @@ extern void skx_blkio_writer_end(SkxBlkWriter *w);
  * unless it is temporary.  Called after the writers of all processes have
  * ended, and before the commit.  Raises an error if the disk is full.
  */
-extern void skx_blkio_new_sync(Relation rel);
+extern void skx_blkio_new_sync(Relation rel, uint64 incarnation);
 
 /* blkio_hint.c : blocks that the server will read */
 
@@ -454,7 +463,8 @@ extern void skx_blkio_new_sync(Relation rel);
 
 /*
  * Tells the kernel that the server will read these blocks of a relation, of
- * any kind.  Raises no error if the file cannot be opened or ends before,
+ * any kind: by the storage manager with skipidx.io_method = shared_buffers or
+ * where the file cannot be opened.  Raises no error if the file ends before,
  * and does nothing for a temporary relation.
  */
 extern void skx_blkio_hint(Relation rel, BlockNumber first, uint32 nblocks);

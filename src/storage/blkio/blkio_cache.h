@@ -7,6 +7,7 @@
 
 #include "storage/blkio/blkio_glance.h"
 #include "storage/blkio/blkio_internal.h"
+#include "storage/blkio/blkio_path.h"
 #include "storage/condition_variable.h"
 #include "storage/lwlock.h"
 
@@ -471,6 +472,13 @@ extern const SkxBlkMethod *skx_blkio_method_in_force(void);
 extern const SkxBlkMethod *skx_blkio_choose(Relation rel, uint64 incarnation);
 
 /*
+ * Returns true if the file may be written past the storage manager, as far as
+ * is known: skx_blkio_choose would return a method that reads it so.  Compares
+ * nothing, so the caller may hold buffer locks.
+ */
+extern bool skx_blkio_may_pass(Relation rel, uint64 incarnation);
+
+/*
  * Returns how many units may be under way before they are pinned.  Returns 0
  * if the method reads nothing ahead, or if it needs the cache for that and
  * there is none.
@@ -539,7 +547,8 @@ typedef enum SkxBlkRefusal
 	SKX_BLK_REFUSAL_RING,		/* no io_uring */
 	SKX_BLK_REFUSAL_DIRECT,		/* a file system without O_DIRECT */
 	SKX_BLK_REFUSAL_PATH,		/* files that only the server can read */
-	SKX_BLK_REFUSAL_COMPARE		/* files that could not be compared */
+	SKX_BLK_REFUSAL_COMPARE,	/* files that could not be compared */
+	SKX_BLK_REFUSAL_PAGE		/* pages that only the server reads rightly */
 } SkxBlkRefusal;
 
 /*

@@ -70,6 +70,14 @@ skx_blkio_choose(Relation rel, uint64 incarnation)
 	return method;
 }
 
+bool
+skx_blkio_may_pass(Relation rel, uint64 incarnation)
+{
+	return !RelationUsesLocalBuffers(rel) &&
+		skx_blkio_method_in_force() != &skx_blkio_method_bufmgr &&
+		skx_blkio_path_is_proven(rel, incarnation);
+}
+
 int
 skx_blkio_depth_in_force(const SkxBlkMethod *method)
 {

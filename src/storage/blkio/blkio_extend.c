@@ -9,7 +9,7 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "storage/blkio/blkio_internal.h"
+#include "storage/blkio/blkio_cache.h"
 #include "storage/lmgr.h"
 #include "storage/smgr.h"
 #include "support/compat/compat_space.h"
@@ -35,35 +35,92 @@ skx_blkio_no_space(Relation rel, int error, int elevel)
 }
 
 /*
- * Extends the file from `from` to `nblocks` blocks and returns 0, or errno.
- * If there is no space for all blocks the file gets none, since other files
- * may need the rest of the disk.
+ * Allocates space for blocks at the end of the file, past the storage manager,
+ * which writes zeros to them then.  Returns 0, or errno, with the file as it
+ * was at `start`.
  */
 static int
-skx_blkio_extend_by(Relation rel, BlockNumber from, BlockNumber nblocks)
+skx_blkio_extend_file(Relation rel, BlockNumber start, BlockNumber from,
+					  BlockNumber to)
 {
+	SMgrRelation smgr = RelationGetSmgr(rel);
+	int			error = skx_compat_allocate_space(smgr, from, to);
+
+	error = -(int) skx_fault_grow(-error);
+	if (error != 0)
+		skx_compat_truncate_tail(smgr, start, to);
+	else
+		skx_compat_write_zeros(smgr, from, to);
+	return error;
+}
+
+/*
+ * Has the storage manager write blocks of zeros at the end of the file.
+ * Returns 0, or errno if there is no space for all of them; those that it has
+ * written until then are used when the file grows again.
+ */
+static int
+skx_blkio_extend_served(Relation rel, BlockNumber from, BlockNumber to)
+{
+	MemoryContext context = CurrentMemoryContext;
+	uint32		holds = InterruptHoldoffCount;
+	volatile int error = -(int) skx_fault_grow(0);
+
+	if (error != 0)
+		return error;
+	PG_TRY();
+	{
+		skx_compat_write_zeros(RelationGetSmgr(rel), from, to);
+	}
+	PG_CATCH();
+	{
+		ErrorData  *caught = skx_blkio_repair_begin(context);
+
+		if (caught->sqlerrcode != ERRCODE_DISK_FULL)
+			skx_blkio_repair_end(caught);
+		FreeErrorData(caught);
+		/* the error has ended those of the caller's locks */
+		InterruptHoldoffCount = holds;
+		error = ENOSPC;
+	}
+	PG_END_TRY();
+	return error;
+}
+
+/*
+ * Extends the file from `from` to `nblocks` blocks and returns 0, or errno.
+ * If there is no space for all blocks the file gets none, since other files
+ * may need the rest of the disk.  That cannot be kept by a storage manager.
+ */
+static int
+skx_blkio_extend_by(Relation rel, uint64 incarnation, BlockNumber from,
+					BlockNumber nblocks)
+{
+	bool		past = skx_blkio_may_pass(rel, incarnation);
 	BlockNumber now = from;
 	int			error = 0;
 
 	while (now < nblocks && error == 0)
 	{
 		BlockNumber n = Min(nblocks - now, SKX_BLK_EXTEND_STEP);
-		SMgrRelation smgr = RelationGetSmgr(rel);
 
-		error = skx_compat_allocate_space(smgr, now, now + n);
-		error = -(int) skx_fault_grow(-error);
+		error = past ? skx_blkio_extend_file(rel, from, now, now + n) :
+			skx_blkio_extend_served(rel, now, now + n);
 		now += n;
-		if (error != 0)
-			skx_compat_truncate_tail(smgr, from, now);
-		else
-			skx_compat_write_zeros(smgr, now - n, now);
 		CHECK_FOR_INTERRUPTS();
 	}
 	return error;
 }
 
+void
+skx_blkio_extend_prepare(Relation rel, uint64 incarnation)
+{
+	(void) skx_blkio_choose(rel, incarnation);
+}
+
 int
-skx_blkio_extend(Relation rel, BlockNumber nblocks, bool spare)
+skx_blkio_extend(Relation rel, uint64 incarnation, BlockNumber nblocks,
+				 bool spare)
 {
 	bool		lock = !RelationUsesLocalBuffers(rel);
 	BlockNumber now;
@@ -81,7 +138,7 @@ skx_blkio_extend(Relation rel, BlockNumber nblocks, bool spare)
 							  (uint64) nblocks - now + SKX_BLK_EXTEND_SPARE))
 		error = ENOSPC;
 	else if (now < nblocks)
-		error = skx_blkio_extend_by(rel, now, nblocks);
+		error = skx_blkio_extend_by(rel, incarnation, now, nblocks);
 	if (lock)
 		UnlockRelationForExtension(rel, ExclusiveLock);
 	if (error != 0 && !spare)
@@ -89,8 +146,33 @@ skx_blkio_extend(Relation rel, BlockNumber nblocks, bool spare)
 	return error;
 }
 
+/*
+ * Extends the file of a new index by blocks that are not written yet.  Only in
+ * a file that holds pages as they are a hole is known to read as zeros.
+ */
+static void
+skx_blkio_extend_new_by(Relation rel, uint64 incarnation, BlockNumber now,
+						BlockNumber nblocks)
+{
+	SMgrRelation smgr = RelationGetSmgr(rel);
+	int			error = -(int) skx_fault_grow(0);
+
+	if (error != 0)
+		skx_blkio_no_space(rel, error, ERROR);
+	if (now == 0 && !RelationUsesLocalBuffers(rel) &&
+		skx_blkio_method_in_force() != &skx_blkio_method_bufmgr)
+	{
+		skx_blkio_path_begin_file(rel, incarnation);
+		now = 1;
+	}
+	if (skx_blkio_may_pass(rel, incarnation))
+		skx_compat_extend(smgr, now, nblocks);
+	else
+		skx_compat_write_zeros(smgr, now, nblocks);
+}
+
 void
-skx_blkio_extend_new(Relation rel, BlockNumber nblocks)
+skx_blkio_extend_new(Relation rel, uint64 incarnation, BlockNumber nblocks)
 {
 	bool		lock = !RelationUsesLocalBuffers(rel);
 	BlockNumber now;
@@ -99,17 +181,7 @@ skx_blkio_extend_new(Relation rel, BlockNumber nblocks)
 		LockRelationForExtension(rel, ExclusiveLock);
 	now = smgrnblocks(RelationGetSmgr(rel), MAIN_FORKNUM);
 	if (now < nblocks)
-	{
-		int			error = -(int) skx_fault_grow(0);
-
-		if (error != 0)
-			skx_blkio_no_space(rel, error, ERROR);
-		/* With its own storage manager the server reads holes as zeros. */
-		if (skx_blkio_io_method == SKX_BLK_SHARED_BUFFERS)
-			skx_compat_write_zeros(RelationGetSmgr(rel), now, nblocks);
-		else
-			skx_compat_extend(RelationGetSmgr(rel), now, nblocks);
-	}
+		skx_blkio_extend_new_by(rel, incarnation, now, nblocks);
 	if (lock)
 		UnlockRelationForExtension(rel, ExclusiveLock);
 }

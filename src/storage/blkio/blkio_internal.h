@@ -241,12 +241,21 @@ extern bool skx_blkio_resident_copy(Relation rel, BlockNumber block,
 									char *page);
 
 /*
+ * Does the same, and otherwise has the storage manager read the block into
+ * `page`, which is aligned for direct I/O.  Returns true if the page comes from
+ * shared buffers; else its checksum counts.
+ */
+extern bool skx_blkio_served_copy(Relation rel, BlockNumber block,
+								  char *page);
+
+/*
  * Makes `page` the contents of the block's buffer, which the server will
  * write.  Takes the buffer's content lock exclusively, in the call only; logs
- * nothing.
+ * nothing.  `strategy` says which buffers to take if it has none; NULL: any.
  */
 extern void skx_blkio_install(Relation rel, BlockNumber block,
-							  const char *page);
+							  const char *page,
+							  BufferAccessStrategy strategy);
 
 /*
  * The frames that a load fills: frames of the cache that this backend must

@@ -368,6 +368,21 @@ skx_blkio_load_verify_page(SkxBlkLoad *load, int i, bool report)
 	return sound;
 }
 
+/*
+ * Reads a page that is not sound again, through the server.  If it is sound then, the file cannot be read past the
+ * server; else the error tells what is wrong.
+ */
+static void
+skx_blkio_load_serve_page(SkxBlkLoad *load, int i)
+{
+	Relation	rel = load->file->rel;
+	BlockNumber block = load->blocks[i];
+
+	load->resident[i] = skx_blkio_served_copy(rel, block, load->pages[i]);
+	(void) skx_blkio_load_verify_page(load, i, true);
+	skx_blkio_path_refuse(rel, load->file->incarnation, block);
+}
+
 void
 skx_blkio_load_start(SkxBlkLoad *load)
 {
@@ -437,7 +452,10 @@ skx_blkio_load_finish(SkxBlkLoad *load)
 	}
 	skx_blkio_load_count_time(load, skx_blkio_load_end);
 	for (int i = 0; i < load->npages; i++)
-		(void) skx_blkio_load_verify_page(load, i, true);
+	{
+		if (!skx_blkio_load_verify_page(load, i, load->resident[i]))
+			skx_blkio_load_serve_page(load, i);
+	}
 	skx_blkio_count(file)->loads += group->nframes;
 	for (int i = 0; i < group->nframes; i++)
 		skx_blkio_pins_loaded(group->slots[i]);

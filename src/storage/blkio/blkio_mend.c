@@ -76,7 +76,7 @@ skx_blkio_repair_write(const SkxBlkRepair *m)
 static void
 skx_blkio_repair_install(const SkxBlkRepair *m)
 {
-	skx_blkio_install(m->rel, m->block, m->page);
+	skx_blkio_install(m->rel, m->block, m->page, NULL);
 }
 
 /* For lack of space it may end with an error at the hole, where it may stop. */

@@ -9,8 +9,13 @@
  * find the metapage as the storage manager has written it, bit for bit.  Its
  * buffer is written out first, and locked so that it cannot change until the
  * file has been read.  Therefore a dirty buffer, replay or an earlier crash
- * make no difference.  A new index, which has no metapage yet, is always
- * written by the storage manager.
+ * make no difference.  A new index has no metapage yet, so the storage manager
+ * is given another page in its place, before there is anything else in the
+ * file.
+ *
+ * One page does not prove all others.  So a page that fails its check after a
+ * read past the server is read again through it (blkio_load.c).  If it is sound
+ * then, the answer for this file becomes no.
  *
  * A storage manager that writes later, or only at a sync, does not pass, since
  * its file differs from what it would read.
@@ -217,9 +222,12 @@ skx_blkio_path_compare(Relation rel, SkxBlkPathPages *pages)
 		SKX_BLK_PATH_PROVEN : SKX_BLK_PATH_REFUSED;
 }
 
+/* Keeps an answer that is known, and logs it unless the file is proven. */
 static void
-skx_blkio_path_report(Relation rel, SkxBlkPath path)
+skx_blkio_path_settle(Relation rel, uint64 key, SkxBlkPath path)
 {
+	if (path != SKX_BLK_PATH_UNKNOWN)
+		skx_blkio_path_remember(key, path);
 	if (path == SKX_BLK_PATH_PROVEN ||
 		!skx_blkio_note_limit(path == SKX_BLK_PATH_REFUSED ?
 							  SKX_BLK_REFUSAL_PATH :
@@ -255,5 +263,46 @@ skx_blkio_path_is_readable(Relation rel, uint64 incarnation)
 	if (path != SKX_BLK_PATH_UNKNOWN)
 		skx_blkio_path_remember(key, path, rel, incarnation);
 	skx_blkio_path_report(rel, path);
+	skx_blkio_path_settle(rel, key, path);
 	return path;
+}
+
+bool
+skx_blkio_path_is_proven(Relation rel, uint64 incarnation)
+{
+	return skx_blkio_path_recall(skx_blkio_path_key(rel, incarnation)) ==
+		SKX_BLK_PATH_PROVEN;
+}
+
+void
+skx_blkio_path_begin_file(Relation rel, uint64 incarnation)
+{
+	SkxBlkPathPages pages;
+	SkxBlkPath	path;
+
+	skx_blkio_path_begin(&pages);
+	PageInit((Page) pages.wanted, BLCKSZ, 0);
+	skx_compat_page_checksum((Page) pages.wanted, SKX_BLK_PATH_TEST_BLOCK);
+	smgrextend(RelationGetSmgr(rel), MAIN_FORKNUM, SKX_BLK_PATH_TEST_BLOCK,
+			   pages.wanted, true);
+	path = skx_blkio_path_read(rel, SKX_BLK_PATH_TEST_BLOCK, pages.raw);
+	if (path == SKX_BLK_PATH_PROVEN &&
+		memcmp(pages.wanted, pages.raw, BLCKSZ) != 0)
+		path = SKX_BLK_PATH_REFUSED;
+	pfree(pages.allocated);
+	skx_blkio_path_settle(rel, skx_blkio_path_key(rel, incarnation), path);
+}
+
+void
+skx_blkio_path_refuse(Relation rel, uint64 incarnation, BlockNumber block)
+{
+	skx_blkio_path_remember(skx_blkio_path_key(rel, incarnation),
+							SKX_BLK_PATH_REFUSED);
+	if (skx_blkio_note_limit(SKX_BLK_REFUSAL_PAGE))
+		ereport(WARNING,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("block %u of index \"%s\" is sound if the server reads it, but not if its file is read",
+						block, RelationGetRelationName(rel)),
+				 errdetail("From the next statement on, skipidx reads and writes this index through the server only."),
+				 errhint("If the server's storage manager keeps pages in another form than it returns them, set skipidx.io_method to shared_buffers. Otherwise check the storage.")));
 }

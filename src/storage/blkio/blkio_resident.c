@@ -15,6 +15,7 @@
 #include "storage/blkio/blkio_internal.h"
 #include "storage/buf_internals.h"
 #include "storage/bufmgr.h"
+#include "storage/smgr.h"
 
 bool
 skx_blkio_resident(Relation rel, BlockNumber block)
@@ -52,13 +53,23 @@ skx_blkio_resident_copy(Relation rel, BlockNumber block, char *page)
 	return true;
 }
 
+bool
+skx_blkio_served_copy(Relation rel, BlockNumber block, char *page)
+{
+	if (skx_blkio_resident_copy(rel, block, page))
+		return true;
+	smgrread(RelationGetSmgr(rel), MAIN_FORKNUM, block, page);
+	return false;
+}
+
 void
-skx_blkio_install(Relation rel, BlockNumber block, const char *page)
+skx_blkio_install(Relation rel, BlockNumber block, const char *page,
+				  BufferAccessStrategy strategy)
 {
 	Buffer		buffer;
 
 	buffer = ReadBufferExtended(rel, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK,
-								NULL);
+								strategy);
 	memcpy(BufferGetPage(buffer), page, BLCKSZ);
 	MarkBufferDirty(buffer);
 	UnlockReleaseBuffer(buffer);

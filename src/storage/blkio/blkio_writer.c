@@ -9,7 +9,7 @@
  * crash.  There are two ways, since an index in use has a former state to
  * return to, and a new one has not.
  *
- * An index in use:
+ * An index in use, if its file may be read past the server:
  *
  *	1. It holds off checkpoints (DELAY_CHKPT_START).
  *	2. It logs the pages as full images and flushes the log.
@@ -62,6 +62,19 @@
  * (full_page_writes off) replay may start with changes of the block's former
  * use.  The LSN of the new image makes replay skip them.  On a page of zeros
  * replay finds no LSN, and notes a missing page, with which no standby starts.
+ *
+ * An index in use, if the server reads it:
+ *
+ *	1. It holds off checkpoints.
+ *	2. It logs the pages as full images.
+ *	3. It puts the pages into shared buffers, into a ring of few of them, and
+ *	   marks them dirty.
+ *	4. It lets checkpoints go on.
+ *
+ * The buffer manager does the rest as for any page: it flushes the log before
+ * it writes one, and requests the sync.  Searches that follow find the last
+ * pages in shared buffers.  Checkpoints are held off since a page is dirty
+ * only after its log record: one in between would neither replay nor write it.
  *
  * A new index:
  *
@@ -133,6 +146,8 @@ struct SkxBlkWriter
 	Relation	rel;
 	bool		in_use;			/* the index; else it is new */
 	bool		direct;			/* past the page cache */
+	bool		buffered;		/* by the buffer manager */
+	BufferAccessStrategy ring;	/* of buffers for that; NULL: any */
 	int			npages;
 	SkxBlkWriterPage put[SKX_BLK_WRITER_BATCH];
 	/* the batch that is being written, in the order of the file */
@@ -145,27 +160,16 @@ struct SkxBlkWriter
 	char	   *allocated;
 };
 
-static bool
-skx_blkio_writer_choose(Relation rel, uint64 incarnation, uint64 bytes)
-{
-	if (RelationUsesLocalBuffers(rel) ||
-		skx_blkio_io_method == SKX_BLK_SHARED_BUFFERS)
-		return false;
-	if (!skx_blkio_method_in_force()->direct &&
-		(skx_blkio_io_method != SKX_BLK_METHOD_AUTO ||
-		 bytes <= SKX_BLK_WRITER_CACHED))
-		return false;
-	return skx_blkio_path_is_readable(rel, incarnation) == SKX_BLK_PATH_PROVEN;
-}
-
 static SkxBlkWriter *
-skx_blkio_writer_make(Relation rel, bool in_use, bool direct)
+skx_blkio_writer_make(Relation rel, bool in_use)
 {
 	SkxBlkWriter *w = palloc(sizeof(SkxBlkWriter));
 
 	w->rel = rel;
 	w->in_use = in_use;
-	w->direct = direct;
+	w->direct = false;
+	w->buffered = RelationUsesLocalBuffers(rel);
+	w->ring = NULL;
 	w->npages = 0;
 	w->allocated = palloc(SKX_BLK_WRITER_BATCH * BLCKSZ + SKX_IO_ALIGN);
 	w->memory = (char *) TYPEALIGN(SKX_IO_ALIGN, w->allocated);
@@ -175,20 +179,28 @@ skx_blkio_writer_make(Relation rel, bool in_use, bool direct)
 SkxBlkWriter *
 skx_blkio_writer_begin(Relation rel, uint64 incarnation, uint64 bytes)
 {
-	bool		direct;
+	const SkxBlkMethod *method;
+	SkxBlkWriter *w;
 
 	if (RecoveryInProgress())
 		elog(ERROR, "cannot write segments during recovery");
-	direct = skx_blkio_writer_choose(rel, incarnation, bytes);
-	if (direct)
+	method = skx_blkio_choose(rel, incarnation);
+	w = skx_blkio_writer_make(rel, true);
+	w->buffered = method == &skx_blkio_method_bufmgr;
+	if (w->buffered && !RelationUsesLocalBuffers(rel))
+		w->ring = GetAccessStrategy(BAS_BULKWRITE);
+	w->direct = !w->buffered &&
+		(method->direct || (skx_blkio_io_method == SKX_BLK_METHOD_AUTO &&
+							bytes > SKX_BLK_WRITER_CACHED));
+	if (w->direct)
 		skx_blkio_fd_recheck();
-	return skx_blkio_writer_make(rel, true, direct);
+	return w;
 }
 
 SkxBlkWriter *
 skx_blkio_writer_begin_new(Relation rel)
 {
-	return skx_blkio_writer_make(rel, false, false);
+	return skx_blkio_writer_make(rel, false);
 }
 
 static int
@@ -237,8 +249,16 @@ skx_blkio_writer_refresh(SkxBlkWriter *w)
 	{
 		w->resident[i] = skx_blkio_resident(w->rel, w->blocks[i]);
 		if (w->resident[i])
-			skx_blkio_install(w->rel, w->blocks[i], w->pages[i]);
+			skx_blkio_install(w->rel, w->blocks[i], w->pages[i], NULL);
 	}
+}
+
+/* Leaves the pages of the batch to the buffer manager. */
+static void
+skx_blkio_writer_install(SkxBlkWriter *w)
+{
+	for (int i = 0; i < w->npages; i++)
+		skx_blkio_install(w->rel, w->blocks[i], w->pages[i], w->ring);
 }
 
 /*
@@ -419,16 +439,23 @@ skx_blkio_writer_commit_in_use(SkxBlkWriter *w)
 	MyProc->delayChkptFlags |= DELAY_CHKPT_START;
 	PG_TRY();
 	{
-		if (skx_blkio_writer_log(w))
-		{
+		bool		logged = skx_blkio_writer_log(w);
+
+		if (logged)
 			SKX_FAULT(SKX_FAULT_LIVE_LOGGED);
+		if (logged && !w->buffered)
 			XLogFlush(XactLastRecEnd);
-		}
 		SKX_FAULT(SKX_FAULT_LIVE_FLUSHED);
-		skx_blkio_writer_refresh(w);
-		skx_blkio_writer_write(w);
+		if (w->buffered)
+			skx_blkio_writer_install(w);
+		else
+		{
+			skx_blkio_writer_refresh(w);
+			skx_blkio_writer_write(w);
+		}
 		SKX_FAULT(SKX_FAULT_LIVE_WRITTEN);
-		skx_blkio_writer_refresh(w);
+		if (!w->buffered)
+			skx_blkio_writer_refresh(w);
 	}
 	PG_FINALLY();
 	{
@@ -463,10 +490,7 @@ skx_blkio_writer_send(SkxBlkWriter *w)
 	CHECK_FOR_INTERRUPTS();
 	skx_blkio_writer_sort(w);
 	if (RelationUsesLocalBuffers(w->rel))
-	{
-		for (int i = 0; i < w->npages; i++)
-			skx_blkio_install(w->rel, w->blocks[i], w->pages[i]);
-	}
+		skx_blkio_writer_install(w);
 	else if (w->in_use)
 		skx_blkio_writer_commit_in_use(w);
 	else
@@ -493,6 +517,8 @@ void
 skx_blkio_writer_end(SkxBlkWriter *w)
 {
 	skx_blkio_writer_send(w);
+	if (w->ring != NULL)
+		FreeAccessStrategy(w->ring);
 	pfree(w->allocated);
 	pfree(w);
 }
@@ -520,11 +546,12 @@ skx_blkio_new_drop(Relation rel, BlockNumber nblocks)
 }
 
 void
-skx_blkio_new_sync(Relation rel)
+skx_blkio_new_sync(Relation rel, uint64 incarnation)
 {
 	SMgrRelation smgr = RelationGetSmgr(rel);
 	BlockNumber nblocks = smgrnblocks(smgr, MAIN_FORKNUM);
-	int			error = skx_compat_allocate_holes(smgr, nblocks);
+	bool		past = skx_blkio_may_pass(rel, incarnation);
+	int			error = past ? skx_compat_allocate_holes(smgr, nblocks) : 0;
 
 	if (error != 0)
 		skx_blkio_no_space(rel, error, ERROR);
@@ -533,7 +560,6 @@ skx_blkio_new_sync(Relation rel)
 	if (RelationUsesLocalBuffers(rel))
 		return;
 	smgrimmedsync(RelationGetSmgr(rel), MAIN_FORKNUM);
-	if (skx_blkio_io_method != SKX_BLK_SHARED_BUFFERS &&
-		skx_blkio_method_in_force()->direct)
+	if (past && skx_blkio_method_in_force()->direct)
 		skx_blkio_new_drop(rel, nblocks);
 }

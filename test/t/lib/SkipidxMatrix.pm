@@ -605,6 +605,7 @@ sub ask_lines
 
 # A server with the table docs and its index docs_skx.  Options:
 #   seed, conf      of the run, and of the server
+#   extra           options of initdb
 #   columns         names of those above; exprs: further ones of the index
 #   with            storage parameters of the table
 #   partitions      the table has some, of all kinds
@@ -629,7 +630,7 @@ sub new
 
 	note 'seed ' . ($self->{seed} = skx_seed($opt{seed}));
 	$self->{long} = ($ENV{SKX_RANK_QUERIES} // 0) >= 1000;
-	$self->{node} = skx_node($name, streaming => 1, conf => "autovacuum = off\n" . ($opt{conf} // ''));
+	$self->{node} = skx_node($name, streaming => 1, extra => $opt{extra}, conf => "autovacuum = off\n" . ($opt{conf} // ''));
 	skx_database($self->{node}, 'd');
 	my $s = $self->{s} = skx_session($self->{node}, 'd');
 	$self->{gen} = SkipidxGen->new(seed => $self->{seed}, vocab => 70, words => [ qw(wa wb wc wd), map { "xe$_" } 0 .. 39 ], tokens => 12);
