@@ -30,6 +30,8 @@
 #        bench-lookup bench-merge bench-order bench-parallel bench-plans
 #        bench-quality bench-rank bench-rescore bench-restart bench-scale
 #        bench-scroll
+#        bench-quality bench-rank bench-rescore bench-scale bench-scroll
+#        bench-storage
 #                           measurements, see bench/README.md
 
 EXTENSION = skipidx

@@ -100,15 +100,15 @@ enter_copy() {
 	export PG_CONFIG
 }
 
-# cluster_start DIR [name=value ...]: initdb and start below DIR; sets and
-# exports PGHOST, PGPORT, PGUSER and PGDATABASE
+# cluster_start DIR [name=value ...]: initdb, with INITDB_OPTIONS, and start
+# below DIR; sets and exports PGHOST, PGPORT, PGUSER and PGDATABASE
 cluster_start() {
 	local dir=$1 bindir setting
 	shift
 	bindir=$("$(find_pg_config)" --bindir) || return 1
 	(cd "$dir" && as_server_user "$bindir/initdb" --no-sync --auth=trust \
 		--username=postgres --encoding=UTF8 --locale=C.UTF-8 \
-		-D "$dir/data") >"$dir/initdb.log" 2>&1 ||
+		${INITDB_OPTIONS-} -D "$dir/data") >"$dir/initdb.log" 2>&1 ||
 		{ cat "$dir/initdb.log" >&2; return 1; }
 	{
 		echo "listen_addresses = ''"

@@ -93,6 +93,9 @@ skx_compat_buffer_tag(BufferTag *tag, SkxLocator locator, BlockNumber block)
 extern bool skx_compat_page_is_verified(char *page, BlockNumber block,
 										SkxLocator locator);
 
+/* A setting of the server, which has no declaration in headers of all versions. */
+extern PGDLLIMPORT bool ignore_checksum_failure;
+
 /*
  * Makes the same check as skx_compat_page_is_verified() without counting
  * failed checksums.  From 18 on the setting ignore_checksum_failure has no
