@@ -6,7 +6,7 @@
 #
 # The storage manager is played by ../module/skipidx_cipher.c.
 #
-# Holds: blkio 2, 15, 23
+# Holds: blkio 2, 15, 24
 
 use strict;
 use warnings;

@@ -525,25 +525,4 @@ extern void skx_blkio_fd_put(int handle);
  */
 extern void skx_blkio_fd_recheck(void);
 
-/* blkio_path.c : which files can be read and written past the server */
-
-/*
- * Whether a file holds pages as the storage manager was given them.  Only a
- * file for which this is proven is read or written past the server.
- */
-typedef enum SkxBlkPath
-{
-	SKX_BLK_PATH_UNKNOWN,		/* the file could not be compared */
-	SKX_BLK_PATH_PROVEN,		/* the file holds pages as they are */
-	SKX_BLK_PATH_REFUSED		/* the file has other contents */
-} SkxBlkPath;
-
-/*
- * Returns whether the file of an index in use holds pages as they are, by a
- * comparison of the metapage with the file.  The result, if known, is kept
- * for later calls.  To compare, it locks the metapage's buffer shared and
- * writes it out, so the caller holds no buffer lock.
- */
-extern SkxBlkPath skx_blkio_path_is_readable(Relation rel, uint64 incarnation);
-
 #endif							/* SKX_BLKIO_INTERNAL_H */

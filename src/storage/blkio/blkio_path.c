@@ -23,9 +23,9 @@
  * The result for a file in use is valid until the server stops.  It is kept
  * for all processes in the memory of the cache.  That table has entries for
  * many files; a file whose entry was overwritten is compared again.  An entry
- * also tells which index has the file, since the keys of frames do not.  In doubt
- * the answer is no, since reads and writes through the server are correct with
- * every storage manager.
+ * also tells which index has the file, since the keys of frames do not.  In
+ * doubt the answer is no, since reads and writes through the server are correct
+ * with every storage manager.
  */
 #include "postgres.h"
 
@@ -130,8 +130,9 @@ skx_blkio_path_identify(SkxBlkPathEntry *entry, Relation rel,
  * relation (VACUUM FULL), so the entry is brought up to date.
  */
 static SkxBlkPath
-skx_blkio_path_recall(uint64 key, Relation rel, uint64 incarnation)
+skx_blkio_path_recall(Relation rel, uint64 incarnation)
 {
+	uint64		key = skx_blkio_path_key(rel, incarnation);
 	uint32		size;
 	SkxBlkPathEntry *table = skx_blkio_path_table(&size);
 
@@ -154,9 +155,9 @@ skx_blkio_path_recall(uint64 key, Relation rel, uint64 incarnation)
  * be lost; that file is compared again.
  */
 static void
-skx_blkio_path_remember(uint64 key, SkxBlkPath path, Relation rel,
-						uint64 incarnation)
+skx_blkio_path_remember(Relation rel, uint64 incarnation, SkxBlkPath path)
 {
+	uint64		key = skx_blkio_path_key(rel, incarnation);
 	uint32		size;
 	SkxBlkPathEntry *table = skx_blkio_path_table(&size);
 	uint32		place = (key >> 2) & (size - 1);
@@ -224,10 +225,10 @@ skx_blkio_path_compare(Relation rel, SkxBlkPathPages *pages)
 
 /* Keeps an answer that is known, and logs it unless the file is proven. */
 static void
-skx_blkio_path_settle(Relation rel, uint64 key, SkxBlkPath path)
+skx_blkio_path_settle(Relation rel, uint64 incarnation, SkxBlkPath path)
 {
 	if (path != SKX_BLK_PATH_UNKNOWN)
-		skx_blkio_path_remember(key, path);
+		skx_blkio_path_remember(rel, incarnation, path);
 	if (path == SKX_BLK_PATH_PROVEN ||
 		!skx_blkio_note_limit(path == SKX_BLK_PATH_REFUSED ?
 							  SKX_BLK_REFUSAL_PATH :
@@ -244,8 +245,7 @@ skx_blkio_path_settle(Relation rel, uint64 key, SkxBlkPath path)
 SkxBlkPath
 skx_blkio_path_is_readable(Relation rel, uint64 incarnation)
 {
-	uint64		key = skx_blkio_path_key(rel, incarnation);
-	SkxBlkPath	path = skx_blkio_path_recall(key, rel, incarnation);
+	SkxBlkPath	path = skx_blkio_path_recall(rel, incarnation);
 	SkxBlkPathPages pages;
 
 	if (likely(path != SKX_BLK_PATH_UNKNOWN))
@@ -260,18 +260,14 @@ skx_blkio_path_is_readable(Relation rel, uint64 incarnation)
 			break;
 	}
 	pfree(pages.allocated);
-	if (path != SKX_BLK_PATH_UNKNOWN)
-		skx_blkio_path_remember(key, path, rel, incarnation);
-	skx_blkio_path_report(rel, path);
-	skx_blkio_path_settle(rel, key, path);
+	skx_blkio_path_settle(rel, incarnation, path);
 	return path;
 }
 
 bool
 skx_blkio_path_is_proven(Relation rel, uint64 incarnation)
 {
-	return skx_blkio_path_recall(skx_blkio_path_key(rel, incarnation)) ==
-		SKX_BLK_PATH_PROVEN;
+	return skx_blkio_path_recall(rel, incarnation) == SKX_BLK_PATH_PROVEN;
 }
 
 void
@@ -290,14 +286,13 @@ skx_blkio_path_begin_file(Relation rel, uint64 incarnation)
 		memcmp(pages.wanted, pages.raw, BLCKSZ) != 0)
 		path = SKX_BLK_PATH_REFUSED;
 	pfree(pages.allocated);
-	skx_blkio_path_settle(rel, skx_blkio_path_key(rel, incarnation), path);
+	skx_blkio_path_settle(rel, incarnation, path);
 }
 
 void
 skx_blkio_path_refuse(Relation rel, uint64 incarnation, BlockNumber block)
 {
-	skx_blkio_path_remember(skx_blkio_path_key(rel, incarnation),
-							SKX_BLK_PATH_REFUSED);
+	skx_blkio_path_remember(rel, incarnation, SKX_BLK_PATH_REFUSED);
 	if (skx_blkio_note_limit(SKX_BLK_REFUSAL_PAGE))
 		ereport(WARNING,
 				(errcode(ERRCODE_DATA_CORRUPTED),
