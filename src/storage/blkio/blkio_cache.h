@@ -21,14 +21,6 @@
 #define SKX_BLK_PATHS_SHARED			4096
 #define SKX_BLK_PATHS_LOCAL		64
 
-/* What is known of a file; see blkio_path.c. */
-typedef struct SkxBlkPathEntry
-{
-	pg_atomic_uint64 answer;	/* hash of the file, and the answer; or 0 */
-	pg_atomic_uint64 incarnation;	/* of its index */
-	pg_atomic_uint64 index;		/* OIDs of database (high half) and index */
-} SkxBlkPathEntry;
-
 /*
  * State of a frame in one word: the number of pins, the use count of the
  * clock sweep, flags, and in the high half the version.  A backend has a few
@@ -436,9 +428,6 @@ extern Size skx_blkio_cache_total_size(const SkxBlkDivision *division);
 extern void skx_blkio_cache_format(SkxBlkCacheHeader *header,
 								   const SkxBlkDivision *division,
 								   int tranche);
-
-/* Makes an empty table of n entries. */
-extern void skx_blkio_paths_format(SkxBlkPathEntry *table, int n);
 
 /* Makes a further empty piece in skx_blkio_cache_more_size bytes. */
 extern void skx_blkio_cache_format_piece(void *memory,

@@ -5,6 +5,7 @@
 #ifndef SKX_BLKIO_PATH_H
 #define SKX_BLKIO_PATH_H
 
+#include "port/atomics.h"
 #include "storage/block.h"
 #include "utils/relcache.h"
 
@@ -18,6 +19,17 @@ typedef enum SkxBlkPath
 	SKX_BLK_PATH_PROVEN,		/* the file holds pages as they are */
 	SKX_BLK_PATH_REFUSED		/* the file has other contents */
 } SkxBlkPath;
+
+/* What is known of a file. */
+typedef struct SkxBlkPathEntry
+{
+	pg_atomic_uint64 answer;	/* hash of the file, and the answer; or 0 */
+	pg_atomic_uint64 incarnation;	/* of its index */
+	pg_atomic_uint64 index;		/* OIDs of database (high half) and index */
+} SkxBlkPathEntry;
+
+/* Makes an empty table of n entries. */
+extern void skx_blkio_paths_format(SkxBlkPathEntry *table, int n);
 
 /*
  * Returns whether the file of an index in use holds pages as they are, by a
