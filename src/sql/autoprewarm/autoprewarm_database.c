@@ -50,8 +50,8 @@ typedef struct SkxAutoprewarm
 	Oid			database;
 	SkxAutoprewarmNotes notes;
 	int		   *own;			/* for each index in the notes: the number of
-								 * one of its incarnation in this database,
-								 * or -1 */
+								 * one of its incarnation in this database, or
+								 * -1 */
 	bool	   *is_left_out;	/* by the same numbers as `own` */
 	Relation	index;			/* of the batch being read */
 	int			check_count;

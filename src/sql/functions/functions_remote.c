@@ -136,7 +136,7 @@ skx_remote_condition(const SkxRemote *remote)
 	if (isnull)
 		return "NULL";
 	written = DirectFunctionCall2(pg_get_expr, predicate,
-							   ObjectIdGetDatum(RelationGetRelid(remote->heap)));
+								  ObjectIdGetDatum(RelationGetRelid(remote->heap)));
 	return quote_literal_cstr(TextDatumGetCString(written));
 }
 

@@ -294,8 +294,8 @@ enum
 	SKX_RANKED_PERCENT,			/* `rows_per_pass` of SkxPlanLimit, in percent */
 	SKX_RANKED_UNLIMITED,		/* 1: all rows will be fetched, as far as is
 								 * known; else 0 */
-	SKX_RANKED_FIRST			/* rows that the first search looks for, if
-								 * no other member tells */
+	SKX_RANKED_FIRST			/* rows that the first search looks for, if no
+								 * other member tells */
 };
 
 /* plan_ordered_scan.c : rows in the order of a column beside the text */
