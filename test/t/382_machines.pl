@@ -135,6 +135,16 @@ is($s->value(q{SELECT skipidx_ranking('docs_5_v_sent_idx', 'w1')::text LIKE 'doc
 is($s->value(q{BEGIN READ ONLY; SELECT skipidx_ranking('docs_v', 'w1')::text = skipidx_ranking('whole_v', 'w1')::text; COMMIT}), 't', 'in a transaction that only reads');
 is($s->value(q{BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT skipidx_ranking('docs_v', 'w1')::text = skipidx_ranking('whole_v', 'w1')::text; COMMIT}), 't', 'in one with one snapshot');
 
+# A statement that makes the same ranking in each row asks once.
+{
+	my $sessions = sub { return $there[1]->safe_psql('template1', "SELECT sessions FROM pg_stat_database WHERE datname = 'postgres'"); };
+	my $before = $sessions->();
+
+	is($s->value(q{SELECT count(DISTINCT r::text) FROM (SELECT skipidx_ranking('docs_v', 'w1') AS r FROM generate_series(1, 50)) x}), 1, 'made in each row');
+	skx_until('a session there', sub { $sessions->() > $before });
+	cmp_ok($sessions->(), '<=', $before + 2, 'made in each row: the servers are asked once');
+}
+
 # ---- plans ----
 
 my $r = q{(SELECT r FROM asked WHERE n = 0)};
@@ -414,6 +424,7 @@ refused($s, 'another wrapper', qr/0A000: server "nowhere" cannot be asked.*HINT/
 $there[1]->stop;
 refused($s, 'a server that is down', qr/08001: could not establish connection.*CONTEXT:.*server "there1"/s);
 skx_until('connections to end', sub { $there[0]->safe_psql('postgres', $connected) == 0 });
+like($s->value(q{EXPLAIN SELECT id FROM docs WHERE v @@ 'w1' ORDER BY v <@> skipidx_ranking('docs_v', 'w1') LIMIT 5}), qr/^Limit/, 'a plan asks no server for a ranking');
 is($s->value('SELECT 1'), 1, 'the session is well');
 $s->close;
 $_->stop for $here, $there[0];

@@ -250,6 +250,7 @@ $s->value('DEALLOCATE ALL; RESET plan_cache_mode');
 
 # ---- what is refused ----
 
+$s->value('CREATE TABLE missing (a int); INSERT INTO missing VALUES (1); ALTER TABLE missing ADD b int DEFAULT 7');
 my @refused = (
 	[ "'docs_v', 'w1', 'v', 'x'", '42809', 'the text' ],
 	[ "'docs_v', 'w1', 'nosuch', 3", '42703', 'no such column' ],
@@ -264,6 +265,7 @@ my @refused = (
 	[ "'docs_v', 'w1', 'tags', ARRAY['t0']", '42804', 'an array for an element' ],
 	[ "'docs_v', 'w1', 'tags', 3", '42804', 'a number for a text' ],
 	[ "'docs_v', 'w1', 'tenant', ROW(3)", '42804', 'a row' ],
+	[ "'docs_v', 'w1', 'tenant', (SELECT attmissingval FROM pg_attribute WHERE attrelid = 'missing'::regclass AND attname = 'b')", '42804', 'an array of a catalog, of any type' ],
 	[ "'docs_v', 'w1', 'sent', 'yesterday or so'", '22007', 'no time' ],
 	[ "'docs_v', 'w1', 'kind', 'parcel'", '22P02', 'no value of the enum' ],
 	[ "'docs', 'w1', 'tenant', 3", '42809', 'a table' ]);

@@ -98,13 +98,11 @@ skx_manifest_find_extent(Relation rel, uint64 incarnation, SkxDiskMeta *meta,
 
 	for (refills = 0;; refills++)
 	{
-		Buffer		metabuf;
+		Buffer		metabuf = skx_manifest_lock_page(rel, incarnation,
+													 SKX_META_BLOCK,
+													 SKX_PLANE_META, 0,
+													 BUFFER_LOCK_EXCLUSIVE);
 
-		if (refills > 0)
-			skx_blkio_extend_prepare(rel, incarnation);
-		metabuf = skx_manifest_lock_page(rel, incarnation, SKX_META_BLOCK,
-										 SKX_PLANE_META, 0,
-										 BUFFER_LOCK_EXCLUSIVE);
 		memcpy(meta, skx_manifest_page_content(metabuf), sizeof(SkxDiskMeta));
 		if (skx_manifest_take_pooled(meta, block, npages))
 			return metabuf;

@@ -13,6 +13,7 @@
 #include "index/column/column_value.h"
 #include "index/pending/pending_internal.h"
 #include "miscadmin.h"
+#include "storage/blkio/blkio.h"
 #include "storage/bufmgr.h"
 #include "support/compat/compat.h"
 #include "support/fault/fault.h"
@@ -184,6 +185,8 @@ skx_pending_append(Relation rel, ItemPointer tid, TSVector value)
 	s.rel = rel;
 	s.block = skx_manifest_stripe(rel, MyProcPid, &s.meta);
 	s.new_extent = InvalidBlockNumber;
+	/* so that the file can grow while a page is locked */
+	skx_blkio_extend_prepare(rel, s.meta.incarnation);
 	memset(&record, 0, sizeof(record));
 	record.doc.tid = *tid;
 	record.nbytes = sizeof(record.doc);

@@ -104,6 +104,12 @@ skx_autoprewarm_put_group(StringInfo buf, const SkxBlkContent *frames, int n,
 		uint32		first = frames[i].key.ordinal;
 		uint64		next = (uint64) first + frames[i].npages;
 
+		/* a page that was evicted and read again meanwhile is there twice */
+		if (first < end)
+		{
+			i++;
+			continue;
+		}
 		for (i++; i < n && skx_autoprewarm_same_group(frames, &frames[i]) &&
 			 frames[i].key.ordinal == next; i++)
 			next += frames[i].npages;
@@ -178,6 +184,7 @@ skx_autoprewarm_decode(const uint8 *bytes, Size size,
 	if (header->block_size != BLCKSZ)
 		return "it is of a server with another block size";
 	if (header->size != size ||
+		header->nindexes > SKX_BLK_KNOWN_INDEXES_MAX ||
 		header->nindexes > (size - sizeof(*header)) /
 		sizeof(SkxBlkKnownIndex))
 		return "its length is wrong";

@@ -38,24 +38,41 @@ skx_cost_family(const SkxCostState *c)
 }
 
 /*
- * A call that makes a reference has the query as its first argument.  That
- * argument is evaluated instead of the call, since a condition may have the
- * same one, whose value is then known already.
+ * Returns the query of a call that makes a reference or a ranking: its first
+ * argument of that type.  Returns NULL if there is none.
+ */
+static Node *
+skx_cost_made_of(Node *ranking)
+{
+	ListCell   *lc;
+
+	if (!IsA(ranking, FuncExpr))
+		return NULL;
+	foreach(lc, ((FuncExpr *) ranking)->args)
+	{
+		if (exprType(lfirst(lc)) == TSQUERYOID)
+			return lfirst(lc);
+	}
+	return NULL;
+}
+
+/*
+ * The query of a call is evaluated instead of the call, since a condition may
+ * have the same one, whose value is then known already.  Also, a ranking of
+ * other servers' rows is not to be made for the planner.
  */
 TSQuery
 skx_cost_ranking(const SkxCostState *c, Node *distance)
 {
 	PlannerInfo *root = c->root;
-	FuncExpr   *call = (FuncExpr *) get_rightop((Expr *) distance);
-	bool		made = IsA(call, FuncExpr) && call->args != NIL &&
-		exprType(linitial(call->args)) == TSQUERYOID;
-	Const	   *value = skx_cost_planned_value(root, made ?
-											   linitial(call->args) :
-											   (Node *) call);
+	Node	   *ranking = get_rightop((Expr *) distance);
+	Node	   *query = skx_cost_made_of(ranking);
+	Const	   *value = skx_cost_planned_value(root, query != NULL ? query :
+											   ranking);
 
 	if (value == NULL || value->constisnull)
 		return NULL;
-	if (made)
+	if (query != NULL)
 		return DatumGetTSQuery(value->constvalue);
 	if (!OidIsValid(skx_cost_family(c)))
 		return NULL;

@@ -38,6 +38,29 @@ extern void skx_functions_close(Relation heap, Relation index);
  */
 extern void skx_functions_check_index_age(Relation index);
 
+/* functions_score.c : a scorer for the calls in a query */
+
+/* State that these calls share, in fn_extra. */
+typedef struct SkxRankCall
+{
+	MemoryContext context;		/* of all but this struct */
+	Oid			index;
+	Oid			user;			/* whose rights were checked */
+	TSQuery		query;
+	SkxScorer  *scorer;
+	bytea	   *ranking;		/* made of it by functions_rank_index.c; NULL:
+								 * not yet */
+} SkxRankCall;
+
+/*
+ * Returns what is kept in fn_extra for a call whose argument 0 is an index, and
+ * whose argument of this number (from 0) is a query, with a scorer for it.
+ * What is there is kept while index, query, user and snapshot are the same.
+ * Errors out as skx_functions_open() does.
+ */
+extern SkxRankCall *skx_functions_get_call(FunctionCallInfo fcinfo,
+										   int argument);
+
 /* functions_arguments.c : arguments of SQL functions */
 
 /* Result of skx_functions_limit_arg() if there is no limit. */

@@ -429,10 +429,12 @@ skx_remote_ask(SkxRemote *remote)
 		to = lfirst(lc);
 		skx_remote_send(remote, to);
 	}
-	old = MemoryContextSwitchTo(round);
+	old = CurrentMemoryContext;
 	while (!done)
 	{
 		done = true;
+		/* SPI leaves its own one as the current context */
+		MemoryContextSwitchTo(round);
 		foreach(lc, remote->servers)
 		{
 			to = lfirst(lc);

@@ -31,26 +31,15 @@ PG_FUNCTION_INFO_V1(skipidx_bm25_ranking);
 PG_FUNCTION_INFO_V1(skipidx_proximity_ranking);
 PG_FUNCTION_INFO_V1(skipidx_explain_ranking);
 
-/* State that the calls in a query share, in fn_extra. */
-typedef struct SkxRankCall
-{
-	MemoryContext context;		/* of all but this struct */
-	Oid			index;
-	Oid			user;			/* whose rights were checked */
-	TSQuery		query;
-	SkxScorer  *scorer;
-} SkxRankCall;
-
 /* ---- contributions to a score ---- */
 
-/* Returns what is kept in fn_extra, with a scorer for this call. */
-static SkxRankCall *
-skx_functions_get_call(FunctionCallInfo fcinfo)
+SkxRankCall *
+skx_functions_get_call(FunctionCallInfo fcinfo, int argument)
 {
 	FmgrInfo   *flinfo = fcinfo->flinfo;
 	SkxRankCall *call = flinfo->fn_extra;
 	Oid			oid = PG_GETARG_OID(0);
-	TSQuery		query = PG_GETARG_TSQUERY(2);
+	TSQuery		query = PG_GETARG_TSQUERY(argument);
 	SkxRankOptions options;
 	MemoryContext old;
 	Relation	heap;
@@ -70,6 +59,7 @@ skx_functions_get_call(FunctionCallInfo fcinfo)
 		skx_score_is_current(call->scorer, GetActiveSnapshot()))
 		return call;
 	call->scorer = NULL;
+	call->ranking = NULL;
 	MemoryContextReset(call->context);
 	old = MemoryContextSwitchTo(call->context);
 	call->index = oid;
@@ -105,14 +95,14 @@ skx_functions_part(FunctionCallInfo fcinfo, const SkxScorer *scorer,
 Datum
 skipidx_bm25(PG_FUNCTION_ARGS)
 {
-	return skx_functions_part(fcinfo, skx_functions_get_call(fcinfo)->scorer,
+	return skx_functions_part(fcinfo, skx_functions_get_call(fcinfo, 2)->scorer,
 							  1, false);
 }
 
 Datum
 skipidx_proximity(PG_FUNCTION_ARGS)
 {
-	return skx_functions_part(fcinfo, skx_functions_get_call(fcinfo)->scorer,
+	return skx_functions_part(fcinfo, skx_functions_get_call(fcinfo, 2)->scorer,
 							  1, true);
 }
 

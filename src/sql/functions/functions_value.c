@@ -35,6 +35,9 @@ skx_functions_comparable(Relation index, int column, Oid own, Oid type)
 	Oid			family = index->rd_opfamily[column];
 	Oid			class = index->rd_opcintype[column];
 
+	/* an array of any type, as catalogs have them, is of no type */
+	if (!OidIsValid(type) || IsPolymorphicType(type))
+		return InvalidOid;
 	if (class == ANYARRAYOID)
 		return IsBinaryCoercible(type, own) ? own : InvalidOid;
 	if (OidIsValid(skx_column_canonical(index, column, type)) ||
@@ -80,7 +83,8 @@ skx_functions_has_value(Relation heap, Relation index, Datum name, Oid type,
 	if (!OidIsValid(own))
 		own = TupleDescAttr(RelationGetDescr(index), column)->atttypid;
 	own = getBaseType(own);
-	type = getBaseType(type);
+	if (OidIsValid(type))
+		type = getBaseType(type);
 	if (type == TEXTOID)
 	{
 		value = skx_functions_input(own, value);
@@ -91,7 +95,8 @@ skx_functions_has_value(Relation heap, Relation index, Datum name, Oid type,
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("a value of type %s cannot be compared with column \"%s\" of index \"%s\"",
-						format_type_be(type), TextDatumGetCString(name),
+						OidIsValid(type) ? format_type_be(type) : "unknown",
+						TextDatumGetCString(name),
 						RelationGetRelationName(index)),
 				 errhint("Cast the value to the type of the column, or to text.")));
 	skx_functions_set_condition(index, column, as, value, condition);

@@ -42,7 +42,7 @@ skipidx_distance(PG_FUNCTION_ARGS)
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("no skipidx index was found for the left operand of <@>"),
 			 errdetail("It must be a column or an expression that has a valid skipidx index, which tells how common words are."),
-			 errhint("Name the index, as in tsv <@> skipidx_query(query, 'name_of_index'). A foreign or distributed table has none here: rank by a value, as in tsv <@> skipidx_ranking('name_of_index', query), which its servers can compute with.")));
+			 errhint("Name the index, as in tsv <@> skipidx_query(query, 'name_of_index'). A foreign or distributed table has none here: rank by a value, as in tsv <@> (SELECT skipidx_ranking('name_of_index', query)), of a distributed one by skipidx_ranking_of_shards().")));
 	PG_RETURN_NULL();
 }
 

@@ -379,8 +379,9 @@ extern int	skx_blkio_extend(Relation rel, uint64 incarnation,
 
 /*
  * Finds out, if it is not known, whether skx_blkio_extend may make this file
- * longer past the storage manager.  May read the metapage and write it out, so
- * the caller does not hold its lock.
+ * longer past the storage manager.  May attach to the cache, read the metapage
+ * and write it out.  Does none of that, so that the storage manager makes the
+ * file longer, if the caller holds a buffer lock.
  */
 extern void skx_blkio_extend_prepare(Relation rel, uint64 incarnation);
 

@@ -492,6 +492,10 @@ skx_blkio_anchor_attach(void)
 		(void) skx_blkio_anchor_map_new_pieces();
 		return true;
 	}
+
+	/* an attempt that fails releases all LWLocks, the caller's as well */
+	if (InterruptHoldoffCount > 0)
+		return false;
 	if (skx_blkio_anchor_hopeless || !skx_blkio_anchor_exists())
 		return false;
 	if (skx_blkio_anchor->state == SKX_BLK_ANCHOR_EMPTY &&

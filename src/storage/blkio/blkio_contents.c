@@ -28,6 +28,8 @@ skx_blkio_known_indexes(int *n)
 		palloc(SKX_BLK_PATHS_SHARED * sizeof(SkxBlkKnownIndex));
 	int			found = 0;
 
+	StaticAssertStmt(SKX_BLK_PATHS_SHARED <= SKX_BLK_KNOWN_INDEXES_MAX,
+					 "more files than indexes in the notes");
 	*n = 0;
 	if (skx_blkio_cache.header == NULL)
 		return list;

@@ -76,7 +76,8 @@ skx_blkio_extend_served(Relation rel, BlockNumber from, BlockNumber to)
 	{
 		ErrorData  *caught = skx_blkio_repair_begin(context);
 
-		if (caught->sqlerrcode != ERRCODE_DISK_FULL)
+		if (caught->sqlerrcode != ERRCODE_DISK_FULL &&
+			caught->saved_errno != EDQUOT)
 			skx_blkio_repair_end(caught);
 		FreeErrorData(caught);
 		/* the error has ended those of the caller's locks */

@@ -151,8 +151,9 @@ skx_blkio_path_recall(Relation rel, uint64 incarnation)
 }
 
 /*
- * Stores an answer.  If two processes do this at the same time, an answer may
- * be lost; that file is compared again.
+ * Stores an answer.  A file that was refused is not proven afterwards.  If two
+ * processes do this at the same time, an answer may be lost; that file is
+ * compared again.
  */
 static void
 skx_blkio_path_remember(Relation rel, uint64 incarnation, SkxBlkPath path)
@@ -167,6 +168,9 @@ skx_blkio_path_remember(Relation rel, uint64 incarnation, SkxBlkPath path)
 		uint32		at = ((key >> 2) + i) & (size - 1);
 		uint64		word = pg_atomic_read_u64(&table[at].answer);
 
+		if (path == SKX_BLK_PATH_PROVEN &&
+			word == (key | SKX_BLK_PATH_REFUSED))
+			return;
 		if (word == 0 || (word & ~SKX_BLK_PATH_MASK) == key)
 		{
 			place = at;
@@ -250,6 +254,10 @@ skx_blkio_path_is_readable(Relation rel, uint64 incarnation)
 
 	if (likely(path != SKX_BLK_PATH_UNKNOWN))
 		return path;
+
+	/* with a page locked there is no time for a comparison */
+	if (InterruptHoldoffCount > 0)
+		return SKX_BLK_PATH_UNKNOWN;
 	skx_blkio_path_begin(&pages);
 	for (int i = 0; i < SKX_BLK_PATH_TRIES; i++)
 	{

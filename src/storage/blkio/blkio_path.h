@@ -35,7 +35,8 @@ extern void skx_blkio_paths_format(SkxBlkPathEntry *table, int n);
  * Returns whether the file of an index in use holds pages as they are, by a
  * comparison of the metapage with the file.  The result, if known, is kept
  * for later calls.  To compare, it locks the metapage's buffer shared and
- * writes it out, so the caller holds no buffer lock.
+ * writes it out.  Compares nothing, and does not know, while the caller holds a
+ * buffer lock.
  */
 extern SkxBlkPath skx_blkio_path_is_readable(Relation rel, uint64 incarnation);
 

@@ -45,6 +45,9 @@ typedef struct SkxBlkKnownIndex
 	Oid			index;
 } SkxBlkKnownIndex;
 
+/* Most indexes that skx_blkio_known_indexes() returns. */
+#define SKX_BLK_KNOWN_INDEXES_MAX	4096
+
 /*
  * Returns a palloc'd array of *n indexes by incarnation.  Copies of an index
  * have one entry each.  Indexes that were not opened for long may be missing,

@@ -550,7 +550,10 @@ skx_blkio_new_sync(Relation rel, uint64 incarnation)
 {
 	SMgrRelation smgr = RelationGetSmgr(rel);
 	BlockNumber nblocks = smgrnblocks(smgr, MAIN_FORKNUM);
-	bool		past = skx_blkio_may_pass(rel, incarnation);
+
+	/* its metapage tells what this process may not have seen */
+	bool		past = skx_blkio_choose(rel, incarnation) !=
+		&skx_blkio_method_bufmgr;
 	int			error = past ? skx_compat_allocate_holes(smgr, nblocks) : 0;
 
 	if (error != 0)
