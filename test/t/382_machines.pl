@@ -17,7 +17,7 @@ use SkipidxTest qw(skx_node skx_session skx_seed skx_until skx_install_try);
 use Test::More;
 
 my $seed = skx_seed(382);
-my $queries = $ENV{SKX_MACHINES} // 200;
+my $queries = $ENV{SKX_MACHINES} // 60;
 my $here = skx_node('here', conf => "skipidx.max_workers = 0\nmax_prepared_transactions = 0");
 my @there = map { skx_node("there$_", conf => "skipidx.max_workers = 0\nlog_connections = off\nsession_preload_libraries = auto_explain\nauto_explain.log_analyze = on\nauto_explain.log_timing = off\nauto_explain.log_min_duration = -1") } 1 .. 2;
 
