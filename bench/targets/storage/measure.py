@@ -10,7 +10,7 @@ from harness.words import queries_of_kinds, sample, text
 
 INDEX = "docs_skipidx"
 METHODS = "shared_buffers buffered auto"
-REPEATS = 5
+TURNS = 31
 CLOCK = "SELECT extract(epoch FROM clock_timestamp())"
 EXPLAIN = "EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) "
 SEARCHES = {
@@ -38,24 +38,43 @@ def spent(text_of_plan):
     return json.loads(text_of_plan)[0]["Execution Time"]
 
 
-def search(method, queries):
-    """ms of all queries of a session: the first time, each further time but
-    one; and what they count."""
+def statements_of(queries):
+    return [one.format(query) for one in SEARCHES.values()
+            for query in queries]
+
+
+def search_cold(method, queries):
+    """ms of all queries of a new session, and what they count."""
     before = session_of(method)
-    every = [one.format(query) for one in SEARCHES.values()
-             for query in queries]
-    out = outputs(*before, *[EXPLAIN + one for one in every] * (2 + REPEATS),
+    every = statements_of(queries)
+    out = outputs(*before, *[EXPLAIN + one for one in every],
                   *[SEARCHES["count"].format(query) for query in queries])
-    plans = out[len(before):len(out) - len(queries)]
-    times = [sum(map(spent, plans[i:i + len(every)]))
-             for i in range(0, len(plans), len(every))]
-    return {"cold_ms": times[0], "warm_ms": times[2:],
-            "counts": [int(one) for one in out[len(out) - len(queries):]]}
+    out = out[len(before):]
+    return {"cold_ms": sum(map(spent, out[:len(every)])),
+            "counts": [int(one) for one in out[len(every):]]}
+
+
+def search_warm(methods, queries):
+    """For each method a list of turns, each the ms of all statements.  One
+    session has all turns, so that what disturbs one method disturbs the
+    others, too; the first turn is not kept."""
+    before = session_of(methods[0])
+    every = statements_of(queries)
+    order = [method for _, method in in_turns(methods, TURNS)]
+    lines = [line for method in order for line in
+             ["SET skipidx.io_method = '%s'" % method] +
+             [EXPLAIN + one for one in every]]
+    out = outputs(*before, *lines)[len(before):]
+    kept = {method: [] for method in methods}
+    for i, method in enumerate(order):
+        turn = out[i * (len(every) + 1) + 1:][:len(every)]
+        kept[method].append([spent(one) for one in turn])
+    return {method: turns[1:] for method, turns in kept.items()}
 
 
 def prepare(run):
     path, limit = text()
-    run.update(builds=[], runs=[], methods=option("METHODS", METHODS).split(),
+    run.update(builds=[], cold=[], warm=[], methods=option("METHODS", METHODS).split(),
                workers=numbers("WORKERS", "0 2"))
     queries = queries_of_kinds(sample(path, limit), run["corpus"])
     run["queries"] = {kind: queries[kind]
@@ -80,13 +99,18 @@ def measure(run):
                               "round": turn, "seconds": seconds})
         print("  %-15s %d workers %8.2f s" % (method, workers, seconds),
               flush=True)
-    step("search")
+    step("cold searches")
     for turn, (method, kind) in in_turns(
             [(method, kind) for kind in run["queries"]
              for method in run["methods"]], run["rounds"]):
         make_cold()
-        run["runs"].append(dict(search(method, run["queries"][kind]),
+        run["cold"].append(dict(search_cold(method, run["queries"][kind]),
                                 method=method, kind=kind, round=turn))
+    step("warm searches")
+    for kind in run["queries"]:
+        found = search_warm(run["methods"], run["queries"][kind])
+        run["warm"] += [{"method": method, "kind": kind, "ms": turns}
+                        for method, turns in found.items()]
 
 
 if __name__ == "__main__":

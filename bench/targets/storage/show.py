@@ -14,13 +14,13 @@ def seconds_of(run, method, workers):
 
 def cold_of(run, method, kind):
     return median([one["cold_ms"] for one in of(
-        run["runs"], method=method, kind=kind)])
+        run["cold"], method=method, kind=kind)])
 
 
 def warm_of(run, method, kind):
-    """The least of each round is disturbed least."""
-    return median([min(one["warm_ms"]) for one in of(
-        run["runs"], method=method, kind=kind)])
+    """Sum over the statements of the median of their turns."""
+    one, = of(run["warm"], method=method, kind=kind)
+    return sum(median(times) for times in zip(*one["ms"]))
 
 
 def print_line(run, name, figure):
@@ -45,7 +45,7 @@ def tables(run):
 def wrong_answers(run):
     """Kinds of queries that not all runs counted alike."""
     found = {}
-    for one in run["runs"]:
+    for one in run["cold"]:
         found.setdefault(one["kind"], set()).add(tuple(one["counts"]))
     return ["%s: %s" % (kind, sorted(counts))
             for kind, counts in found.items() if len(counts) > 1]
