@@ -31,6 +31,7 @@ INSERT INTO null_calls VALUES
 	('skipidx_histogram(regclass,tsquery,text,anyarray)', '{''null_body'',''a'',''n'',"''{1}''::int[]"}', NULL),
 	('skipidx_merge(regclass,integer)', '{''null_body'',1}', NULL),
 	('skipidx_page(regclass,bigint)', '{''null_body'',0}', NULL),
+	('skipidx_passages(anyelement,skipidx_words,text,text,integer,integer,text)', '{"''a''::text",''a'',''<'',''>'',10,2,''-''}', NULL),
 	('skipidx_prewarm(regclass)', '{''null_body''}', NULL),
 	('skipidx_proximity(regclass,tsvector,tsquery)', '{''null_body'',''a:1'',''a''}', NULL),
 	('skipidx_proximity(tsvector,skipidx_ranking)', '{''a:1'',"''documents=9 length=9''::skipidx_ranking"}', NULL),
@@ -66,7 +67,7 @@ CREATE VIEW null_means AS SELECT f, coalesce(proargnames[i], i::text) AS argumen
 	CASE WHEN a IS NULL THEN 'default' WHEN said = 'error' THEN said WHEN said IS NULL OR said ~ '^[(),]*$' THEN 'nothing'
 		WHEN said = null_said(f, args) THEN 'default' WHEN said = null_said(f, args[:i - 1] || everything || args[i + 1:]) THEN 'all' ELSE said END AS means
 	FROM null_calls JOIN pg_proc p ON p.oid = f::regprocedure, unnest(args) WITH ORDINALITY u (a, i),
-		null_said(f, args[:i - 1] || ('NULL::' || CASE proargtypes[i - 1] WHEN 'anyarray'::regtype THEN 'int[]' ELSE format_type(proargtypes[i - 1], NULL) END) || args[i + 1:]) said;
+		null_said(f, args[:i - 1] || ('NULL::' || CASE proargtypes[i - 1] WHEN 'anyarray'::regtype THEN 'int[]' WHEN 'anyelement'::regtype THEN 'int' ELSE format_type(proargtypes[i - 1], NULL) END) || args[i + 1:]) said;
 SELECT means, split_part(f, '(', 1) AS function, string_agg(DISTINCT argument, ' ' ORDER BY argument) AS arguments FROM null_means
 	GROUP BY 1, 2 ORDER BY 1, split_part(f, '(', 1) COLLATE "C";
 

@@ -1359,6 +1359,126 @@ CREATE OPERATOR <@> (
 COMMENT ON OPERATOR <@> (pg_catalog.tsvector, pg_catalog.text) IS
 	'minus the score of a document by a query, written as a string: best ones first';
 
+--
+-- Words beside columns of text.  The planner puts the document of an index in
+-- place of the columns, and a query in place of the words.  The left operand is
+-- a column or a row of columns.  The right operand is of a type of its own, so
+-- that other extensions with such operators on text keep their statements.
+--
+
+CREATE TYPE skipidx_words;
+
+CREATE FUNCTION skx_words_in(pg_catalog.cstring)
+RETURNS skipidx_words
+AS 'textin'
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skx_words_out(skipidx_words)
+RETURNS pg_catalog.cstring
+AS 'textout'
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skx_words_recv(pg_catalog.internal)
+RETURNS skipidx_words
+AS 'textrecv'
+LANGUAGE internal STABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skx_words_send(skipidx_words)
+RETURNS pg_catalog.bytea
+AS 'textsend'
+LANGUAGE internal STABLE STRICT PARALLEL SAFE;
+
+CREATE TYPE skipidx_words (
+	INPUT = skx_words_in,
+	OUTPUT = skx_words_out,
+	RECEIVE = skx_words_recv,
+	SEND = skx_words_send,
+	INTERNALLENGTH = VARIABLE,
+	ALIGNMENT = pg_catalog.int4,
+	STORAGE = extended);
+
+COMMENT ON TYPE skipidx_words IS
+	'words to search for, as people type them';
+
+CREATE CAST (pg_catalog.text AS skipidx_words) WITHOUT FUNCTION AS IMPLICIT;
+CREATE CAST (pg_catalog.varchar AS skipidx_words) WITHOUT FUNCTION AS IMPLICIT;
+CREATE CAST (skipidx_words AS pg_catalog.text) WITHOUT FUNCTION AS ASSIGNMENT;
+
+CREATE FUNCTION skx_any_words(pg_catalog.regconfig, skipidx_words, pg_catalog.int4)
+RETURNS pg_catalog.tsquery
+AS 'MODULE_PATHNAME', 'skipidx_any_words'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+
+COMMENT ON FUNCTION skx_any_words(pg_catalog.regconfig, skipidx_words, pg_catalog.int4) IS
+	'the query for any of the words, with one of these labels';
+
+CREATE FUNCTION skx_web_words(pg_catalog.regconfig, skipidx_words, pg_catalog.int4)
+RETURNS pg_catalog.tsquery
+AS 'MODULE_PATHNAME', 'skipidx_web_words'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+
+COMMENT ON FUNCTION skx_web_words(pg_catalog.regconfig, skipidx_words, pg_catalog.int4) IS
+	'the query that a web search means by the words, with one of these labels';
+
+CREATE FUNCTION skx_words_support(pg_catalog.internal)
+RETURNS pg_catalog.internal
+AS 'MODULE_PATHNAME', 'skipidx_words_support'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skx_distance(pg_catalog.anyelement, skipidx_words)
+RETURNS pg_catalog.float4
+AS 'MODULE_PATHNAME', 'skipidx_words_distance'
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 100
+SUPPORT skx_words_support;
+
+COMMENT ON FUNCTION skx_distance(pg_catalog.anyelement, skipidx_words) IS
+	'implementation of <@> operator';
+
+CREATE FUNCTION skx_match(pg_catalog.anyelement, skipidx_words)
+RETURNS pg_catalog.bool
+AS 'MODULE_PATHNAME', 'skipidx_words_match'
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100
+SUPPORT skx_words_support;
+
+COMMENT ON FUNCTION skx_match(pg_catalog.anyelement, skipidx_words) IS
+	'implementation of @@@ operator';
+
+CREATE FUNCTION skipidx_passages(
+	document pg_catalog.anyelement,
+	words skipidx_words,
+	start_mark pg_catalog.text DEFAULT '<b>',
+	stop_mark pg_catalog.text DEFAULT '</b>',
+	max_words pg_catalog.int4 DEFAULT 35,
+	max_passages pg_catalog.int4 DEFAULT 1,
+	separator pg_catalog.text DEFAULT ' ... ')
+RETURNS pg_catalog.text
+AS 'MODULE_PATHNAME'
+LANGUAGE C STABLE STRICT PARALLEL SAFE
+COST 100
+SUPPORT skx_words_support;
+
+COMMENT ON FUNCTION skipidx_passages(pg_catalog.anyelement, skipidx_words,
+	pg_catalog.text, pg_catalog.text, pg_catalog.int4, pg_catalog.int4, pg_catalog.text) IS
+	'the best passages of a column of text for words, which are marked';
+
+CREATE OPERATOR <@> (
+	LEFTARG = pg_catalog.anyelement,
+	RIGHTARG = skipidx_words,
+	FUNCTION = skx_distance);
+
+COMMENT ON OPERATOR <@> (pg_catalog.anyelement, skipidx_words) IS
+	'minus the score of a text by any of the words: best ones first';
+
+CREATE OPERATOR @@@ (
+	LEFTARG = pg_catalog.anyelement,
+	RIGHTARG = skipidx_words,
+	FUNCTION = skx_match,
+	RESTRICT = pg_catalog.tsmatchsel,
+	JOIN = pg_catalog.tsmatchjoinsel);
+
+COMMENT ON OPERATOR @@@ (pg_catalog.anyelement, skipidx_words) IS
+	'a text matches words in the syntax of web searches';
+
 ALTER OPERATOR FAMILY tsvector_ops USING skipidx ADD
 	OPERATOR 3 <@> (pg_catalog.tsvector, skipidx_ref)
 		FOR ORDER BY pg_catalog.float_ops,

@@ -57,6 +57,14 @@ typedef struct SkxOptions
 #define SKX_DEFAULT_WEIGHT		1.0
 #define SKX_DEFAULT_WEIGHTS		"{1, 1, 1, 1}"
 
+/* am_columns.c */
+
+/*
+ * Returns the session's text search configuration as it is written in a
+ * statement, for hints; "english" if there is none.
+ */
+extern char *skx_am_session_config(void);
+
 /* am_index.c : which indexes are of this access method */
 
 struct SkxRef;

@@ -10,7 +10,9 @@
 #include "commands/defrem.h"
 #include "index/column/column.h"
 #include "sql/am/am.h"
+#include "tsearch/ts_cache.h"
 #include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
@@ -59,6 +61,17 @@ skx_am_column_name(Relation index, int column)
 												  column)->attname));
 }
 
+char *
+skx_am_session_config(void)
+{
+	Oid			config = getTSCurrentConfig(false);
+
+	if (!OidIsValid(config))
+		return "english";
+	return DatumGetCString(DirectFunctionCall1(regconfigout,
+											   ObjectIdGetDatum(config)));
+}
+
 /*
  * Raises an error: the first column is not a tsvector.  The hint says how to
  * make one.
@@ -78,8 +91,8 @@ skx_am_refuse_first(Relation index)
 					format_type_be(TupleDescAttr(RelationGetDescr(index),
 												 0)->atttypid)),
 			 category == TYPCATEGORY_STRING || skx_am_type_is_refused(type) ?
-			 errhint("Index its words: CREATE INDEX ... USING skipidx (to_tsvector('english', %s)).",
-					 skx_am_column_name(index, 0)) :
+			 errhint("Index its words: CREATE INDEX ... USING skipidx (to_tsvector('%s', %s)).",
+					 skx_am_session_config(), skx_am_column_name(index, 0)) :
 			 errhint("Name a tsvector first, and other columns after it, or index them with btree.")));
 }
 

@@ -217,4 +217,9 @@ extern IndexScanDesc skx_functions_begin_scan(Relation heap, Relation index,
 											  StrategyNumber strategy,
 											  const void *rank_by);
 
+/* functions_text.c */
+
+/* Returns the query for any of the words of the text, as in skipidx_any(). */
+extern TSQuery skx_functions_any_text(Oid config, Datum text);
+
 #endif							/* SKX_FUNCTIONS_INTERNAL_H */

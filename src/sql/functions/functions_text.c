@@ -7,6 +7,7 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "read/score/score.h"
+#include "sql/functions/functions_internal.h"
 #include "tsearch/ts_cache.h"
 #include "tsearch/ts_utils.h"
 #include "utils/builtins.h"
@@ -199,7 +200,7 @@ skx_functions_any_query(TSVector text)
 	return any.query;
 }
 
-static TSQuery
+TSQuery
 skx_functions_any_text(Oid config, Datum text)
 {
 	Datum		vector = DirectFunctionCall2(to_tsvector_byid,

@@ -25,7 +25,7 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
-#include "sql/plan/plan_internal.h"
+#include "sql/plan/plan_words.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
@@ -46,19 +46,23 @@ skipidx_distance(PG_FUNCTION_ARGS)
 	PG_RETURN_NULL();
 }
 
-/*
- * Returns the function with this name and the arguments (tsquery, `second`) in
- * the schema; InvalidOid if there is none.
- */
-static Oid
-skx_plan_function(Oid namespace, const char *name, Oid second)
+Oid
+skx_plan_function(Oid namespace, const char *name, const Oid *types, int n)
 {
-	Oid			types[2] = {TSQUERYOID, second};
-	oidvector  *key = buildoidvector(types, lengthof(types));
+	oidvector  *key = buildoidvector(types, n);
 
 	return GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
 						   CStringGetDatum(name), PointerGetDatum(key),
 						   ObjectIdGetDatum(namespace));
+}
+
+/* Returns the function of (tsquery, `second`) with this name. */
+static Oid
+skx_plan_query_function(Oid namespace, const char *name, Oid second)
+{
+	Oid			types[2] = {TSQUERYOID, second};
+
+	return skx_plan_function(namespace, name, types, lengthof(types));
 }
 
 static Node *
@@ -84,7 +88,7 @@ skx_plan_bound_query(const SkxBinding *binding, Oid namespace, Node *query)
 												binding->others,
 												DatumGetTSQuery(((Const *) query)->constvalue),
 												SKX_REF_PLAN));
-	bind = skx_plan_function(namespace, "skx_bind", binding->type);
+	bind = skx_plan_query_function(namespace, "skx_bind", binding->type);
 	if (!OidIsValid(bind))
 		return NULL;
 	return (Node *) makeFuncExpr(bind, binding->type,
@@ -104,16 +108,17 @@ skx_plan_bound_query(const SkxBinding *binding, Oid namespace, Node *query)
  * already, or if the named index is known at run time only.
  */
 static Node *
-skx_plan_query(SkxBinding *binding, Oid namespace, Node *right)
+skx_plan_query(SkxBinding *binding, Oid namespace, const FuncExpr *distance)
 {
+	Node	   *right = lsecond(distance->args);
 	FuncExpr   *call = (FuncExpr *) right;
 	Const	   *name;
 
 	if (exprType(right) == TSQUERYOID)
 		return right;
-	if (!skx_plan_is_unbound(right) ||
-		call->funcid != skx_plan_function(namespace, "skipidx_query",
-										  TEXTOID))
+	if (!skx_plan_is_unbound(distance->funcid, right) ||
+		call->funcid != skx_plan_query_function(namespace, "skipidx_query",
+												TEXTOID))
 		return NULL;
 	name = lsecond(call->args);
 	if (!IsA(name, Const) || name->constisnull)
@@ -122,11 +127,7 @@ skx_plan_query(SkxBinding *binding, Oid namespace, Node *right)
 	return linitial(call->args);
 }
 
-/*
- * Warns that no distance compares rows of different shards.  A statement may
- * be planned several times, and in parts; it gets one warning.
- */
-static void
+void
 skx_plan_warn_of_shards(Oid table)
 {
 	static TimestampTz warned;
@@ -142,38 +143,41 @@ skx_plan_warn_of_shards(Oid table)
 			 errhint("Rank by a skipidx_ranking, the same for all shards, as skipidx_ranking_of_shards('name_of_index', query) makes it.")));
 }
 
-static Node *
-skx_plan_bind(PlannerInfo *root, FuncExpr *call)
+Oid
+skx_plan_reference_type(Oid namespace)
 {
-	Oid			namespace = get_func_namespace(call->funcid);
-	Node	   *document = linitial(call->args);
-	SkxBinding	binding = {0};
-	Node	   *query;
-	bool		early;
-	Node	   *ref;
+	return GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid,
+						   CStringGetDatum("skipidx_ref"),
+						   ObjectIdGetDatum(namespace));
+}
+
+bool
+skx_plan_find_binding(PlannerInfo *root, FuncExpr *call, SkxBinding *binding,
+					  Node **unbound)
+{
+	bool		early = skx_plan_lacks_outer_query(root, call->funcid);
+
+	*unbound = NULL;
+	if (skx_plan_find_ranking_index(root, early, linitial(call->args),
+									binding))
+		return early || !skx_plan_may_be_in_exists(root, call, binding);
+	if (early)
+		*unbound = skx_plan_defer_binding(root, call);
+	return false;
+}
+
+Node *
+skx_plan_bound_distance(PlannerInfo *root, const SkxBinding *binding,
+						const FuncExpr *call, Node *document, Node *query)
+{
+	Node	   *ref = skx_plan_bound_query(binding,
+										   get_func_namespace(call->funcid),
+										   query);
 	OpExpr	   *op;
 
-	binding.type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid,
-								   CStringGetDatum("skipidx_ref"),
-								   ObjectIdGetDatum(namespace));
-	if (!OidIsValid(binding.type))
-		return NULL;
-	query = skx_plan_query(&binding, namespace, lsecond(call->args));
-	if (query == NULL)
-		return NULL;
-	early = skx_plan_lacks_outer_query(root, call->funcid);
-	if (!skx_plan_find_ranking_index(root, early, document, &binding))
-	{
-		if (OidIsValid(binding.apart) && binding.name == NIL)
-			skx_plan_warn_of_shards(binding.apart);
-		return early ? skx_plan_defer_binding(root, call) : NULL;
-	}
-	if (!early && skx_plan_may_be_in_exists(root, call, &binding))
-		return NULL;
-	ref = skx_plan_bound_query(&binding, namespace, query);
 	if (ref == NULL)
 		return NULL;
-	op = (OpExpr *) make_opclause(binding.operator, FLOAT4OID, false,
+	op = (OpExpr *) make_opclause(binding->operator, FLOAT4OID, false,
 								  (Expr *) document, (Expr *) ref,
 								  InvalidOid, call->inputcollid);
 	op->opfuncid = get_opcode(op->opno);
@@ -182,13 +186,37 @@ skx_plan_bind(PlannerInfo *root, FuncExpr *call)
 	 * A cached plan must be made again if the name comes to mean another
 	 * index,
 	 */
-	if (binding.name != NIL)
+	if (binding->name != NIL)
 		root->glob->relationOids = lappend_oid(root->glob->relationOids,
-											   binding.index);
+											   binding->index);
 	/* and if the options of the arms' indexes become equal, or differ. */
 	root->glob->relationOids = list_concat(root->glob->relationOids,
-										   binding.arm_indexes);
+										   binding->arm_indexes);
 	return (Node *) op;
+}
+
+static Node *
+skx_plan_bind(PlannerInfo *root, FuncExpr *call)
+{
+	Oid			namespace = get_func_namespace(call->funcid);
+	SkxBinding	binding = {0};
+	Node	   *query;
+	Node	   *unbound;
+
+	binding.type = skx_plan_reference_type(namespace);
+	if (!OidIsValid(binding.type))
+		return NULL;
+	query = skx_plan_query(&binding, namespace, call);
+	if (query == NULL)
+		return NULL;
+	if (!skx_plan_find_binding(root, call, &binding, &unbound))
+	{
+		if (OidIsValid(binding.apart) && binding.name == NIL)
+			skx_plan_warn_of_shards(binding.apart);
+		return unbound;
+	}
+	return skx_plan_bound_distance(root, &binding, call, linitial(call->args),
+								   query);
 }
 
 /*

@@ -11,19 +11,46 @@
 #include "nodes/plannodes.h"
 #include "tsearch/ts_type.h"
 
-/* plan_index.c : the index that ranks a column */
+/* plan_simplify.c */
 
 /*
- * The index that ranks a column.  The caller sets type and name; the search
- * fills in the rest.  arms and others are set for set operations only.
+ * Returns the expression with its constant parts evaluated.  It is simplified
+ * without a query, so nothing is bound or marked and parameters stay as they
+ * are.  Notices are suppressed: they come when the plan is made.
+ */
+extern Node *skx_plan_simplify(Node *expr);
+
+/* plan_index.c : the index that ranks a column */
+
+/* How an index makes its documents of columns of text (plan_document.c). */
+typedef struct SkxDocumentForm
+{
+	Node	   *document;		/* its expression; parameter i is the operand's
+								 * i-th column, other columns are those of
+								 * range table entry 1 */
+	AttrNumber	stored;			/* the generated column that has its value; 0:
+								 * none */
+	Oid			config;			/* text search configuration of words */
+	int			labels;			/* of words, as in a QueryOperand; 0: any */
+} SkxDocumentForm;
+
+/*
+ * The index that ranks a column.  The caller sets type, name and is_text; the
+ * search fills in the rest.  arms and others are set for set operations only.
  */
 typedef struct SkxBinding
 {
 	Oid			type;			/* skipidx_ref, right operand of `<@>` */
 	List	   *name;			/* of String: the only index that will do;
 								 * NIL: any */
+	bool		is_text;		/* the columns are those of the index's
+								 * documents, not the documents */
 	Oid			index;			/* InvalidOid: none was found */
 	Oid			operator;		/* `<@>` of the index's operator class */
+	Oid			match;			/* `@@` of it */
+	SkxDocumentForm form;		/* if is_text */
+	bool		is_near;		/* if is_text: the columns are those of the
+								 * index's table, not of a subquery of it */
 	List	   *arm_indexes;	/* of OIDs: indexes of all arms of a set
 								 * operation; NIL: one arm at most has one */
 	List	   *others;			/* of OIDs, ascending: the arms' other
@@ -46,9 +73,11 @@ typedef struct SkxOriginSearch
 
 /*
  * Looks for an index with the key `expr` on the table that is range table
- * entry `varno` of `query`.  Columns in expr are of this table, and plain
- * (skx_compat_plain_var()).  Fills in index and operator of the binding.  An
- * index of all rows is preferred to a partial one, then the oldest.  Returns
+ * entry `varno` of `query`.  If binding->is_text, the index's documents are
+ * made of `expr`, a column or a row of columns.  Columns in expr are of this
+ * table, and plain (skx_compat_plain_var()).  Fills in index, operators and
+ * form of the binding.  An index of all rows is preferred to a partial one,
+ * then one of these columns alone to one of several, then the oldest.  Returns
  * false if there is none, or if the rows of the table are in shards, which is
  * noted in binding->search.  Indexes that are looked at stay locked with
  * AccessShareLock.
@@ -61,13 +90,6 @@ extern bool skx_plan_choose_index(Query *query, int varno, Node *expr,
  * of these indexes rank by equal options; else NIL.  Their locks are kept.
  */
 extern List *skx_plan_same_ranking_indexes(Oid index, const List *arms);
-
-/*
- * Returns the expression with its constant parts evaluated.  It is simplified
- * without a query, so nothing is bound or marked and parameters stay as they
- * are.  Notices are suppressed: they come when the plan is made.
- */
-extern Node *skx_plan_simplify(Node *expr);
 
 /*
  * plan_origin.c : the index of an expression of any query level, whose
@@ -95,10 +117,10 @@ extern bool skx_plan_find_in_subquery(PlannerInfo *root, Query *query,
 /* plan_context.c : the query that an expression belongs to */
 
 /*
- * Returns true if a right operand of `<@>` is not bound yet: a tsquery, or a
- * call of skipidx_query() with the name of an index.
+ * Returns true if a right operand of `function` is not bound yet: a tsquery, a
+ * call of skipidx_query() with the name of an index, or words.
  */
-extern bool skx_plan_is_unbound(Node *right);
+extern bool skx_plan_is_unbound(Oid function, Node *right);
 
 /*
  * Returns true if outer queries are not known yet: a function in FROM of the

@@ -26,14 +26,29 @@
 #include "sql/cost/cost.h"
 #include "sql/plan/plan_condition.h"
 #include "utils/lsyscache.h"
+#include "utils/syscache.h"
 
 /* The location of a call that was marked as seen. */
 #define SKX_CONTEXT_VISITED_LOCATION	(-2)
 
-bool
-skx_plan_is_unbound(Node *right)
+/* Returns true if the function takes words as its second argument. */
+static bool
+skx_plan_takes_words(Oid function)
 {
-	return exprType(right) == TSQUERYOID ||
+	Oid		   *types;
+	int			n;
+
+	(void) get_func_signature(function, &types, &n);
+	return n >= 2 && OidIsValid(types[1]) &&
+		types[1] == GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid,
+									CStringGetDatum("skipidx_words"),
+									ObjectIdGetDatum(get_func_namespace(function)));
+}
+
+bool
+skx_plan_is_unbound(Oid function, Node *right)
+{
+	return exprType(right) == TSQUERYOID || skx_plan_takes_words(function) ||
 		(IsA(right, FuncExpr) &&
 		 list_length(((FuncExpr *) right)->args) == 2 &&
 		 exprType(lsecond(((FuncExpr *) right)->args)) == TEXTOID);
@@ -53,7 +68,7 @@ skx_plan_operands(Node *node, Oid function)
 	else if (IsA(node, FuncExpr) && ((FuncExpr *) node)->funcid == function &&
 			 ((FuncExpr *) node)->location != SKX_CONTEXT_VISITED_LOCATION)
 		args = ((FuncExpr *) node)->args;
-	return args != NIL && skx_plan_is_unbound(lsecond(args)) ? args : NIL;
+	return args != NIL && skx_plan_is_unbound(function, lsecond(args)) ? args : NIL;
 }
 
 static bool

@@ -27,23 +27,16 @@
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
 #include "sql/am/am.h"
-#include "sql/cost/cost.h"
-#include "sql/plan/plan_internal.h"
+#include "sql/plan/plan_words.h"
 #include "support/compat/compat_planner.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/relcache.h"
 #include "write/maint/maint.h"
 
-Node *
-skx_plan_simplify(Node *expr)
-{
-	int			level = skx_cost_silence_begin();
-	Node	   *simplified = eval_const_expressions(NULL, expr);
-
-	skx_cost_silence_end(level);
-	return simplified;
-}
+/* Ways in which an index serves, the less the better. */
+#define SKX_INDEX_PARTIAL	2
+#define SKX_INDEX_UNFIT		4
 
 static Node *
 skx_plan_plain_mutator(Node *node, void *context)
@@ -181,7 +174,7 @@ skx_plan_index_has_name(Relation index, List *name)
 				  get_namespace_name(RelationGetNamespace(index))) == 0;
 }
 
-/* Returns true if the index can rank at all, and fills in the operator. */
+/* Returns true if the index can rank at all, and fills in the operators. */
 static bool
 skx_plan_can_rank(Relation index, SkxBinding *binding)
 {
@@ -191,7 +184,41 @@ skx_plan_can_rank(Relation index, SkxBinding *binding)
 	binding->operator = get_opfamily_member(index->rd_opfamily[0],
 											TSVECTOROID, binding->type,
 											SKX_STRATEGY_RANK);
-	return OidIsValid(binding->operator);
+	binding->match = get_opfamily_member(index->rd_opfamily[0], TSVECTOROID,
+										 TSQUERYOID, SKX_STRATEGY_MATCH);
+	return OidIsValid(binding->operator) && OidIsValid(binding->match);
+}
+
+/*
+ * Returns true if the index has the documents that are searched: its first key
+ * is the expression, or is made of these columns.
+ */
+static bool
+skx_plan_has_documents(Relation table, Relation index, Node *expr, int varno,
+					   SkxBinding *binding)
+{
+	if (!binding->is_text)
+		return skx_plan_is_first_key(index, expr, varno);
+	return skx_plan_document_form(table, index, skx_plan_operand_columns(expr),
+								  &binding->form);
+}
+
+/*
+ * Returns how an index serves that has the documents: 0 if it has all rows and
+ * no other columns, more the less it is preferred, SKX_INDEX_UNFIT if it does
+ * not.
+ */
+static int
+skx_plan_index_rank(Relation index, Query *query, int varno,
+					const SkxBinding *binding, int best)
+{
+	int			rank = binding->is_text && binding->form.labels != 0;
+
+	if (RelationGetIndexPredicate(index) == NIL)
+		return rank;
+	rank += SKX_INDEX_PARTIAL;
+	return rank < best && skx_plan_index_covers_rows(index, query, varno) ?
+		rank : SKX_INDEX_UNFIT;
 }
 
 /*
@@ -217,7 +244,7 @@ skx_plan_choose_index(Query *query, int varno, Node *expr, SkxBinding *binding)
 	Oid			relid = rt_fetch(varno, query->rtable)->relid;
 	Relation	table = table_open(relid, NoLock);
 	SkxBinding	found = *binding;
-	bool		partial;
+	int			best = SKX_INDEX_UNFIT;
 	ListCell   *lc;
 
 	binding->index = InvalidOid;
@@ -225,19 +252,20 @@ skx_plan_choose_index(Query *query, int varno, Node *expr, SkxBinding *binding)
 	foreach(lc, RelationGetIndexList(table))
 	{
 		Relation	index = index_open(lfirst_oid(lc), AccessShareLock);
+		int			rank = SKX_INDEX_UNFIT;
 
 		found.index = RelationGetRelid(index);
-		partial = RelationGetIndexPredicate(index) != NIL;
 		if (skx_plan_can_rank(index, &found) &&
 			skx_plan_index_has_name(index, binding->name) &&
-			skx_plan_is_first_key(index, expr, varno) &&
-			(!partial || (!OidIsValid(binding->index) &&
-						  skx_plan_index_covers_rows(index, query, varno))))
+			skx_plan_has_documents(table, index, expr, varno, &found))
+			rank = skx_plan_index_rank(index, query, varno, &found, best);
+		if (rank < best)
+		{
 			*binding = found;
-		else
-			partial = true;
+			best = rank;
+		}
 		index_close(index, NoLock);
-		if (!partial)
+		if (best == 0)
 			break;
 	}
 	table_close(table, NoLock);

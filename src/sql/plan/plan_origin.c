@@ -21,7 +21,7 @@
 #include "parser/parse_relation.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
-#include "sql/plan/plan_condition.h"
+#include "sql/plan/plan_words.h"
 #include "support/compat/compat_planner.h"
 #include "utils/memutils.h"
 
@@ -206,6 +206,9 @@ skx_plan_find_arms(SkxQueryLevel *level, Node *arm, Node *expr,
 							   expr, &other);
 	if (binding->name != NIL)
 		return right;
+	if (left && right && binding->is_text &&
+		!skx_plan_same_form(&binding->form, &other.form))
+		return false;
 	if (left && right)
 		skx_plan_add_arms(binding, &other);
 	else if (right)
@@ -316,6 +319,7 @@ skx_plan_find_in_entry(SkxQueryLevel *level, Node *expr, SkxBinding *binding)
 			 */
 			expr = skx_plan_replace_mutator(expr, NIL);
 			expr = skx_plan_simplify(expr);
+			binding->is_near = binding->search->steps == 1;
 			return skx_plan_choose_index(level->query, source.varno, expr,
 										 binding);
 		case RTE_SUBQUERY:
@@ -364,6 +368,7 @@ skx_plan_find_from(SkxQueryLevel *level, Node *expr, SkxBinding *binding)
 	binding->search = NULL;
 	binding->apart = search.apart;
 	MemoryContextSwitchTo(old);
+	binding->form.document = found ? copyObject(binding->form.document) : NULL;
 	binding->arm_indexes = found ? list_copy(binding->arm_indexes) : NIL;
 	binding->others =
 		found ? skx_plan_same_ranking_indexes(binding->index,

@@ -1,0 +1,19 @@
+/*
+ * plan_simplify.c
+ *	  Expressions simplified in addition to the planner.
+ */
+#include "postgres.h"
+
+#include "optimizer/optimizer.h"
+#include "sql/cost/cost.h"
+#include "sql/plan/plan_condition.h"
+
+Node *
+skx_plan_simplify(Node *expr)
+{
+	int			level = skx_cost_silence_begin();
+	Node	   *simplified = eval_const_expressions(NULL, expr);
+
+	skx_cost_silence_end(level);
+	return simplified;
+}
