@@ -6,6 +6,7 @@
 --
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS skipidx;
+SET jit = off;
 
 -- Does the server itself order the rows of a UNION ALL by indexes on expressions?
 -- 16.2 does not; then there is nothing to test.
