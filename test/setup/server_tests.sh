@@ -124,13 +124,14 @@ stop_leftovers() {
 	done
 }
 
-# suite NAME FILES MAKE-VARIABLES...: one kind of test, the others switched off
+# suite NAME FILES MAKE-VARIABLES...: one kind of test, the others switched off.
+# Without JIT, by which two minutes of the regress tests were spent on compiling.
 suite() {
 	local name=$1 files=$2
 	shift 2
 	{
 		timeout --kill-after=20 "$SUITE_TIMEOUT" \
-			bash "$here/with_cluster.sh" -u -k -c fsync=off -c autovacuum=off -c wal_level=replica -c huge_pages=off \
+			bash "$here/with_cluster.sh" -u -k -c fsync=off -c autovacuum=off -c wal_level=replica -c huge_pages=off -c jit=off \
 			env HOME="$PWD" make -s --no-print-directory with_llvm=no \
 			PG_CONFIG="$PG_CONFIG" "${compiler[@]}" PROVE_FLAGS="-j$jobs --timer" \
 			installcheck "$@" 2>&1 &
