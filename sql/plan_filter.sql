@@ -35,6 +35,23 @@ CREATE OPERATOR @! (FUNCTION = other, LEFTARG = tsvector, RIGHTARG = tsquery);
 -- A sequential scan, as no index answers a negation
 SELECT charged($$NOT v @@ 'of1:ABCD'$$) BETWEEN 60 AND 70 AS wide, charged($$NOT narrow @@ 'w1:ABCD'$$) BETWEEN 0 AND 3 AS narrow,
 	charged($$NOT away @@ 'word9:ABCD'$$) > 3 * charged($$NOT v @@ 'of1:ABCD'$$) AS elsewhere;
+-- a document that is parsed for the test, by its words, also where its distance is computed
+CREATE TABLE written AS SELECT id, repeat('word', 1 + id % 2) || ' of many texts ' || id || ' another word' AS t FROM tested;
+CREATE INDEX written_t ON written USING skipidx (to_tsvector('simple', t));
+VACUUM ANALYZE written;
+CREATE FUNCTION written_cost(query text) RETURNS numeric LANGUAGE plpgsql AS $$
+DECLARE
+	plan jsonb;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+	RETURN (plan -> 0 -> 'Plan' ->> 'Total Cost')::numeric;
+END $$;
+SELECT (written_cost($$SELECT FROM written WHERE NOT to_tsvector('simple', t) @@ 'of:ABCD'$$) - written_cost($$SELECT FROM written WHERE NOT to_tsvector('simple', t) @! 'of:ABCD'$$)) / .0025 / 10000
+	BETWEEN 7 * 120 AND 7 * 180 AS match,
+	(written_cost($$SELECT to_tsvector('simple', t) <@> 'of'::tsquery FROM written$$) - written_cost($$SELECT to_tsvector('simple', t) FROM written$$)) / .0025 / 10000
+	BETWEEN 7 * 120 AND 7 * 180 + 100 AS distance;
+DROP TABLE written;
+DROP FUNCTION written_cost;
 -- each of them, commuted, and of an array; not a column without an index
 CREATE TABLE plain AS SELECT * FROM tested;
 SELECT charged($$NOT (v @@ 'of1:ABCD' AND v @@ 'of2:ABCD')$$) / charged($$NOT v @@ 'of1:ABCD'$$) BETWEEN 1.9 AND 2.1 AS two,

@@ -42,14 +42,15 @@
 static IndexOptInfo *
 skx_plan_index_of(PlannerInfo *root, Node *operand)
 {
-	const Var  *var = (const Var *) operand;
 	const RelOptInfo *rel;
+	int			varno;
 	ListCell   *lc;
 
-	if (root == NULL || root->simple_rel_array == NULL || !IsA(operand, Var) ||
-		var->varlevelsup > 0 || var->varno >= root->simple_rel_array_size)
+	if (root == NULL || root->simple_rel_array == NULL ||
+		!bms_get_singleton_member(pull_varnos(root, operand), &varno) ||
+		varno >= root->simple_rel_array_size)
 		return NULL;
-	rel = root->simple_rel_array[var->varno];
+	rel = root->simple_rel_array[varno];
 	if (rel == NULL)
 		return NULL;
 	foreach(lc, rel->indexlist)

@@ -76,8 +76,8 @@ extern Cost skx_plan_filter_cost(PlannerInfo *root, RelOptInfo *rel,
 /*
  * Returns the cost of reading an average value of the index's first column.
  * `byte` and byte_away are the costs of a byte in the row and of one in
- * TOAST, in units of cpu_operator_cost.  A computed value is charged as one
- * in TOAST, which is less than it costs.
+ * TOAST, in units of cpu_operator_cost.  If the column is an expression, the
+ * cost is that of parsing a text of as many words.
  */
 extern Cost skx_plan_value_cost(PlannerInfo *root,
 								const IndexOptInfo *index, double byte,
