@@ -74,18 +74,23 @@ descriptions_to_tsv() {
 	END { flush() }' "$work/stanzas"
 }
 
-# read_text: the rows on standard output, as COPY wants them
+# read_text: the rows on standard output, as COPY wants them; of longer texts the first
+# 200,000 bytes, without a part of a character, since a tsvector takes 1 MB at most
 read_text() {
 	case ${DEMO_TSV:-} in
 		'') descriptions_to_tsv ;;
 		*.xz) xz -dc "$DEMO_TSV" ;;
 		*.gz) gzip -dc "$DEMO_TSV" ;;
 		*) cat "$DEMO_TSV" ;;
-	esac | awk -F '\t' -v OFS='\t' -v rows="${DEMO_ROWS:-0}" '
+	esac | LC_ALL=C awk -F '\t' -v OFS='\t' -v rows="${DEMO_ROWS:-0}" '
 	NF >= 3 {
 		for (i = 4; i <= NF; i++)
 			$3 = $3 " " $i
 		NF = 3
+		if (length($3) > 200000) {
+			$3 = substr($3, 1, 200000)
+			sub(/[\300-\377][\200-\277]*$/, "", $3)
+		}
 		gsub(/\\/, "&&")
 		print
 		if (++n == rows)

@@ -8,7 +8,7 @@ CREATE TABLE docs (
 	body text,
 	tsv tsvector GENERATED ALWAYS AS
 		(setweight(to_tsvector('english', coalesce(title, '')), 'A') ||
-		 setweight(to_tsvector('english', left(coalesce(body, ''), 200000)), 'D')) STORED
+		 setweight(to_tsvector('english', coalesce(body, '')), 'D')) STORED
 );
 
 CREATE TABLE demo_query (no serial, kind text, query tsquery);

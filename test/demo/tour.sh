@@ -110,6 +110,7 @@ crash || { echo "demo: the server did not come back, or a row was lost"; exit 1;
 
 if [ -n "${DEMO_STAY:-}" ]; then
 	step "yours: table docs (id, title, body, tsv), index docs_idx; \\q ends it"
-	echo "  SELECT title FROM docs ORDER BY tsv <@> skipidx_any('english', 'any words') LIMIT 10;"
+	echo "  SELECT title FROM docs ORDER BY (title, body) <@> 'any words' LIMIT 10;"
+	echo "  SELECT title FROM docs WHERE (title, body) @@@ 'all words \"a phrase\" -not' LIMIT 10;"
 	psql -X
 fi
