@@ -50,6 +50,16 @@ typedef uint64 SkxImpacts;
 
 #define SKX_IMPACTS_NONE	UINT64CONST(0xFFFFFFFFFFFFFFFF)
 
+/* Number of pairs in an SkxImpacts. */
+#define SKX_IMPACT_PAIRS	4
+
+/* Returns the norm of a pair, from 0. */
+static inline uint8
+skx_rank_impact_norm(SkxImpacts impacts, int pair)
+{
+	return (uint8) (impacts >> (16 * pair + 8));
+}
+
 /* Postings from which pairs are made, as the largest tf of each norm. */
 typedef struct SkxImpactSet
 {

@@ -16,7 +16,6 @@
 
 #include "format/rank/rank.h"
 
-#define SKX_IMPACT_PAIRS_MAX		4
 #define SKX_IMPACT_NORMS		256
 
 /*
@@ -43,12 +42,6 @@ static inline uint8
 skx_rank_impact_tf(SkxImpacts impacts, int pair)
 {
 	return (uint8) (impacts >> (16 * pair));
-}
-
-static inline uint8
-skx_rank_impact_norm(SkxImpacts impacts, int pair)
-{
-	return (uint8) (impacts >> (16 * pair + 8));
 }
 
 void
@@ -88,7 +81,7 @@ skx_rank_pareto_join_cost(const SkxImpactPareto *front, int i,
 }
 
 /*
- * Joins neighbouring pairs, the cheapest first, until SKX_IMPACT_PAIRS_MAX are
+ * Joins neighbouring pairs, the cheapest first, until SKX_IMPACT_PAIRS are
  * left.
  */
 static void
@@ -97,11 +90,11 @@ skx_rank_pareto_reduce(SkxImpactPareto *front, const float *saturation)
 	float		costs[SKX_IMPACT_NORMS];
 	int			i;
 
-	if (front->n <= SKX_IMPACT_PAIRS_MAX)
+	if (front->n <= SKX_IMPACT_PAIRS)
 		return;
 	for (i = 0; i + 1 < front->n; i++)
 		costs[i] = skx_rank_pareto_join_cost(front, i, saturation);
-	while (front->n > SKX_IMPACT_PAIRS_MAX)
+	while (front->n > SKX_IMPACT_PAIRS)
 	{
 		int			best = 0;
 
@@ -129,7 +122,7 @@ skx_rank_pareto_pack(SkxImpactPareto *front, const float *saturation)
 	int			i;
 
 	skx_rank_pareto_reduce(front, saturation);
-	for (i = 0; i < SKX_IMPACT_PAIRS_MAX; i++)
+	for (i = 0; i < SKX_IMPACT_PAIRS; i++)
 	{
 		int			pair = Min(i, front->n - 1);
 
@@ -175,10 +168,10 @@ skx_rank_impacts_merge(SkxImpacts a, SkxImpacts b)
 	if (b == SKX_IMPACTS_NONE)
 		return a;
 	front.n = 0;
-	while (i < SKX_IMPACT_PAIRS_MAX || j < SKX_IMPACT_PAIRS_MAX)
+	while (i < SKX_IMPACT_PAIRS || j < SKX_IMPACT_PAIRS)
 	{
-		bool		from_a = j == SKX_IMPACT_PAIRS_MAX ||
-			(i < SKX_IMPACT_PAIRS_MAX &&
+		bool		from_a = j == SKX_IMPACT_PAIRS ||
+			(i < SKX_IMPACT_PAIRS &&
 			 skx_rank_impact_norm(a, i) <= skx_rank_impact_norm(b, j));
 		SkxImpacts	from = from_a ? a : b;
 		int			pair = from_a ? i++ : j++;
@@ -197,7 +190,7 @@ skx_rank_impacts_dominate(SkxImpacts bound, uint32 tf, uint8 norm)
 
 	if (bound == SKX_IMPACTS_NONE)
 		return false;
-	for (i = 0; i < SKX_IMPACT_PAIRS_MAX; i++)
+	for (i = 0; i < SKX_IMPACT_PAIRS; i++)
 	{
 		if (skx_rank_impact_tf(bound, i) >= code &&
 			skx_rank_impact_norm(bound, i) <= norm)
@@ -215,8 +208,8 @@ skx_rank_impacts_norm(SkxImpacts bound, uint32 tf)
 	uint8		code = skx_rank_impact_code(tf);
 	int			i = 0;
 
-	while (i < SKX_IMPACT_PAIRS_MAX && skx_rank_impact_tf(bound, i) < code)
+	while (i < SKX_IMPACT_PAIRS && skx_rank_impact_tf(bound, i) < code)
 		i++;
-	return i < SKX_IMPACT_PAIRS_MAX ? skx_rank_impact_norm(bound, i) :
+	return i < SKX_IMPACT_PAIRS ? skx_rank_impact_norm(bound, i) :
 		SKX_NORM_MAX;
 }

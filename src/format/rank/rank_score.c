@@ -138,25 +138,30 @@ skx_rank_union_df(uint64 whole, uint64 sum, uint64 ndocs)
 	return whole + Min((uint64) rest, most);
 }
 
+float
+skx_rank_norm_inverse(const SkxRankOptions *options, double average,
+					  uint8 norm)
+{
+	double		length = skx_rank_norm_decode(norm);
+	double		saturation;
+
+	if (average <= 0)
+		average = 1;
+	saturation = options->k1 *
+		(1.0 - options->b + options->b * length / average);
+	saturation = Max(saturation, SKX_RANK_SATURATION_MIN);
+	saturation = Min(saturation, SKX_RANK_SATURATION_MAX);
+	return (float) (1.0 / saturation);
+}
+
 void
 skx_rank_norm_inverses(const SkxRankOptions *options, double average,
 					   float *inverse)
 {
 	int			norm;
 
-	if (average <= 0)
-		average = 1;
 	for (norm = 0; norm <= SKX_NORM_NULL; norm++)
-	{
-		double		length = skx_rank_norm_decode((uint8) norm);
-		double		saturation;
-
-		saturation = options->k1 *
-			(1.0 - options->b + options->b * length / average);
-		saturation = Max(saturation, SKX_RANK_SATURATION_MIN);
-		saturation = Min(saturation, SKX_RANK_SATURATION_MAX);
-		inverse[norm] = (float) (1.0 / saturation);
-	}
+		inverse[norm] = skx_rank_norm_inverse(options, average, (uint8) norm);
 }
 
 /*
@@ -215,10 +220,10 @@ skx_rank_bound(SkxImpacts impacts, float weight, float most,
 
 	if (impacts == SKX_IMPACTS_NONE)
 		return 0;
-	for (i = 0; i < 4; i++)
+	for (i = 0; i < SKX_IMPACT_PAIRS; i++)
 	{
 		uint8		code = (uint8) (impacts >> (16 * i));
-		uint8		norm = (uint8) (impacts >> (16 * i + 8));
+		uint8		norm = skx_rank_impact_norm(impacts, i);
 		float		tf = code == 255 ? SKX_RANK_TF_UNBOUNDED : code + 1.0f;
 		float		product = tf * most * inverse[norm];
 

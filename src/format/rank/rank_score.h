@@ -92,10 +92,13 @@ extern double skx_rank_idf(uint64 df, uint64 ndocs);
 extern uint64 skx_rank_union_df(uint64 whole, uint64 sum, uint64 ndocs);
 
 /*
- * Fills inverse[norm] with 1 / (k1 (1 - b + b length / average)) for all 256
- * norms, where length is that of the norm.  An average of 0 or less counts as
- * 1.
+ * Returns 1 / (k1 (1 - b + b length / average)), where length is that of the
+ * norm.  An average of 0 or less counts as 1.
  */
+extern float skx_rank_norm_inverse(const SkxRankOptions *options,
+								   double average, uint8 norm);
+
+/* Fills inverse[norm] with that of each of the 256 norms. */
 extern void skx_rank_norm_inverses(const SkxRankOptions *options,
 								   double average, float *inverse);
 

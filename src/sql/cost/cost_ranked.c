@@ -32,14 +32,31 @@
 #define SKX_COST_CONTRIBUTION_UNITS		65536
 
 /*
- * Result of skx_rank_norm_inverses(), which is computed for the first long
- * list.
+ * Returns the inverse of a norm (skx_rank_norm_inverse()), of which an estimate
+ * needs a few only.
  */
-typedef struct SkxCostInverse
+static float
+skx_cost_inverse(const SkxCostState *c, uint8 norm)
 {
-	bool		is_computed;
+	return skx_rank_norm_inverse(&c->index->options, c->length, norm);
+}
+
+/* Returns a bound of the contributions of a long list, by its maxima. */
+static int32
+skx_cost_list_bound(const SkxCostState *c, const SkxTerm *term, float weight)
+{
+	SkxImpacts	impacts = term->long_list.impacts;
 	float		inverses[256];
-} SkxCostInverse;
+	int			i;
+
+	for (i = 0; i < SKX_IMPACT_PAIRS; i++)
+	{
+		uint8		norm = skx_rank_impact_norm(impacts, i);
+
+		inverses[norm] = skx_cost_inverse(c, norm);
+	}
+	return skx_rank_bound(impacts, weight, 1, inverses);
+}
 
 /*
  * Sets the contributions of the postings of a term.  They come from the maxima
@@ -48,26 +65,19 @@ typedef struct SkxCostInverse
  */
 static void
 skx_cost_contributions(const SkxCostState *c, const SkxTerm *term,
-					   float weight, SkxCostInverse *inverses,
-					   SkxCostWord *word)
+					   float weight, SkxCostWord *word)
 {
-	const float *inverse = inverses->inverses;
 	int			i;
 
 	memset(word->kth_contribution, 0, sizeof(word->kth_contribution));
 	word->max_contribution = weight * SKX_COST_SHORT_MAX_FRACTION;
 	if (term == NULL || (term->flags & SKX_TERM_FORM_MASK) != SKX_TERM_LONG)
 		return;
-	if (!inverses->is_computed)
-		skx_rank_norm_inverses(&c->index->options, c->length,
-							   inverses->inverses);
-	inverses->is_computed = true;
-	word->max_contribution = skx_rank_bound(term->long_list.impacts, weight, 1,
-											inverse);
+	word->max_contribution = skx_cost_list_bound(c, term, weight);
 	for (i = 0; i < SKX_NKTH_BEST && term->kth_best[i] != 0; i++)
 		word->kth_contribution[i] =
 			skx_rank_contribution(weight, (term->kth_best[i] >> 8) + 1,
-								  inverse[term->kth_best[i] & 0xFF]);
+								  skx_cost_inverse(c, term->kth_best[i] & 0xFF));
 }
 
 /*
@@ -108,11 +118,9 @@ skx_cost_set_words(SkxCostState *c, TSQuery query, SkxCostWord *words,
 	bool		few = skx_cost_count_words(query) <= SKX_COST_LOOKUPS_MAX;
 	const SkxTerm *terms[SKX_COST_LOOKUPS_MAX];
 	int			counts[SKX_COST_LOOKUPS_MAX];
-	SkxCostInverse inverse;
 	int			n = 0;
 	int			i;
 
-	inverse.is_computed = false;
 	*any = true;
 	*all = 0;
 	for (i = 0; i < query->size; i++)
@@ -138,7 +146,7 @@ skx_cost_set_words(SkxCostState *c, TSQuery query, SkxCostWord *words,
 			skx_cost_contributions(c, term, SKX_COST_CONTRIBUTION_UNITS *
 								   skx_rank_idf((uint64) words[n].df,
 												(uint64) c->ndocs),
-								   &inverse, &words[n]);
+								   &words[n]);
 			n++;
 		}
 		if (item->type == QI_VAL)
