@@ -14,8 +14,6 @@
 #include "access/stratnum.h"
 #include "answer/order/order.h"
 #include "answer/order/order_share.h"
-#include "catalog/pg_am_d.h"
-#include "commands/defrem.h"
 #include "index/column/column_key.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
@@ -34,6 +32,7 @@
 #include "sql/plan/plan_reading.h"
 #include "support/compat/compat_planner.h"
 #include "utils/lsyscache.h"
+#include "utils/typcache.h"
 
 static Plan *skx_plan_make_ordered_plan(PlannerInfo *root, RelOptInfo *rel,
 										CustomPath *path, List *tlist,
@@ -122,6 +121,17 @@ skx_plan_has_order(PlannerInfo *root, const IndexOptInfo *info, int column,
 }
 
 /*
+ * Returns the btree operator family by which the type is sorted by default;
+ * InvalidOid if there is none.  The server's own look-up of it reads pg_opclass
+ * each time, so this asks what the session keeps of types.
+ */
+static Oid
+skx_plan_default_order(Oid type)
+{
+	return lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
+}
+
+/*
  * Returns the column of the index (from 0) that a sort key is; 0 if there is
  * none.  The key must sort as the type does by default, since keys are in that
  * order.
@@ -143,14 +153,10 @@ skx_plan_key_column(PlannerInfo *root, const IndexOptInfo *index,
 
 		for (column = 1; column < index->nkeycolumns; column++)
 		{
-			Oid			type = index->opcintype[column];
-			Oid			class_oid;
-
-			if (!match_index_to_operand((Node *) member->em_expr, column,
-										unconstify(IndexOptInfo *, index)) ||
-				!OidIsValid(class_oid = GetDefaultOpClass(type, BTREE_AM_OID)))
-				continue;
-			if (get_opclass_family(class_oid) == key->pk_opfamily &&
+			if (match_index_to_operand((Node *) member->em_expr, column,
+									   unconstify(IndexOptInfo *, index)) &&
+				skx_plan_default_order(index->opcintype[column]) ==
+				key->pk_opfamily &&
 				skx_plan_has_order(root, index, column, &keys))
 				return column;
 		}
