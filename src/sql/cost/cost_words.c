@@ -87,7 +87,8 @@ skx_cost_find_terms(SkxCostState *c)
 							   c->terms))
 		return;
 	segment = skx_cost_segment(c);
-	skx_segment_find_all(&segment, 1, c->lexemes, c->nlexemes, &c->terms);
+	skx_segment_find_all_cached(&segment, 1, c->lexemes, c->nlexemes,
+								&c->terms);
 	skx_cost_planned_keep_terms(c->root, index, c->lexemes, c->nlexemes,
 								c->terms);
 }
