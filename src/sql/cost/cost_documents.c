@@ -105,12 +105,14 @@ skx_cost_segment_documents(SkxCostState *c, SkxSegment *seg,
 						   SkxCostFoundWords known[2], TSQuery query)
 {
 	double		ndocs = seg->header.ndocs;
+	double		docs;
 
 	CHECK_FOR_INTERRUPTS();
 	c->ndocs = Max(ndocs, 1);
 	skx_cost_find_words(seg, &known[0]);
 	skx_cost_find_prefixes(seg, &known[1]);
-	return Min(skx_cost_query_docs(c, query).likely_docs, ndocs);
+	docs = skx_cost_query_docs(c, query).likely_docs;
+	return Min(docs, ndocs);
 }
 
 /* Pending documents that match. */

@@ -314,6 +314,7 @@ skx_cost_selectivity(PlannerInfo *root, const SkxCostIndex *index,
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	SkxCostState c;
+	double		docs;
 	double		share = -1;
 
 	skx_cost_init(&c, root, index);
@@ -321,9 +322,11 @@ skx_cost_selectivity(PlannerInfo *root, const SkxCostIndex *index,
 	{
 		skx_cost_begin(&c);
 		if (c.was_read)
-			share = Min((c.ranking != NULL ? skx_cost_docs_above(&c, score) :
-						 skx_cost_all_conditions(&c).likely_docs) / c.ndocs,
-						1);
+		{
+			docs = c.ranking != NULL ? skx_cost_docs_above(&c, score) :
+				skx_cost_all_conditions(&c).likely_docs;
+			share = Min(docs / c.ndocs, 1);
+		}
 		skx_cost_end(&c);
 	}
 	else if (c.is_empty)

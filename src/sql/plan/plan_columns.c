@@ -159,6 +159,7 @@ skx_plan_add_column_scan(PlannerInfo *root, RelOptInfo *rel,
 	List	   *columns = skx_plan_needed_columns(rel, index);
 	IndexPath  *scan;
 	CustomPath *custom;
+	Cost		cost;
 	Path		rows = {0};
 
 	if (columns == NIL ||
@@ -170,9 +171,8 @@ skx_plan_add_column_scan(PlannerInfo *root, RelOptInfo *rel,
 	rows.pathtarget = rel->reltarget;
 	rows.rows = scan->path.rows;
 	rows.startup_cost = scan->path.startup_cost;
-	rows.total_cost =
-		Max(skx_plan_cost_columns(root, rel, scan, list_length(columns)),
-			scan->path.startup_cost);
+	cost = skx_plan_cost_columns(root, rel, scan, list_length(columns));
+	rows.total_cost = Max(cost, scan->path.startup_cost);
 	custom = skx_plan_custom_path(&rows, list_make1(scan), NIL,
 								  &skx_plan_columns_path_methods);
 	custom->custom_private =

@@ -94,6 +94,7 @@ skx_plan_early_end_fraction(PlannerInfo *root, RelOptInfo *rel,
 {
 	double		share = skx_plan_scored_fraction(root, rel, path);
 	List	   *bounds = NIL;
+	double		bounded;
 	ListCell   *lc;
 
 	foreach(lc, rel->baserestrictinfo)
@@ -102,6 +103,7 @@ skx_plan_early_end_fraction(PlannerInfo *root, RelOptInfo *rel,
 							  linitial(path->indexorderbys)))
 			bounds = lappend(bounds, lfirst(lc));
 	}
-	return Min(share, clauselist_selectivity(root, bounds, rel->relid,
-											 JOIN_INNER, NULL));
+	bounded = clauselist_selectivity(root, bounds, rel->relid, JOIN_INNER,
+									 NULL);
+	return Min(share, bounded);
 }

@@ -315,17 +315,17 @@ skx_plan_percent(PlannerInfo *root, RelOptInfo *rel, const IndexPath *path,
 {
 	List	   *rest = skx_plan_discarding_quals(path,
 												 planned->other_conditions);
+	Selectivity implied;
 	Selectivity kept;
 
 	if (rest == NIL)
 		return 100;
 	kept = clauselist_selectivity(root, skx_plan_restrictions(rel, rest),
 								  rel->relid, JOIN_INNER, NULL);
-	kept /= Max(clauselist_selectivity(root,
-									   skx_plan_predicate_implied(path, rest),
-									   rel->relid, JOIN_INNER, NULL),
-				1e-9);
-	kept = Min(kept, 1);
+	implied = clauselist_selectivity(root,
+									 skx_plan_predicate_implied(path, rest),
+									 rel->relid, JOIN_INNER, NULL);
+	kept = Min(kept / Max(implied, 1e-9), 1);
 	return (int) ceil(125.0 / Max(kept, 1.0 / SKX_FILTER_ROWS_PER_PASS_MAX));
 }
 

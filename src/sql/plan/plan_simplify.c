@@ -11,9 +11,13 @@
 Node *
 skx_plan_simplify(Node *expr)
 {
-	int			level = skx_cost_silence_begin();
-	Node	   *simplified = eval_const_expressions(NULL, expr);
+	int			level;
+	Node	   *simplified;
 
+	if (expr == NULL || IsA(expr, Var))
+		return expr;
+	level = skx_cost_silence_begin();
+	simplified = eval_const_expressions(NULL, expr);
 	skx_cost_silence_end(level);
 	return simplified;
 }
