@@ -42,8 +42,11 @@ double
 skx_am_cost_average_length(PlannerInfo *root, const IndexOptInfo *info)
 {
 	SkxCostIndex index;
-	double		length = 0;
+	double		length = skx_cost_planned_length(root, info->indexoid);
 
+	if (length >= 0)
+		return length;
+	length = 0;
 	skx_am_cost_open(info, &index);
 	if (index.rel != NULL)
 		length = skx_cost_length(root, index.rel);

@@ -197,6 +197,40 @@ extern const SkxIndexSizes *skx_cost_planned_sizes(PlannerInfo *root,
 												   Relation index);
 
 /*
+ * Returns the average number of words of a document that was kept by the
+ * function below; a value below 0 if none was.  The index need not be open.
+ */
+extern double skx_cost_planned_length(const PlannerInfo *root, Oid index);
+
+/*
+ * Keeps the average number of words of a document while the statement is
+ * planned.
+ */
+extern void skx_cost_planned_keep_length(PlannerInfo *root, Relation index,
+										 double length);
+
+/* No column: the index does not know the condition. */
+#define SKX_COST_NO_COLUMN	(-1)
+
+/*
+ * Returns true if the function below has kept what a condition of a table asks
+ * of an index, and sets *column.
+ */
+extern bool skx_cost_planned_match(const PlannerInfo *root,
+								   const IndexOptInfo *index,
+								   const RestrictInfo *condition,
+								   int *column);
+
+/*
+ * Keeps, while the statement is planned, which column of an index (from 0) a
+ * condition is one of as it stands, or SKX_COST_NO_COLUMN.
+ */
+extern void skx_cost_planned_keep_match(const PlannerInfo *root,
+										const IndexOptInfo *index,
+										const RestrictInfo *condition,
+										int column);
+
+/*
  * Keeps messages below a warning from the client, until
  * skx_cost_silence_end().  An expression that is evaluated in addition to the
  * server's own evaluation thus does not repeat its notices, such as those of

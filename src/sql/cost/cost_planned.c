@@ -52,6 +52,8 @@ typedef struct SkxPlannedIndex
 	Oid			index;			/* the key */
 	SkxLocator	locator;
 	SkxIndexSizes sizes;
+	double		length;			/* average of documents, in words; below 0: not
+								 * known yet.  Stays when sizes.view is freed */
 	int			nterms;			/* number of terms looked up last */
 	SkxLexeme	lexemes[SKX_PLANNED_TERMS_MAX]; /* ascending, distinct */
 	SkxTerm    *terms;			/* for SKX_PLANNED_TERMS_MAX; NULL: none yet */
@@ -82,15 +84,29 @@ typedef struct SkxPlannedScan
 	SkxCostScan scan;
 } SkxPlannedScan;
 
+/* How many conditions are kept, the same way. */
+#define SKX_PLANNED_MATCHES_MAX	16
+
+typedef struct SkxPlannedMatch
+{
+	const IndexOptInfo *index;	/* NULL: none */
+	const RestrictInfo *condition;
+	int			column;
+} SkxPlannedMatch;
+
 typedef struct SkxPlannedStatement
 {
 	const PlannerGlobal *glob;
 	MemoryContext context;
 	HTAB	   *values;			/* SkxPlannedValues */
 	HTAB	   *indexes;		/* SkxPlannedIndex */
+	SkxPlannedIndex *last_index;	/* the one asked for last; NULL: none */
 	HTAB	   *pages;			/* SkxPlannedPages */
 	SkxPlannedScan scans[SKX_PLANNED_SCANS_MAX];	/* the oldest at `next` */
 	int			next;
+	SkxPlannedMatch matches[SKX_PLANNED_MATCHES_MAX];	/* the oldest at
+														 * `next_match` */
+	int			next_match;
 	MemoryContextCallback end;
 } SkxPlannedStatement;
 
@@ -290,14 +306,19 @@ skx_cost_planned_index(PlannerInfo *root, Relation index)
 	uint64	   *last;
 	bool		found;
 
-	known = skx_cost_planned_entry(planning, &planning->indexes, &oid,
-								   sizeof(oid), sizeof(SkxPlannedIndex),
-								   &found);
+	known = planning->last_index;
+	found = known != NULL && known->index == oid;
+	if (!found)
+		known = skx_cost_planned_entry(planning, &planning->indexes, &oid,
+									   sizeof(oid), sizeof(SkxPlannedIndex),
+									   &found);
+	planning->last_index = known;
 	if (found && known->sizes.view != NULL &&
 		SKX_LOCATOR_EQUALS(known->locator, SKX_REL_LOCATOR(index)))
 		return known;
 	memset(known, 0, sizeof(SkxPlannedIndex));
 	known->index = oid;
+	known->length = -1;
 	known->locator = SKX_REL_LOCATOR(index);
 	old = MemoryContextSwitchTo(planning->context);
 	known->sizes.view = skx_manifest_view(index);
@@ -326,6 +347,24 @@ skx_cost_planned_close(PlannerInfo *root)
 			skx_manifest_view_free(known->sizes.view);
 		known->sizes.view = NULL;
 	}
+}
+
+void
+skx_cost_planned_keep_length(PlannerInfo *root, Relation index, double length)
+{
+	skx_cost_planned_index(root, index)->length = length;
+}
+
+double
+skx_cost_planned_length(const PlannerInfo *root, Oid index)
+{
+	const SkxPlannedStatement *planning = skx_cost_planned_statement(root);
+	const SkxPlannedIndex *known = planning->last_index;
+
+	if (known == NULL || known->index != index)
+		known = planning->indexes == NULL ? NULL :
+			hash_search(planning->indexes, &index, HASH_FIND, NULL);
+	return known == NULL ? -1 : known->length;
 }
 
 const SkxIndexSizes *
@@ -493,4 +532,38 @@ skx_cost_planned_keep_scan(PlannerInfo *root, const IndexPath *path,
 	known->rows = path->path.rows;
 	known->selectivity = selectivity;
 	known->scan = *scan;
+}
+
+bool
+skx_cost_planned_match(const PlannerInfo *root, const IndexOptInfo *index,
+					   const RestrictInfo *condition, int *column)
+{
+	const SkxPlannedStatement *planning = skx_cost_planned_statement(root);
+	int			i;
+
+	for (i = 0; i < SKX_PLANNED_MATCHES_MAX; i++)
+	{
+		const SkxPlannedMatch *known = &planning->matches[i];
+
+		if (known->condition == condition && known->index == index)
+		{
+			*column = known->column;
+			return true;
+		}
+	}
+	return false;
+}
+
+void
+skx_cost_planned_keep_match(const PlannerInfo *root,
+							const IndexOptInfo *index,
+							const RestrictInfo *condition, int column)
+{
+	SkxPlannedStatement *planning = skx_cost_planned_statement(root);
+	SkxPlannedMatch *known = &planning->matches[planning->next_match];
+
+	planning->next_match = (planning->next_match + 1) % SKX_PLANNED_MATCHES_MAX;
+	known->index = index;
+	known->condition = condition;
+	known->column = column;
 }

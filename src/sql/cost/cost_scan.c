@@ -111,12 +111,11 @@ skx_cost_scan(SkxCostState *c, SkxCostScan *scan)
 /*
  * Sets the costs of what the scan does.  Pages that are read to look words up
  * lie anywhere in the file.  Pages of lists are read in order, with gaps where
- * the scan skips.  Returns the number of pages that are read before the first
- * row.
+ * the scan skips.
  */
-static double
+static void
 skx_cost_set_costs(const SkxCostState *c, const SkxCostScan *scan,
-				   double loop_count, GenericCosts *costs)
+				   double loop_count, SkxCostEstimate *estimate)
 {
 	const IndexOptInfo *info = c->path->indexinfo;
 	bool		ranked = c->path->indexorderbys != NIL;
@@ -152,15 +151,15 @@ skx_cost_set_costs(const SkxCostState *c, const SkxCostScan *scan,
 	work = SKX_COST_SEGMENT_NS * scan->segments + SKX_COST_LOOKUP_NS *
 		scan->lookups +
 		(ranked ? SKX_COST_RANKING_NS : 0);
-	costs->indexStartupCost = lookups * prices.random + lists[0] +
+	estimate->startup = lookups * prices.random + lists[0] +
 		skx_cost_of_ns(work + scan->work[0] +
 					   (ranked ? scan->pending * SKX_COST_PENDING_NS : 0));
-	costs->indexTotalCost = lookups * prices.random + lists[1] +
+	estimate->total = lookups * prices.random + lists[1] +
 		skx_cost_of_ns(work + scan->work[1] +
 					   scan->pending * SKX_COST_PENDING_NS) +
 		c->rows * (cpu_index_tuple_cost + skx_cost_of_ns(SKX_COST_ROW_NS));
-	costs->numIndexPages = lookups + pages[1];
-	return lookups + pages[0];
+	estimate->pages = lookups + pages[1];
+	estimate->first = lookups + pages[0];
 }
 
 /*
@@ -247,45 +246,54 @@ skx_cost_scan_of_path(SkxCostState *c, Selectivity selectivity,
 							   scan);
 }
 
+/*
+ * Returns the share of the table's rows that the planner expects the scan to
+ * find, as genericcostestimate() does.
+ */
+static Selectivity
+skx_cost_planner_selectivity(PlannerInfo *root, IndexOptInfo *info,
+							 List *quals)
+{
+	return clauselist_selectivity(root, add_predicate_to_index_quals(info,
+																	 quals),
+								  info->rel->relid, JOIN_INNER, NULL);
+}
+
 void
 skx_cost_estimate(PlannerInfo *root, IndexPath *path, double loop_count,
 				  const SkxCostIndex *index, SkxCostEstimate *estimate)
 {
-	GenericCosts costs;
+	List	   *quals = get_quals_from_indexclauses(path->indexclauses);
+	Selectivity selectivity =
+		skx_cost_planner_selectivity(root, path->indexinfo, quals);
+	Cost		arguments =
+		index_other_operands_eval_cost(root, path->indexorderbys) +
+		index_other_operands_eval_cost(root, quals);
 	SkxCostState c;
 	SkxCostScan scan;
-	Cost		arguments;
 	Cost		total;
 
-	memset(&costs, 0, sizeof(costs));
-	genericcostestimate(root, path, loop_count, &costs);
-	arguments = index_other_operands_eval_cost(root, path->indexorderbys) +
-		index_other_operands_eval_cost(root,
-									   get_quals_from_indexclauses(path->indexclauses));
 	skx_cost_init(&c, root, index);
 	c.path = path;
 	/* The server's number of index tuples is for one element of an array. */
-	c.rows = clamp_row_est(costs.indexSelectivity *
-						   path->indexinfo->rel->tuples);
+	c.rows = clamp_row_est(selectivity * path->indexinfo->rel->tuples);
 	c.ndocs = Max(path->indexinfo->tuples, 1);
 	c.nsegments = 1;
 	c.average_df = c.ndocs * SKX_COST_UNKNOWN_FRACTION;
-	skx_cost_scan_of_path(&c, costs.indexSelectivity, &scan);
+	skx_cost_scan_of_path(&c, selectivity, &scan);
 	if (scan.likely_rows > 0)
 	{
-		costs.indexSelectivity =
+		selectivity =
 			Min(scan.likely_rows / Max(path->indexinfo->rel->tuples, 1), 1);
 		c.rows = scan.likely_rows;
 	}
-	estimate->first = skx_cost_set_costs(&c, &scan, loop_count, &costs);
+	skx_cost_set_costs(&c, &scan, loop_count, estimate);
 	arguments += scan.disjunction_cost;
-	estimate->startup = arguments + costs.indexStartupCost;
-	total = costs.indexTotalCost + skx_cost_refuse_index_only(path);
-	estimate->total = arguments + Max(total, costs.indexStartupCost);
-	estimate->selectivity = costs.indexSelectivity;
-	estimate->correlation = skx_cost_correlation(&c, &scan,
-												 costs.indexSelectivity);
-	estimate->pages = costs.numIndexPages;
+	total = estimate->total + skx_cost_refuse_index_only(path);
+	estimate->total = arguments + Max(total, estimate->startup);
+	estimate->startup += arguments;
+	estimate->selectivity = selectivity;
+	estimate->correlation = skx_cost_correlation(&c, &scan, selectivity);
 	skx_cost_planned_keep_pages(root, path, estimate);
 }
 

@@ -56,6 +56,7 @@ skx_cost_length(PlannerInfo *root, Relation index)
 	double		length;
 
 	(void) skx_cost_sizes(skx_cost_planned_sizes(root, index), &length);
+	skx_cost_planned_keep_length(root, index, length);
 	return length;
 }
 

@@ -12,6 +12,7 @@
 #include "optimizer/clauses.h"
 #include "optimizer/paths.h"
 #include "optimizer/restrictinfo.h"
+#include "sql/cost/cost.h"
 #include "sql/plan/plan_condition.h"
 #include "utils/lsyscache.h"
 
@@ -36,6 +37,33 @@ skx_plan_all_quals(SkxIndexColumn *key, RestrictInfo *rinfo, bool *lossy)
 	return list_make1(any);
 }
 
+/*
+ * Does the same, and matches the condition in other words if it must.  Keeps
+ * that the index has the condition as it stands, or not at all.  Others are
+ * made anew each time: the selectivity that they have from the condition
+ * changes (plan_rows.c).
+ */
+static List *
+skx_plan_find_quals(SkxIndexColumn *key, RestrictInfo *rinfo, bool *lossy)
+{
+	List	   *quals = skx_plan_all_quals(key, rinfo, lossy);
+
+	if (quals == NIL)
+	{
+		RestrictInfo *other = skx_plan_rewrite_condition(key->root, key->index,
+														 rinfo);
+
+		if (other != NULL)
+			quals = skx_plan_all_quals(key, other, lossy);
+	}
+	if (quals == NIL)
+		skx_cost_planned_keep_match(key->root, key->index, rinfo,
+									SKX_COST_NO_COLUMN);
+	else if (linitial(quals) == rinfo && list_length(quals) == 1 && !*lossy)
+		skx_cost_planned_keep_match(key->root, key->index, rinfo, key->column);
+	return quals;
+}
+
 IndexClause *
 skx_plan_matching_clause(PlannerInfo *root, IndexOptInfo *index,
 						 RestrictInfo *rinfo)
@@ -48,14 +76,10 @@ skx_plan_matching_clause(PlannerInfo *root, IndexOptInfo *index,
 	if (rinfo->pseudoconstant ||
 		!skx_plan_is_promotable(rinfo, index->rel))
 		return NULL;
-	quals = skx_plan_all_quals(&key, rinfo, &lossy);
-	if (quals == NIL)
-	{
-		RestrictInfo *other = skx_plan_rewrite_condition(root, index, rinfo);
-
-		if (other != NULL)
-			quals = skx_plan_all_quals(&key, other, &lossy);
-	}
+	if (!skx_cost_planned_match(root, index, rinfo, &key.column))
+		quals = skx_plan_find_quals(&key, rinfo, &lossy);
+	else
+		quals = key.column == SKX_COST_NO_COLUMN ? NIL : list_make1(rinfo);
 	if (quals == NIL)
 		return NULL;
 	clause = makeNode(IndexClause);
