@@ -124,10 +124,11 @@ skx_cost_set_costs(const SkxCostState *c, const SkxCostScan *scan,
 	double		pages[2];
 	double		lists[2];
 	double		work;
-	SkxPageReadCosts prices;
+	double		random;
+	double		forward;
 	int			i;
 
-	skx_cost_page_read_costs(info->reltablespace, &prices);
+	get_tablespace_page_costs(info->reltablespace, &random, &forward);
 	lookups = Min(Max(scan->segments, 1) *
 				  (SKX_COST_SEGMENT_PAGES + SKX_COST_WORD_PAGES *
 				   scan->lookups), most);
@@ -147,14 +148,14 @@ skx_cost_set_costs(const SkxCostState *c, const SkxCostScan *scan,
 	for (i = 0; i < 2; i++)
 		lists[i] = skx_cost_read_pages(pages[i],
 									   scan->list_pages + scan->pending_pages,
-									   prices.forward, prices.random);
+									   forward, random);
 	work = SKX_COST_SEGMENT_NS * scan->segments + SKX_COST_LOOKUP_NS *
 		scan->lookups +
 		(ranked ? SKX_COST_RANKING_NS : 0);
-	estimate->startup = lookups * prices.random + lists[0] +
+	estimate->startup = lookups * random + lists[0] +
 		skx_cost_of_ns(work + scan->work[0] +
 					   (ranked ? scan->pending * SKX_COST_PENDING_NS : 0));
-	estimate->total = lookups * prices.random + lists[1] +
+	estimate->total = lookups * random + lists[1] +
 		skx_cost_of_ns(work + scan->work[1] +
 					   scan->pending * SKX_COST_PENDING_NS) +
 		c->rows * (cpu_index_tuple_cost + skx_cost_of_ns(SKX_COST_ROW_NS));
