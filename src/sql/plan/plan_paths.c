@@ -445,6 +445,24 @@ skx_plan_wrap_all(PlannerInfo *root, RelOptInfo *rel)
 	}
 }
 
+/*
+ * Returns true if the paths of a table without children may change here.
+ * Those of a table that has no skipidx index do not, unless the server makes
+ * some again for conditions that only the setting promotes.
+ */
+static bool
+skx_plan_is_concerned(const RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->indexlist)
+	{
+		if (skx_plan_is_skipidx(lfirst(lc)))
+			return true;
+	}
+	return skx_plan_under_policy;
+}
+
 static void
 skx_plan_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 						  RangeTblEntry *rte)
@@ -453,7 +471,8 @@ skx_plan_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 
 	if (skx_plan_next_hook != NULL)
 		skx_plan_next_hook(root, rel, rti, rte);
-	if (rte->rtekind != RTE_RELATION || IS_DUMMY_REL(rel))
+	if (rte->rtekind != RTE_RELATION || IS_DUMMY_REL(rel) ||
+		(!rte->inh && !skx_plan_is_concerned(rel)))
 		return;
 	skx_plan_correct_rows(root, rel, rte);
 	if (rte->inh)
