@@ -38,6 +38,7 @@ typedef struct SkxRankedScan
 	FmgrInfo	distance;		/* ... and its function */
 	ExprState  *filter;			/* a query that all rows have to match */
 	ExprState  *bounds;			/* conditions that end the scan */
+	bool		is_known;		/* filter and ref call no function */
 	bool		is_unlimited;	/* all rows are fetched, as far as is known */
 	int			first_rows;		/* of the first search, if nothing else tells */
 	uint64		limit_rows;		/* rows asked for by the limit; 0: not known */
@@ -49,6 +50,13 @@ typedef struct SkxRankedScan
 								 * asked for */
 	int			nreturned_ahead;	/* how many of them were returned */
 } SkxRankedScan;
+
+/* Returns true if evaluating the expression calls no function. */
+static bool
+skx_plan_is_value(const Node *expr)
+{
+	return expr != NULL && (IsA(expr, Const) || IsA(expr, Param));
+}
 
 static void
 skx_plan_begin_ranked(SkxPlanNode *node)
@@ -62,6 +70,9 @@ skx_plan_begin_ranked(SkxPlanNode *node)
 	state->document = skx_plan_node_expr(node, SKX_EXPR_DOCUMENT);
 	state->ref = skx_plan_node_expr(node, SKX_EXPR_REF);
 	state->filter = skx_plan_node_expr(node, SKX_EXPR_FILTER);
+	state->is_known =
+		skx_plan_is_value(list_nth(scan->custom_exprs, SKX_EXPR_FILTER)) &&
+		skx_plan_is_value(list_nth(scan->custom_exprs, SKX_EXPR_REF));
 	state->bounds = ExecInitQual(bounds, &node->css.ss.ps);
 	fmgr_info(linitial_oid((List *) skx_plan_node_private(node,
 														  SKX_RANKED_DISTANCE)),
@@ -144,6 +155,8 @@ skx_plan_ends_early(SkxRankedScan *state)
 
 	if (state->filter == NULL)
 		return false;
+	if (state->is_known)
+		return skx_plan_filter_needs_score(state);
 	level = skx_cost_silence_begin();
 	ends = skx_plan_filter_needs_score(state);
 	skx_cost_silence_end(level);
