@@ -81,6 +81,50 @@ extern bool skx_am_is_skipidx(Relation index);
  */
 extern Relation skx_am_open_referenced(const struct SkxRef *ref);
 
+/* am_guest.c : an index that a background process works on */
+
+typedef struct SkxAmGuest
+{
+	Oid			database;		/* that the process is connected to */
+	LOCKMODE	mode;			/* of its lock on an index */
+	Relation	index;			/* NULL: none is open */
+	bool		is_barred;		/* another process had or wanted the index
+								 * for itself when it was last looked at */
+	bool		is_evicted;		/* a process wants the database */
+	int			nchecks;
+} SkxAmGuest;
+
+/* SQLSTATE of work that gives way, which is that of a cancel. */
+#define SKX_AM_GUEST_SQLSTATE	ERRCODE_QUERY_CANCELED
+
+/*
+ * Opens the index and locks it, without waiting.  Returns false, with nothing
+ * locked, if it is not there, is no index of this access method, is not ready
+ * or cannot be read here, or is locked by another process (is_barred).
+ */
+extern bool skx_am_guest_open(SkxAmGuest *guest, Oid index);
+
+/* Closes the index and gives the lock back. */
+extern void skx_am_guest_close(SkxAmGuest *guest);
+
+/*
+ * Ends the process if the postmaster is gone, since then there are no more
+ * checkpoints, either; reads the configuration if that has changed.
+ */
+extern void skx_am_guest_look(void);
+
+/*
+ * Returns true if a process wants the database.  That is looked up in one call
+ * of several.
+ */
+extern bool skx_am_guest_must_leave(SkxAmGuest *guest);
+
+/*
+ * Raises an error with SKX_AM_GUEST_SQLSTATE if the work was switched off, if a
+ * process waits for the open index, or if one wants the database.
+ */
+extern void skx_am_guest_check(SkxAmGuest *guest, bool is_off);
+
 /* am_options.c : storage parameters */
 
 /* Registers the storage parameters; called once, when the module is loaded. */

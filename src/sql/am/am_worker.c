@@ -17,28 +17,21 @@
  */
 #include "postgres.h"
 
-#include "access/relation.h"
 #include "access/xact.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
 #include "sql/am/am.h"
-#include "storage/ipc.h"
 #include "storage/latch.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
-#include "storage/pmsignal.h"
 #include "support/compat/compat.h"
 #include "support/throttle/throttle.h"
 #include "tcop/tcopprot.h"
-#include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
 extern PGDLLEXPORT void skx_am_worker_main(Datum arg);
-
-/* Checks the database once in this many checks of the index. */
-#define SKX_WORKER_DATABASE_CHECKS	5
 
 /*
  * How many times to check whether the index is free, every
@@ -52,14 +45,10 @@ extern PGDLLEXPORT void skx_am_worker_main(Datum arg);
  */
 #define SKX_WORKER_SHRINK_WAIT_MS	10000
 
-/* SQLSTATE of an operation that gives way, which is that of a cancel. */
-#define SKX_WORKER_YIELD_SQLSTATE	ERRCODE_QUERY_CANCELED
-
 typedef struct SkxAmWorker
 {
 	SkxWorkerTask task;
-	Relation	index;
-	int			check_count;
+	SkxAmGuest	guest;
 	bool		is_blocked;		/* another process has or wants the index for
 								 * itself, so the last step ended; or too many
 								 * workers are busy for a next one */
@@ -76,76 +65,15 @@ typedef struct SkxAmWorker
 /* Registered at the first use. */
 static uint32 skx_am_worker_wait_event = 0;
 
-/*
- * Ends the process if the postmaster is gone, since then there are no more
- * checkpoints, either.
- */
-static void
-skx_am_worker_exit_if_orphan(void)
-{
-	if (!PostmasterIsAlive())
-		proc_exit(1);
-}
-
-static void
-skx_am_worker_reload(void)
-{
-	if (ConfigReloadPending)
-	{
-		ConfigReloadPending = false;
-		ProcessConfigFile(PGC_SIGHUP);
-	}
-}
-
 /* Called every SKX_THROTTLE_CHECK_MS ms while an operation is under way. */
 static void
 skx_am_worker_check(void *arg)
 {
 	SkxAmWorker *w = arg;
 
-	skx_am_worker_exit_if_orphan();
-	skx_am_worker_reload();
+	skx_am_guest_look();
 	InvalidateCatalogSnapshot();
-	w->is_blocked = skx_compat_others_wait_for_lock(w->index,
-													RowExclusiveLock);
-	if (w->is_blocked || skx_worker_max == 0 ||
-		(++w->check_count % SKX_WORKER_DATABASE_CHECKS == 0 &&
-		 skx_worker_database_wanted(w->task.database)))
-		ereport(ERROR,
-				(errcode(SKX_WORKER_YIELD_SQLSTATE),
-				 errmsg("a flush or merge of index \"%s\" gives way",
-						RelationGetRelationName(w->index))));
-}
-
-/*
- * Opens and locks the index.  Returns NULL if it is not there, not ready, or
- * locked by another process; w->is_blocked tells the latter.
- */
-static Relation
-skx_am_worker_open(SkxAmWorker *w)
-{
-	Oid			oid = w->task.index;
-	Relation	index;
-
-	w->is_blocked = !ConditionalLockRelationOid(oid, RowExclusiveLock);
-	if (w->is_blocked)
-	{
-		ereport(DEBUG1,
-				(errmsg_internal("another process has index %u for itself",
-								 oid)));
-		return NULL;
-	}
-	index = try_relation_open(oid, NoLock);
-	if (index == NULL)
-	{
-		UnlockRelationOid(oid, RowExclusiveLock);
-		return NULL;
-	}
-	if (skx_am_is_skipidx(index) && index->rd_index->indisready &&
-		RelationGetNumberOfBlocks(index) > 0)
-		return index;
-	relation_close(index, RowExclusiveLock);
-	return NULL;
+	skx_am_guest_check(&w->guest, skx_worker_max == 0);
 }
 
 /*
@@ -155,16 +83,16 @@ skx_am_worker_open(SkxAmWorker *w)
 static bool
 skx_am_worker_flush(SkxAmWorker *w, const SkxMaintOptions *options)
 {
-	if (skx_maint_pending_bytes(w->index) <= options->pending_limit)
+	if (skx_maint_pending_bytes(w->guest.index) <= options->pending_limit)
 	{
 		ereport(DEBUG1,
 				(errmsg_internal("nothing to flush in index \"%s\": its list is not too long",
-								 RelationGetRelationName(w->index))));
+								 RelationGetRelationName(w->guest.index))));
 		return false;
 	}
-	if (skx_maint_flush_all(w->index, options, SKX_WAIT_PAGE) > 0)
+	if (skx_maint_flush_all(w->guest.index, options, SKX_WAIT_PAGE) > 0)
 		return true;
-	if (skx_maint_pending_bytes(w->index) > options->pending_limit)
+	if (skx_maint_pending_bytes(w->guest.index) > options->pending_limit)
 		w->blocked_operation = SKX_OPERATION_FLUSH;
 	return false;
 }
@@ -173,7 +101,7 @@ skx_am_worker_flush(SkxAmWorker *w, const SkxMaintOptions *options)
 static bool
 skx_am_worker_merge(SkxAmWorker *w, const SkxMaintOptions *options)
 {
-	SkxMaintStep step = skx_maint_merge_step(w->index, options, 0,
+	SkxMaintStep step = skx_maint_merge_step(w->guest.index, options, 0,
 											 SKX_WAIT_PAGE);
 
 	if (step == SKX_STEP_BUSY)
@@ -221,13 +149,13 @@ skx_am_worker_merge_aside(SkxAmWorker *w, const SkxMaintOptions *options)
 static bool
 skx_am_worker_wait_clear(SkxAmWorker *w)
 {
-	w->was_clear = skx_maint_wait_unused(w->index, &w->wait_budget);
+	w->was_clear = skx_maint_wait_unused(w->guest.index, &w->wait_budget);
 	if (w->was_clear ||
 		(w->wait_budget.others_ms > 0 && w->wait_budget.vacuum_ms > 0))
 		return true;
 	ereport(DEBUG1,
 			(errmsg_internal("index \"%s\" stays as long as it is: other processes use it all the time",
-							 RelationGetRelationName(w->index))));
+							 RelationGetRelationName(w->guest.index))));
 	w->must_shrink = false;
 	return false;
 }
@@ -251,13 +179,13 @@ skx_am_worker_shrink(SkxAmWorker *w, const SkxMaintOptions *options)
 		skx_maint_wait_budget(&w->wait_budget, 0);
 	if (!w->was_clear)
 		return skx_am_worker_wait_clear(w);
-	nblocks = RelationGetNumberOfBlocks(w->index);
-	step = skx_maint_shrink(w->index, &w->wait_budget);
+	nblocks = RelationGetNumberOfBlocks(w->guest.index);
+	step = skx_maint_shrink(w->guest.index, &w->wait_budget);
 	w->must_shrink = w->wait_budget.others_ms > 0 &&
 		w->wait_budget.vacuum_ms > 0 &&
 		(step == SKX_STEP_BUSY ||
 		 (step == SKX_STEP_DONE &&
-		  RelationGetNumberOfBlocks(w->index) < nblocks) ||
+		  RelationGetNumberOfBlocks(w->guest.index) < nblocks) ||
 		 skx_am_worker_merge_aside(w, options));
 	return w->must_shrink;
 }
@@ -277,20 +205,19 @@ skx_am_worker_do_step(SkxAmWorker *w)
 
 	w->blocked_operation = 0;
 	StartTransactionCommand();
-	w->index = skx_am_worker_open(w);
-	if (w->index != NULL)
+	if (skx_am_guest_open(&w->guest, w->task.index))
 	{
-		skx_am_maint_options(w->index, SKX_REQUESTER_WORKER, &options);
+		skx_am_maint_options(w->guest.index, SKX_REQUESTER_WORKER, &options);
 		InvalidateCatalogSnapshot();
 		skx_throttle_begin(skx_am_worker_check, w, &skx_worker_rate);
-		skx_manifest_free_orphaned(w->index, true);
+		skx_manifest_free_orphaned(w->guest.index, true);
 		if (w->task.duty == SKX_WORKER_FLUSH)
 		{
 			pgstat_report_activity(STATE_RUNNING, "skipidx: flush");
 			more = skx_am_worker_flush(w, &options);
 			merge = !more && w->blocked_operation == 0 &&
-				skx_maint_merge_is_due(w->index, &options, SKX_WAIT_PAGE) &&
-				!skx_worker_request(w->index, SKX_WORKER_MERGE) &&
+				skx_maint_merge_is_due(w->guest.index, &options, SKX_WAIT_PAGE) &&
+				!skx_worker_request(w->guest.index, SKX_WORKER_MERGE) &&
 				skx_worker_max == 1;
 		}
 		if (w->task.duty == SKX_WORKER_MERGE)
@@ -306,9 +233,9 @@ skx_am_worker_do_step(SkxAmWorker *w)
 			w->blocked_operation == 0)
 			more = skx_am_worker_shrink(w, &options);
 		skx_throttle_end();
-		relation_close(w->index, RowExclusiveLock);
-		w->index = NULL;
+		skx_am_guest_close(&w->guest);
 	}
+	w->is_blocked = w->guest.is_barred;
 	CommitTransactionCommand();
 	pgstat_report_activity(STATE_IDLE, NULL);
 	return more;
@@ -329,11 +256,12 @@ skx_am_worker_do_steps(SkxAmWorker *w)
 	{
 		do
 		{
+			w->guest.is_barred = false;
 			w->is_blocked = !skx_worker_resume();
 			while (!w->is_blocked && skx_am_worker_do_step(w))
 			{
 				CHECK_FOR_INTERRUPTS();
-				skx_am_worker_exit_if_orphan();
+				skx_am_guest_look();
 			}
 		} while (!w->is_blocked && w->blocked_operation == 0 &&
 				 skx_worker_was_requested());
@@ -346,9 +274,10 @@ skx_am_worker_do_steps(SkxAmWorker *w)
 		MemoryContextSwitchTo(context);
 		error = CopyErrorData();
 		HOLD_INTERRUPTS();
+		w->is_blocked = w->guest.is_barred;
 		w->blocked_operation = 0;
 		skx_throttle_end();
-		if (error->sqlerrcode != SKX_WORKER_YIELD_SQLSTATE)
+		if (error->sqlerrcode != SKX_AM_GUEST_SQLSTATE)
 			EmitErrorReport();
 		FlushErrorState();
 		AbortOutOfAnyTransaction();
@@ -380,7 +309,7 @@ skx_am_worker_wait(SkxAmWorker *w)
 						 SKX_THROTTLE_CHECK_MS, skx_am_worker_wait_event);
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
-		skx_am_worker_reload();
+		skx_am_guest_look();
 		StartTransactionCommand();
 		free = ConditionalLockRelationOid(index, RowExclusiveLock);
 		if (free)
@@ -390,9 +319,7 @@ skx_am_worker_wait(SkxAmWorker *w)
 		}
 		else
 			i++;
-		wanted = skx_worker_max == 0 ||
-			(++w->check_count % SKX_WORKER_DATABASE_CHECKS == 0 &&
-			 skx_worker_database_wanted(w->task.database));
+		wanted = skx_worker_max == 0 || skx_am_guest_must_leave(&w->guest);
 		CommitTransactionCommand();
 	}
 	return free && !wanted;
@@ -439,6 +366,8 @@ skx_am_worker_main(Datum arg)
 	SkxAmWorker w = {0};
 
 	memcpy(&w.task, MyBgworkerEntry->bgw_extra, sizeof(w.task));
+	w.guest.database = w.task.database;
+	w.guest.mode = RowExclusiveLock;
 	pqsignal(SIGTERM, die);
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	BackgroundWorkerUnblockSignals();

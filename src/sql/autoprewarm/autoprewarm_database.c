@@ -12,22 +12,16 @@
  */
 #include "postgres.h"
 
-#include "access/relation.h"
 #include "access/xact.h"
-#include "access/xlog.h"
 #include "index/snapshot/snapshot.h"
 #include "pgstat.h"
 #include "postmaster/interrupt.h"
 #include "sql/am/am.h"
 #include "sql/autoprewarm/autoprewarm_internal.h"
-#include "storage/ipc.h"
-#include "storage/lmgr.h"
-#include "storage/pmsignal.h"
 #include "support/compat/compat.h"
 #include "support/throttle/throttle.h"
 #include "support/worker/worker.h"
 #include "tcop/tcopprot.h"
-#include "utils/guc.h"
 #include "utils/snapmgr.h"
 
 extern PGDLLEXPORT void skx_autoprewarm_database_main(Datum arg);
@@ -39,22 +33,14 @@ extern PGDLLEXPORT void skx_autoprewarm_database_main(Datum arg);
 /* Most pages of a stretch of a batch. */
 #define SKX_AUTOPREWARM_PART_PAGES		512
 
-/* Checks the database once in this many checks of the index. */
-#define SKX_AUTOPREWARM_DATABASE_CHECKS	5
-
-/* SQLSTATE of a batch that gives way, which is that of a cancel. */
-#define SKX_AUTOPREWARM_YIELD_SQLSTATE	ERRCODE_QUERY_CANCELED
-
 typedef struct SkxAutoprewarm
 {
-	Oid			database;
+	SkxAmGuest	guest;
 	SkxAutoprewarmNotes notes;
 	int		   *own;			/* for each index in the notes: the number of
 								 * one of its incarnation in this database, or
 								 * -1 */
 	bool	   *is_left_out;	/* by the same numbers as `own` */
-	Relation	index;			/* of the batch being read */
-	int			check_count;
 	bool		is_over;		/* a process wants the database, or the work
 								 * was switched off */
 	uint64		budget;			/* pages that notes of such a cache can still
@@ -73,48 +59,8 @@ skx_autoprewarm_check(void *arg)
 {
 	SkxAutoprewarm *w = arg;
 
-	if (!PostmasterIsAlive())
-		proc_exit(1);
-	if (ConfigReloadPending)
-	{
-		ConfigReloadPending = false;
-		ProcessConfigFile(PGC_SIGHUP);
-	}
-	w->is_over = skx_blkio_warmer_interval == 0 ||
-		(++w->check_count % SKX_AUTOPREWARM_DATABASE_CHECKS == 0 &&
-		 skx_worker_database_wanted(w->database));
-	if (w->is_over ||
-		skx_compat_others_wait_for_lock(w->index, AccessShareLock))
-		ereport(ERROR,
-				(errcode(SKX_AUTOPREWARM_YIELD_SQLSTATE),
-				 errmsg("reading index \"%s\" into the cache gives way",
-						RelationGetRelationName(w->index))));
-}
-
-/*
- * Opens and locks the index.  Returns NULL if it is not there, cannot be read,
- * or is locked by another process.
- */
-static Relation
-skx_autoprewarm_open(Oid oid)
-{
-	Relation	index;
-
-	if (!ConditionalLockRelationOid(oid, AccessShareLock))
-		return NULL;
-	index = try_relation_open(oid, NoLock);
-	if (index == NULL)
-	{
-		UnlockRelationOid(oid, AccessShareLock);
-		return NULL;
-	}
-	if (skx_am_is_skipidx(index) && index->rd_index->indisready &&
-		!RelationUsesLocalBuffers(index) &&
-		!(RecoveryInProgress() && !RelationIsPermanent(index)) &&
-		RelationGetNumberOfBlocks(index) > 0)
-		return index;
-	relation_close(index, AccessShareLock);
-	return NULL;
+	skx_am_guest_look();
+	skx_am_guest_check(&w->guest, skx_blkio_warmer_interval == 0);
 }
 
 /* Returns the plane of a stretch, or NULL if the view has none. */
@@ -143,7 +89,7 @@ skx_autoprewarm_plane(const SkxSnapshotReader *source,
 static void
 skx_autoprewarm_read_pages(SkxAutoprewarm *w, const SkxView *view)
 {
-	SkxSnapshotReader *source = skx_snapshot_open(w->index, view);
+	SkxSnapshotReader *source = skx_snapshot_open(w->guest.index, view);
 	SkxBlkStretch *stretches = palloc(w->nstretches * sizeof(SkxBlkStretch));
 	int			n = 0;
 	int			i;
@@ -174,21 +120,20 @@ skx_autoprewarm_read_batch(SkxAutoprewarm *w)
 
 	StartTransactionCommand();
 	PushActiveSnapshot(GetTransactionSnapshot());
-	w->is_over = skx_worker_database_wanted(w->database);
-	w->index = w->is_over ? NULL : skx_autoprewarm_open(known->index);
-	w->is_left_out[w->number] = w->index == NULL;
-	if (w->index != NULL)
+	w->is_over = skx_worker_database_wanted(w->guest.database);
+	w->is_left_out[w->number] = true;
+	if (!w->is_over && skx_am_guest_open(&w->guest, known->index))
 	{
-		const SkxView *view = skx_manifest_view(w->index);
+		const SkxView *view = skx_manifest_view(w->guest.index);
 
 		skx_throttle_begin(skx_autoprewarm_check, w, NULL);
 		if (view->meta.incarnation == known->incarnation)
+		{
 			skx_autoprewarm_read_pages(w, view);
-		else
-			w->is_left_out[w->number] = true;
+			w->is_left_out[w->number] = false;
+		}
 		skx_throttle_end();
-		relation_close(w->index, AccessShareLock);
-		w->index = NULL;
+		skx_am_guest_close(&w->guest);
 	}
 	PopActiveSnapshot();
 	CommitTransactionCommand();
@@ -217,7 +162,8 @@ skx_autoprewarm_end_batch(SkxAutoprewarm *w)
 		HOLD_INTERRUPTS();
 		skx_throttle_end();
 		w->is_left_out[w->number] = true;
-		if (error->sqlerrcode != SKX_AUTOPREWARM_YIELD_SQLSTATE)
+		w->is_over = w->guest.is_evicted || skx_blkio_warmer_interval == 0;
+		if (error->sqlerrcode != SKX_AM_GUEST_SQLSTATE)
 			EmitErrorReport();
 		FlushErrorState();
 		FreeErrorData(error);
@@ -272,7 +218,7 @@ skx_autoprewarm_find_own(SkxAutoprewarm *w)
 	{
 		if (i + 1 < n && indexes[i].incarnation != indexes[i + 1].incarnation)
 			own = -1;
-		if (indexes[i].database == w->database)
+		if (indexes[i].database == w->guest.database)
 			own = (int) i;
 		w->own[i] = own;
 	}
@@ -284,11 +230,12 @@ skx_autoprewarm_database_main(Datum arg)
 	SkxAutoprewarm *w = MemoryContextAllocZero(TopMemoryContext, sizeof(*w));
 	SkxAutoprewarmStretch stretch;
 
-	w->database = DatumGetObjectId(arg);
+	w->guest.database = DatumGetObjectId(arg);
+	w->guest.mode = AccessShareLock;
 	pqsignal(SIGTERM, die);
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	BackgroundWorkerUnblockSignals();
-	BackgroundWorkerInitializeConnectionByOid(w->database, InvalidOid,
+	BackgroundWorkerInitializeConnectionByOid(w->guest.database, InvalidOid,
 											  BGWORKER_BYPASS_ALLOWCONN);
 	skx_worker_set_settings();
 	pgstat_report_appname("skipidx autoprewarm");
