@@ -67,6 +67,7 @@ INSERT INTO rights VALUES
 	('skipidx_ranking(regclass,tsquery,text,anyelement)', 'read', 'skipidx_ranking(''rights_body'', ''a'', ''n'', 1)'),
 	('skipidx_ranking(regclass,tsquery,text,text)', 'read', 'skipidx_ranking(''rights_body'', ''a'', ''n'', ''1'')'),
 	('skx_ranking_add(skipidx_ranking,skipidx_ranking)', 'none', 'skx_ranking_add(ranking, ranking) FROM kept'),
+	('skx_ranking_here(regclass,tsquery)', 'read', 'skx_ranking_here(''rights_body'', ''a'')'),
 	('skx_ranking_in(cstring)', 'none', 'skx_ranking_in(''documents=1 length=1'')'),
 	('skx_ranking_out(skipidx_ranking)', 'none', 'skx_ranking_out(ranking) FROM kept'),
 	('skx_ranking_recv(internal)', 'internal', NULL),

@@ -922,6 +922,15 @@ LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION skipidx_ranking_of_shards(pg_catalog.regclass, pg_catalog.tsquery) IS
 	'a query to rank by, with the statistics of all shards of a table that Citus distributes';
+
+-- What the server of a foreign partition is asked.
+CREATE FUNCTION skx_ranking_here(
+	index pg_catalog.regclass,
+	query pg_catalog.tsquery)
+RETURNS skipidx_ranking
+AS 'MODULE_PATHNAME', 'skipidx_ranking_here'
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+
 CREATE FUNCTION skipidx_ranking(
 	index pg_catalog.regclass,
 	query pg_catalog.tsquery,

@@ -326,37 +326,67 @@ $there[1]->safe_psql('postgres', "$ext DROP INDEX docs_6_v; CREATE INDEX docs_6_
 refused($s, 'no table there', qr/55000: the table of foreign table "docs_6"/);
 $there[1]->safe_psql('postgres', "$ext CREATE TABLE public.docs_6 (id int, sent int, v text); CREATE INDEX ON public.docs_6 USING skipidx (to_tsvector('simple', v))");
 refused($s, 'another type there', qr/55000: the table of foreign table "docs_6"/);
-$there[1]->safe_psql('postgres', 'DROP TABLE public.docs_6; ALTER TABLE public.elsewhere RENAME TO docs_6; CREATE SCHEMA "Away"; ALTER EXTENSION skipidx SET SCHEMA "Away"');
-refused($s, 'another schema of the extension', qr/ERROR:  42883: function Ext\.skipidx_ranking\(regclass, tsquery\) does not exist/);
+$there[1]->safe_psql('postgres', 'DROP TABLE public.docs_6; ALTER TABLE public.elsewhere RENAME TO docs_6');
+my $ranking = $s->value("SELECT skipidx_ranking('docs_v', 'w1 | w7')");
+$there[1]->safe_psql('postgres', 'CREATE SCHEMA "Away"; ALTER EXTENSION skipidx SET SCHEMA "Away"');
+is($s->value("SELECT skipidx_ranking('docs_v', 'w1 | w7')"), $ranking, 'another schema of the extension');
+$there[1]->safe_psql('postgres', 'ALTER SCHEMA "Away" RENAME TO "Aw""a.y; --"');
+is($s->value("SELECT skipidx_ranking('docs_v', 'w1 | w7')"), $ranking, 'another one with a name that is to be quoted');
+$there[1]->safe_psql('postgres', 'ALTER SCHEMA "Aw""a.y; --" RENAME TO "Away"');
 
-# A server that returns what it likes.
+# A server that returns what it likes; it says that its extension is elsewhere.
+$there[1]->safe_psql('postgres', q{UPDATE pg_extension SET extnamespace = '"Ext"'::regnamespace WHERE extname = 'skipidx'});
 for ([ 'no ranking', 'nonsense', '22P02' ], [ 'a df above all rows', q{documents=1 length=2 'w1'(df=2) 'w7'(df=1)}, '22P02' ], [ 'other words', q{documents=1 length=2 'w1'(df=1)}, '22023' ],
 	[ 'too much', 'x' x 1100000, '54000' ], [ 'too many', q{documents=281474976710655 length=2 'w1'(df=1) 'w7'(df=1) near('w1','w7')}, '22003' ])
 {
 	my ($what, $text, $state) = @$_;
 
 	$text =~ s/'/''/g;
-	$there[1]->safe_psql('postgres', qq{CREATE OR REPLACE FUNCTION "Ext".skipidx_ranking(regclass, tsquery) RETURNS text LANGUAGE sql AS \$\$SELECT '$text'::text\$\$});
+	$there[1]->safe_psql('postgres', qq{CREATE OR REPLACE FUNCTION "Ext".skx_ranking_here(regclass, tsquery) RETURNS text LANGUAGE sql AS \$\$SELECT '$text'::text\$\$});
 	refused($s, "a server that returns $what", qr/ERROR:  $state: .*CONTEXT:.*server "there1"/s);
 }
-$there[1]->safe_psql('postgres', q{CREATE OR REPLACE FUNCTION "Ext".skipidx_ranking(regclass, tsquery) RETURNS text LANGUAGE sql AS $$SELECT 'documents=10000000 length=20000000 ''w1''(df=9000000) ''w7''(df=1) near(''w1'',''w7'')'::text$$});
+$there[1]->safe_psql('postgres', q{CREATE OR REPLACE FUNCTION "Ext".skx_ranking_here(regclass, tsquery) RETURNS text LANGUAGE sql AS $$SELECT 'documents=10000000 length=20000000 ''w1''(df=9000000) ''w7''(df=1) near(''w1'',''w7'')'::text$$});
 like($s->value("SELECT skipidx_ranking('docs_v', 'w1 | w7')"), qr/^documents=2000\d{4} /, 'one that lies is believed: of each of two tables');
-$there[1]->safe_psql('postgres', 'DROP FUNCTION "Ext".skipidx_ranking(regclass, tsquery); ALTER EXTENSION skipidx SET SCHEMA "Ext"');
+$there[1]->safe_psql('postgres', q{DROP FUNCTION "Ext".skx_ranking_here(regclass, tsquery); UPDATE pg_extension SET extnamespace = '"Away"'::regnamespace WHERE extname = 'skipidx'; ALTER EXTENSION skipidx SET SCHEMA "Ext"});
+
+# A database without the extension.
+$there[1]->safe_psql('postgres', 'CREATE DATABASE bare');
+$s->value("CREATE SERVER bare FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '" . $there[1]->host . "', port '" . $there[1]->port . "', dbname 'bare');"
+	  . ' CREATE USER MAPPING FOR CURRENT_USER SERVER bare; CREATE TABLE few (id int, v tsvector) PARTITION BY LIST (id); CREATE FOREIGN TABLE few_1 PARTITION OF few FOR VALUES IN (1) SERVER bare; CREATE INDEX few_v ON few USING skipidx (v)');
+refused($s, 'no extension there', qr/55000: extension "skipidx" is not installed on server "bare".*HINT:  CREATE EXTENSION skipidx there/s, 'few_v');
+
+# ---- servers that would ask each other ----
+
+{
+	my $ring = 'CREATE TABLE public.ring (id int, v tsvector) PARTITION BY LIST (id); CREATE TABLE public.ring_1 PARTITION OF public.ring FOR VALUES IN (1);'
+	  . " CREATE FOREIGN TABLE public.ring_2 PARTITION OF public.ring FOR VALUES IN (2) SERVER %s OPTIONS (table_name 'ring'); CREATE INDEX ring_v ON public.ring USING skipidx (v)";
+	my $sessions = sub { return $there[0]->safe_psql('template1', "SELECT sessions FROM pg_stat_database WHERE datname = 'postgres'"); };
+
+	$there[0]->safe_psql('postgres', "$ext CREATE EXTENSION postgres_fdw; CREATE SCHEMA \"Links\"; CREATE EXTENSION dblink SCHEMA \"Links\"; CREATE SERVER back FOREIGN DATA WRAPPER postgres_fdw"
+		  . " OPTIONS (host '" . $here->host . "', port '" . $here->port . "', dbname 'postgres'); CREATE USER MAPPING FOR CURRENT_USER SERVER back; " . sprintf $ring, 'back');
+	$s->value(sprintf $ring, 'there0');
+	my $before = $sessions->();
+
+	refused($s, 'a circle', qr/ERROR:  0A000: table "ring" has foreign partitions itself, which are not asked for another server.*circle.*HINT:  Make foreign tables.*CONTEXT:.*server "there0"/s, 'ring_v');
+	skx_until('a session there', sub { $sessions->() > $before });
+	cmp_ok($sessions->(), '<=', $before + 2, 'a circle: the server is asked once');
+}
 
 # ---- waits ----
 
 my @holders = map { skx_session($_, 'postgres') } @there;
-my $waiting = q{FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'SET search_path = pg_catalog%'};
-my $connected = q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND query LIKE 'SET search_path = pg_catalog%'};
+my $asked = q{(query LIKE 'SET search_path = pg_catalog%' OR query LIKE '%.skx_ranking_here(%') AND pid <> pg_backend_pid()};
+my $waiting = "FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND $asked";
+my $connected = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND $asked";
 
 # Both wait for a lock there, and a session here for both.
 sub begin_waiting
 {
-	my ($blind) = @_;
+	my ($blind, $session) = @_;
 
 	$holders[0]->value('BEGIN; LOCK TABLE public.docs_3');
 	$holders[1]->value('BEGIN; LOCK TABLE public.docs_6');
-	$s->start("SELECT skipidx_ranking('docs_v', 'w1 | w7')");
+	($session // $s)->start("SELECT skipidx_ranking('docs_v', 'w1 | w7')");
 	return if $blind;
 	skx_until('both servers to be asked', sub { sum0(map { $_->safe_psql('postgres', "SELECT count(*) $waiting") } @there) == 2 });
 	return;
@@ -366,8 +396,10 @@ sub end_waiting
 {
 	my ($what) = @_;
 
-	$_->value('ROLLBACK') for @holders;
+	# which wait for locks that are still held
 	skx_until("$what: connections to end", sub { sum0(map { $_->safe_psql('postgres', $connected) } @there) == 0 });
+	pass("$what: the servers have ended what they did for it");
+	$_->value('ROLLBACK') for @holders;
 	is($s->value('SELECT coalesce(cardinality("Links".dblink_get_connections()), 0)'), 0, "$what: no connection is left");
 	like($s->value("SELECT skipidx_ranking('docs_v', 'w1 | w7')"), qr/^documents=/, "$what: the session goes on");
 	return;
@@ -399,6 +431,15 @@ begin_waiting();
 $there[1]->safe_psql('postgres', "SELECT pg_terminate_backend(pid) $waiting");
 like($s->finish, qr/ERROR:  (57P01|08\w\w\w): .*CONTEXT:.*server "there1"/s, 'a server that ends the connection');
 end_waiting('a server that ends the connection');
+{
+	my $other = skx_session($here, 'postgres');
+
+	$other->value('SET search_path = public, "Ext"');
+	begin_waiting(0, $other);
+	kill 'TERM', $other->backend;
+	like($other->finish, qr/FATAL:  57P01/, 'a session that is ended');
+	end_waiting('a session that is ended');
+}
 $_->close for @holders;
 
 # ---- other tables ----

@@ -38,28 +38,51 @@ extern void skx_functions_close(Relation heap, Relation index);
  */
 extern void skx_functions_check_index_age(Relation index);
 
-/* functions_score.c : a scorer for the calls in a query */
+/* functions_kept.c : a scorer for the calls of an expression */
 
-/* State that these calls share, in fn_extra. */
-typedef struct SkxRankCall
+/* What these calls share, in fn_extra. */
+typedef struct SkxKept
 {
-	MemoryContext context;		/* of all but this struct */
-	Oid			index;
-	Oid			user;			/* whose rights were checked */
-	TSQuery		query;
-	SkxScorer  *scorer;
-	bytea	   *ranking;		/* made of it by functions_rank_index.c; NULL:
-								 * not yet */
-} SkxRankCall;
+	bool		constant;		/* all calls have the same value */
+	Oid			index;			/* that was named, if one was */
+	Oid			user;			/* whose rights were checked, if any were */
+	MemoryContext context;		/* of what follows */
+	void	   *value;			/* query, reference or ranking: a varlena */
+	SkxScorer  *scorer;			/* by that; NULL: none */
+	bytea	   *ranking;		/* made of the scorer, or NULL */
+} SkxKept;
 
 /*
- * Returns what is kept in fn_extra for a call whose argument 0 is an index, and
- * whose argument of this number (from 0) is a query, with a scorer for it.
- * What is there is kept while index, query, user and snapshot are the same.
- * Errors out as skx_functions_open() does.
+ * Returns what is kept, without a scorer at the first call.  The argument
+ * (numbered from 0) is the one that the scorer is made of.
  */
-extern SkxRankCall *skx_functions_get_call(FunctionCallInfo fcinfo,
-										   int argument);
+extern SkxKept *skx_functions_kept(FmgrInfo *flinfo, int argument);
+
+/* Returns true if a scorer is kept, and is by this value. */
+extern bool skx_functions_keeps(const SkxKept *kept, const void *value);
+
+/*
+ * Drops what is kept, keeps a copy of the value, and switches to the memory
+ * context for its scorer.  Returns the context that was current.  The caller
+ * sets `scorer` at last, so that after an error nothing is kept.
+ */
+extern MemoryContext skx_functions_keep(SkxKept *kept, const void *value);
+
+/*
+ * functions_score.c : makes more of a scorer than that; kept->scorer is not
+ * set yet, and table and index are open.
+ */
+typedef void (*SkxKeptMake) (SkxKept *kept, SkxScorer *scorer, Relation heap,
+							 Relation index);
+
+/*
+ * Returns what is kept for a call whose argument 0 is an index, and whose
+ * argument of this number is a query, with a scorer for it.  It is kept while
+ * index, query, user and snapshot are the same.  `make` (NULL: nothing) is
+ * called with each new scorer.  Errors out as skx_functions_open() does.
+ */
+extern SkxKept *skx_functions_get_call(FunctionCallInfo fcinfo, int argument,
+									   SkxKeptMake make);
 
 /* functions_arguments.c : arguments of SQL functions */
 
@@ -119,17 +142,25 @@ extern SkxRanking *skx_functions_read_ranking(const char *text);
 extern void skx_functions_add_ranking(SkxRanking *sum,
 									  const SkxRanking *other);
 
+/* functions_remote.c : the foreign partitions of a table */
+
+/* What is done about them. */
+typedef enum SkxRemoteRule
+{
+	SKX_REMOTE_ASK,				/* their servers are asked */
+	SKX_REMOTE_REFUSE_VALUE,	/* an error: it is about rows with a value */
+	SKX_REMOTE_REFUSE_ASKED		/* an error: another server asks */
+} SkxRemoteRule;
+
 /*
- * functions_remote.c : adds to the ranking of an index, of its table's local
- * partitions or heirs, those of the foreign ones.  Their servers are asked, by
- * dblink.  `schema` is that of this extension, here and there.  What is
+ * Adds to the ranking of an index, of its table's local partitions or heirs,
+ * those of the foreign ones.  Their servers are asked, by dblink.  What is
  * palloc'd for the sum is in the current memory context.  Errors out if a
  * server does not answer, or has no such index; all connections are closed
- * then, too.  With a condition, foreign partitions are an error.
+ * then, too, and the servers end what they were doing.
  */
-extern void skx_functions_add_remote(Relation heap, Relation index, Oid schema,
-									 TSQuery query,
-									 const SkxCondition *condition,
+extern void skx_functions_add_remote(Relation heap, Relation index,
+									 TSQuery query, SkxRemoteRule rule,
 									 SkxRanking *sum);
 
 /*

@@ -10,22 +10,21 @@
 #include "sql/functions/functions_internal.h"
 #include "tsearch/ts_utils.h"
 #include "utils/datum.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
 PG_FUNCTION_INFO_V1(skipidx_ranking);
+PG_FUNCTION_INFO_V1(skipidx_ranking_here);
 PG_FUNCTION_INFO_V1(skipidx_ranking_among);
 
 /*
  * Returns a ranking with the statistics of an index, those of the scorer, or,
- * with a condition, those among the documents that meet it.  `schema` is that
- * of this extension.
+ * with a condition, those among the documents that meet it.
  */
 static bytea *
-skx_functions_ranking_of(Relation heap, Relation index, Oid schema,
-						 SkxScorer *scorer, TSQuery query,
-						 const SkxCondition *condition)
+skx_functions_ranking_of(Relation heap, Relation index, SkxScorer *scorer,
+						 TSQuery query, const SkxCondition *condition,
+						 SkxRemoteRule rule)
 {
 	SkxRanking	ranking;
 	const char *problem;
@@ -33,7 +32,7 @@ skx_functions_ranking_of(Relation heap, Relation index, Oid schema,
 	if (condition != NULL)
 		skx_score_among(scorer, index, condition);
 	skx_score_ranking(scorer, &ranking);
-	skx_functions_add_remote(heap, index, schema, query, condition, &ranking);
+	skx_functions_add_remote(heap, index, query, rule, &ranking);
 	problem = skx_ranking_check(&ranking);
 	if (problem != NULL)
 		ereport(ERROR,
@@ -43,28 +42,62 @@ skx_functions_ranking_of(Relation heap, Relation index, Oid schema,
 	return skx_functions_ranking_value(&ranking);
 }
 
+/* Keeps a ranking of the scorer. */
+static void
+skx_functions_keep_ranking(SkxKept *kept, SkxScorer *scorer, Relation heap,
+						   Relation index, SkxRemoteRule rule)
+{
+	MemoryContext temp = AllocSetContextCreate(kept->context,
+											   "skipidx ranking",
+											   ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(temp);
+	bytea	   *ranking = skx_functions_ranking_of(heap, index, scorer,
+												   kept->value, NULL, rule);
+
+	MemoryContextSwitchTo(kept->context);
+	kept->ranking = DatumGetByteaPCopy(PointerGetDatum(ranking));
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(temp);
+}
+
+static void
+skx_functions_make_ranking(SkxKept *kept, SkxScorer *scorer, Relation heap,
+						   Relation index)
+{
+	skx_functions_keep_ranking(kept, scorer, heap, index, SKX_REMOTE_ASK);
+}
+
+static void
+skx_functions_make_ranking_here(SkxKept *kept, SkxScorer *scorer,
+								Relation heap, Relation index)
+{
+	skx_functions_keep_ranking(kept, scorer, heap, index,
+							   SKX_REMOTE_REFUSE_ASKED);
+}
+
+/* Returns the ranking that is kept for this call. */
+static Datum
+skx_functions_kept_ranking(FunctionCallInfo fcinfo, SkxKeptMake make)
+{
+	SkxKept    *kept = skx_functions_get_call(fcinfo, 1, make);
+
+	return datumCopy(PointerGetDatum(kept->ranking), false, -1);
+}
+
 Datum
 skipidx_ranking(PG_FUNCTION_ARGS)
 {
-	SkxRankCall *call = skx_functions_get_call(fcinfo, 1);
+	return skx_functions_kept_ranking(fcinfo, skx_functions_make_ranking);
+}
 
-	if (call->ranking == NULL)
-	{
-		MemoryContext old;
-		bytea	   *ranking;
-		Relation	heap;
-		Relation	index;
-
-		skx_functions_open(call->index, true, &heap, &index);
-		ranking = skx_functions_ranking_of(heap, index,
-										   get_func_namespace(fcinfo->flinfo->fn_oid),
-										   call->scorer, call->query, NULL);
-		skx_functions_close(heap, index);
-		old = MemoryContextSwitchTo(call->context);
-		call->ranking = (bytea *) PG_DETOAST_DATUM_COPY(PointerGetDatum(ranking));
-		MemoryContextSwitchTo(old);
-	}
-	PG_RETURN_DATUM(datumCopy(PointerGetDatum(call->ranking), false, -1));
+/*
+ * What a server is asked for another one.  It asks no further ones: they could
+ * be asking each other in a circle.
+ */
+Datum
+skipidx_ranking_here(PG_FUNCTION_ARGS)
+{
+	return skx_functions_kept_ranking(fcinfo, skx_functions_make_ranking_here);
 }
 
 Datum
@@ -84,10 +117,9 @@ skipidx_ranking_among(PG_FUNCTION_ARGS)
 	skx_am_rank_options(index, &options);
 	scorer = skx_score_open(index, NULL, GetActiveSnapshot(), &options,
 							PG_GETARG_TSQUERY(1));
-	ranking = skx_functions_ranking_of(heap, index,
-									   get_func_namespace(fcinfo->flinfo->fn_oid),
-									   scorer, PG_GETARG_TSQUERY(1),
-									   &condition);
+	ranking = skx_functions_ranking_of(heap, index, scorer,
+									   PG_GETARG_TSQUERY(1), &condition,
+									   SKX_REMOTE_REFUSE_VALUE);
 	skx_functions_close(heap, index);
 	PG_RETURN_BYTEA_P(ranking);
 }

@@ -15,7 +15,6 @@
 #include "mb/pg_wchar.h"
 #include "read/score/score.h"
 #include "sql/functions/functions_internal.h"
-#include "utils/memutils.h"
 
 PG_FUNCTION_INFO_V1(skipidx_ranking_in);
 PG_FUNCTION_INFO_V1(skipidx_ranking_out);
@@ -199,54 +198,26 @@ skipidx_ranking_add(PG_FUNCTION_ARGS)
 
 /* ---- distances ---- */
 
-/* A scorer for calls with the same ranking. */
-typedef struct SkxRankedCall
-{
-	bool		constant;		/* all calls have the same ranking */
-	MemoryContext context;		/* of the next two members */
-	struct varlena *value;
-	SkxScorer  *scorer;
-} SkxRankedCall;
-
-static void
-skx_functions_open_ranked(SkxRankedCall *call, const struct varlena *value)
-{
-	MemoryContext old;
-
-	call->scorer = NULL;
-	MemoryContextReset(call->context);
-	old = MemoryContextSwitchTo(call->context);
-	call->value = palloc(VARSIZE(value));
-	memcpy(call->value, value, VARSIZE(value));
-	call->scorer = skx_score_open_ranking(NULL, NULL,
-										  skx_score_ranking_of(PointerGetDatum(call->value)));
-	MemoryContextSwitchTo(old);
-}
-
 const SkxScorer *
 skx_functions_ranked(FunctionCallInfo fcinfo, int argument)
 {
-	FmgrInfo   *flinfo = fcinfo->flinfo;
-	SkxRankedCall *call = flinfo->fn_extra;
+	SkxKept    *kept = skx_functions_kept(fcinfo->flinfo, argument);
 	struct varlena *value;
 
-	if (call == NULL)
-	{
-		call = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(SkxRankedCall));
-		call->context = AllocSetContextCreate(flinfo->fn_mcxt,
-											  "skipidx ranking",
-											  ALLOCSET_SMALL_SIZES);
-		call->constant = skx_functions_is_constant(flinfo, argument);
-		flinfo->fn_extra = call;
-	}
-	if (call->scorer != NULL && call->constant)
-		return call->scorer;
+	if (kept->scorer != NULL && kept->constant)
+		return kept->scorer;
 	value = PG_GETARG_VARLENA_P(argument);
-	if (call->scorer == NULL || VARSIZE(call->value) != VARSIZE(value) ||
-		memcmp(call->value, value, VARSIZE(value)) != 0)
-		skx_functions_open_ranked(call, value);
+	if (!skx_functions_keeps(kept, value))
+	{
+		MemoryContext old = skx_functions_keep(kept, value);
+
+		kept->scorer =
+			skx_score_open_ranking(NULL, NULL,
+								   skx_score_ranking_of(PointerGetDatum(kept->value)));
+		MemoryContextSwitchTo(old);
+	}
 	PG_FREE_IF_COPY(value, argument);
-	return call->scorer;
+	return kept->scorer;
 }
 
 Datum

@@ -32,7 +32,6 @@
 #include "tsearch/ts_utils.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/varlena.h"
 #include "write/maint/maint.h"
@@ -322,59 +321,42 @@ skipidx_query(PG_FUNCTION_ARGS)
 
 /* ---- distances ---- */
 
-/* A scorer for calls with the same reference under the same snapshot. */
-typedef struct SkxDistance
+/* Returns a scorer by a reference, which is kept. */
+static SkxScorer *
+skx_functions_open_scorer(const SkxRef *ref, Snapshot snapshot)
 {
-	bool		constant;		/* all calls have the same reference */
-	Oid			user;			/* role whose right was checked, if any was */
-	MemoryContext context;		/* of the next two members */
-	SkxRef	   *ref;
-	SkxScorer  *scorer;
-} SkxDistance;
-
-static void
-skx_functions_open_scorer(SkxDistance *d, const SkxRef *ref, Snapshot snapshot)
-{
-	MemoryContext old;
+	Relation	index = skx_am_open_referenced(ref);
 	SkxRankOptions options;
-	Relation	index;
+	SkxScorer  *scorer;
 
-	d->scorer = NULL;
-	MemoryContextReset(d->context);
-	old = MemoryContextSwitchTo(d->context);
-	d->ref = palloc(VARSIZE(ref));
-	memcpy(d->ref, ref, VARSIZE(ref));
-	d->user = GetUserId();
-	index = skx_am_open_referenced(ref);
 	skx_am_rank_options(index, &options);
-	d->scorer = skx_score_open(index, d->ref, snapshot, &options,
-							   SkxRefQuery(d->ref));
+	scorer = skx_score_open(index, ref, snapshot, &options, SkxRefQuery(ref));
 	relation_close(index, NoLock);
-	MemoryContextSwitchTo(old);
+	return scorer;
 }
 
-/* Returns what is kept in fn_extra, with a scorer for this call. */
-static SkxDistance *
-skx_functions_distance(FmgrInfo *flinfo, const SkxRef *ref)
+/*
+ * Returns a scorer by argument 1, for calls with the same reference under the
+ * same snapshot and, if rights were checked, by the same role.
+ */
+static const SkxScorer *
+skx_functions_bound(FmgrInfo *flinfo, const SkxRef *ref)
 {
-	SkxDistance *d = flinfo->fn_extra;
+	SkxKept    *kept = skx_functions_kept(flinfo, 1);
 	Snapshot	snapshot = GetActiveSnapshot();
 
-	if (d == NULL)
+	if (kept->scorer == NULL ||
+		(!kept->constant && !skx_functions_keeps(kept, ref)) ||
+		(ref->origin != SKX_REF_PLAN && kept->user != GetUserId()) ||
+		!skx_score_is_current(kept->scorer, snapshot))
 	{
-		d = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(SkxDistance));
-		d->context = AllocSetContextCreate(flinfo->fn_mcxt, "skipidx distance",
-										   ALLOCSET_SMALL_SIZES);
-		d->constant = skx_functions_is_constant(flinfo, 1);
-		flinfo->fn_extra = d;
+		MemoryContext old = skx_functions_keep(kept, ref);
+
+		kept->user = GetUserId();
+		kept->scorer = skx_functions_open_scorer(kept->value, snapshot);
+		MemoryContextSwitchTo(old);
 	}
-	if (d->scorer == NULL ||
-		(!d->constant && (VARSIZE(d->ref) != VARSIZE(ref) ||
-						  memcmp(d->ref, ref, VARSIZE(ref)) != 0)) ||
-		(ref->origin != SKX_REF_PLAN && d->user != GetUserId()) ||
-		!skx_score_is_current(d->scorer, snapshot))
-		skx_functions_open_scorer(d, ref, snapshot);
-	return d;
+	return kept->scorer;
 }
 
 Datum
@@ -382,12 +364,11 @@ skipidx_distance_bound(PG_FUNCTION_ARGS)
 {
 	TSVector	document = skx_document_datum(PG_GETARG_DATUM(0), false, NULL);
 	SkxRef	   *ref = SKX_GETARG_REF(1);
-	SkxDistance *d = skx_functions_distance(fcinfo->flinfo, ref);
+	const SkxScorer *scorer = skx_functions_bound(fcinfo->flinfo, ref);
 	float4		distance;
 
-	distance = skx_score_distance(d->scorer,
-								  skx_score_document(d->scorer, document,
-													 NULL));
+	distance = skx_score_distance(scorer,
+								  skx_score_document(scorer, document, NULL));
 	skx_document_free(document, PG_GETARG_DATUM(0));
 	PG_FREE_IF_COPY(ref, 1);
 	PG_RETURN_FLOAT4(distance);

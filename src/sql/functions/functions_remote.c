@@ -8,6 +8,12 @@
  * cancel on some server versions.  So it is asked for a result only when there
  * is one.
  *
+ * A server is asked twice over one connection: where its extension is, and for
+ * the rankings.  If a call ends early, the connections are closed.  The servers
+ * are told to look whether theirs still is there while they work.  So they end,
+ * whatever has become of the process here.  A request to cancel would be sent
+ * by a new connection, for which some server versions wait without an end.
+ *
  * What comes back is text from elsewhere, which is checked as any input is.
  */
 #include "postgres.h"
@@ -38,8 +44,29 @@
 #define SKX_REMOTE_FIRST_MS		1
 #define SKX_REMOTE_LONGEST_MS	10
 
-/* Results of the statements that a server gets. */
-#define SKX_REMOTE_RESULTS		2
+/*
+ * What a server gets first: how expressions are to be written, how often it is
+ * to look whether the connection still is there, and what its extension is to
+ * be called by.
+ */
+#define SKX_REMOTE_FIRST \
+	"SET search_path = pg_catalog, pg_temp; " \
+	"SET client_connection_check_interval = '100ms'; " \
+	"SELECT (SELECT pg_catalog.quote_ident(n.nspname::pg_catalog.text) " \
+	"FROM pg_catalog.pg_extension AS e " \
+	"JOIN pg_catalog.pg_namespace AS n ON n.oid = e.extnamespace " \
+	"WHERE e.extname = 'skipidx')"
+
+/* What a server returns, in this order. */
+typedef enum SkxRemoteResult
+{
+	SKX_REMOTE_SET_PATH,
+	SKX_REMOTE_SET_INTERVAL,
+	SKX_REMOTE_SCHEMA,
+	SKX_REMOTE_FIRST_END,		/* nothing more until it is asked again */
+	SKX_REMOTE_RANKINGS,
+	SKX_REMOTE_NRESULTS
+} SkxRemoteResult;
 
 /* A server with foreign tables, and the connection to it. */
 typedef struct SkxRemoteServer
@@ -47,9 +74,10 @@ typedef struct SkxRemoteServer
 	ForeignServer *server;
 	List	   *tables;			/* OIDs of its foreign tables */
 	StringInfoData rows;		/* of VALUES: number, table and key there */
+	char	   *schema;			/* of its extension, quoted; NULL: not known */
 	char		connection[NAMEDATALEN];	/* its name for dblink */
 	bool		connected;
-	int			nresults;		/* that have been received */
+	SkxRemoteResult next;		/* what is received next */
 } SkxRemoteServer;
 
 /* What is asked of all servers. */
@@ -57,7 +85,6 @@ typedef struct SkxRemote
 {
 	Relation	heap;
 	Relation	index;
-	Oid			schema;			/* of this extension */
 	TSQuery		query;
 	List	   *servers;		/* SkxRemoteServer */
 	const char *get_result;		/* a query for the result of connection $1 */
@@ -211,19 +238,17 @@ skx_remote_find_tables(SkxRemote *remote)
 }
 
 /*
- * Returns the statements for a server: one that fixes how expressions are
- * written there, and one that returns a ranking for each table, in their
- * order.  A table has the ranking of its oldest valid index with the same
+ * Returns the statement for a server that returns a ranking for each table, in
+ * their order.  A table has the ranking of its oldest valid index with the same
  * first column and condition, and NULL if it has no such index.
  */
 static char *
-skx_remote_statements(const SkxRemote *remote, const SkxRemoteServer *to)
+skx_remote_statement(const SkxRemote *remote, const SkxRemoteServer *to)
 {
 	char	   *query = DatumGetCString(DirectFunctionCall1(tsqueryout,
 															TSQueryGetDatum(remote->query)));
 
-	return psprintf("SET search_path = pg_catalog, pg_temp; "
-					"SELECT (SELECT %s.skipidx_ranking(i.indexrelid::pg_catalog.regclass, %s::pg_catalog.tsquery)::pg_catalog.text "
+	return psprintf("SELECT (SELECT %s.skx_ranking_here(i.indexrelid::pg_catalog.regclass, %s::pg_catalog.tsquery)::pg_catalog.text "
 					"FROM (SELECT x.indexrelid FROM pg_catalog.pg_index AS x "
 					"JOIN pg_catalog.pg_class AS c ON c.oid = x.indexrelid "
 					"JOIN pg_catalog.pg_am AS a ON a.oid = c.relam "
@@ -233,9 +258,8 @@ skx_remote_statements(const SkxRemote *remote, const SkxRemoteServer *to)
 					"AND pg_catalog.pg_get_expr(x.indpred, x.indrelid) IS NOT DISTINCT FROM %s "
 					"ORDER BY x.indexrelid LIMIT 1) AS i) "
 					"FROM (VALUES %s) AS t (n, name, key) ORDER BY t.n",
-					quote_identifier(get_namespace_name(remote->schema)),
-					quote_literal_cstr(query), skx_remote_condition(remote),
-					to->rows.data);
+					to->schema, quote_literal_cstr(query),
+					skx_remote_condition(remote), to->rows.data);
 }
 
 /* ---- dblink ---- */
@@ -285,20 +309,24 @@ skx_remote_find_dblink(SkxRemote *remote)
 }
 
 static void
-skx_remote_send(SkxRemote *remote, SkxRemoteServer *to)
+skx_remote_send(SkxRemote *remote, SkxRemoteServer *to, const char *statements)
 {
-	Datum		connection = CStringGetTextDatum(to->connection);
-	const char *server = to->server->servername;
-	Datum		statements =
-		CStringGetTextDatum(skx_remote_statements(remote, to));
-
-	FunctionCall2(&remote->connect, connection, CStringGetTextDatum(server));
-	to->connected = true;
-	if (DatumGetInt32(FunctionCall2(&remote->send, connection,
-									statements)) != 1)
+	if (DatumGetInt32(FunctionCall2(&remote->send,
+									CStringGetTextDatum(to->connection),
+									CStringGetTextDatum(statements))) != 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_CONNECTION_FAILURE),
-				 errmsg("could not ask server \"%s\" for a ranking", server)));
+				 errmsg("could not ask server \"%s\" for a ranking",
+						to->server->servername)));
+}
+
+static void
+skx_remote_connect(SkxRemote *remote, SkxRemoteServer *to)
+{
+	FunctionCall2(&remote->connect, CStringGetTextDatum(to->connection),
+				  CStringGetTextDatum(to->server->servername));
+	to->connected = true;
+	skx_remote_send(remote, to, SKX_REMOTE_FIRST);
 }
 
 /* Closes all connections.  Uses no catalog: an error may be under way. */
@@ -342,19 +370,12 @@ skx_remote_add(SkxRemote *remote, const SkxRemoteServer *to, int table,
 	MemoryContextSwitchTo(old);
 }
 
-/* Receives a result that is there.  The second one has the rankings. */
+/* Adds the rankings of a result. */
 static void
-skx_remote_receive(SkxRemote *remote, SkxRemoteServer *to)
+skx_remote_add_all(SkxRemote *remote, const SkxRemoteServer *to)
 {
-	Oid			type = TEXTOID;
-	Datum		connection = CStringGetTextDatum(to->connection);
 	uint64		i;
 
-	if (SPI_execute_with_args(remote->get_result, 1, &type, &connection, NULL,
-							  true, 0) != SPI_OK_SELECT)
-		elog(ERROR, "dblink returned no result");
-	if (to->nresults++ == 0)
-		return;
 	if (SPI_processed != list_length(to->tables))
 		ereport(ERROR,
 				(errcode(ERRCODE_CONNECTION_FAILURE),
@@ -366,11 +387,53 @@ skx_remote_receive(SkxRemote *remote, SkxRemoteServer *to)
 									SPI_tuptable->tupdesc, 1));
 }
 
+/* Notes by what name the server's extension is to be called. */
+static void
+skx_remote_note_schema(SkxRemote *remote, SkxRemoteServer *to)
+{
+	char	   *schema = SPI_processed != 1 ? NULL :
+		SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1);
+
+	if (schema == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("extension \"skipidx\" is not installed on server \"%s\"",
+						to->server->servername),
+				 errhint("CREATE EXTENSION skipidx there, in the database that the server names.")));
+	to->schema = MemoryContextStrdup(remote->context, schema);
+}
+
+/* Receives a result that is there. */
+static void
+skx_remote_receive(SkxRemote *remote, SkxRemoteServer *to)
+{
+	Oid			type = TEXTOID;
+	Datum		connection = CStringGetTextDatum(to->connection);
+
+	if (SPI_execute_with_args(remote->get_result, 1, &type, &connection, NULL,
+							  true, 0) != SPI_OK_SELECT)
+		elog(ERROR, "dblink returned no result");
+	switch (to->next++)
+	{
+		case SKX_REMOTE_SCHEMA:
+			skx_remote_note_schema(remote, to);
+			break;
+		case SKX_REMOTE_FIRST_END:
+			skx_remote_send(remote, to, skx_remote_statement(remote, to));
+			break;
+		case SKX_REMOTE_RANKINGS:
+			skx_remote_add_all(remote, to);
+			break;
+		default:
+			break;
+	}
+}
+
 /* Receives what is there from a server.  Returns true if that is all. */
 static bool
 skx_remote_is_done(SkxRemote *remote, SkxRemoteServer *to)
 {
-	while (to->nresults < SKX_REMOTE_RESULTS)
+	while (to->next < SKX_REMOTE_NRESULTS)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (DatumGetInt32(FunctionCall1(&remote->is_busy,
@@ -427,7 +490,7 @@ skx_remote_ask(SkxRemote *remote)
 	foreach(lc, remote->servers)
 	{
 		to = lfirst(lc);
-		skx_remote_send(remote, to);
+		skx_remote_connect(remote, to);
 	}
 	old = CurrentMemoryContext;
 	while (!done)
@@ -467,15 +530,32 @@ skx_remote_ask_and_close(SkxRemote *remote)
 	skx_remote_disconnect(remote);
 }
 
+/* Raises an error if the rule is that no server is asked. */
+static void
+skx_remote_check_rule(Relation heap, SkxRemoteRule rule)
+{
+	if (rule == SKX_REMOTE_REFUSE_VALUE)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("table \"%s\" has foreign partitions, which are not asked for the rows with a value",
+						RelationGetRelationName(heap)),
+				 errhint("Add the rankings that skipidx_ranking() makes on each server.")));
+	if (rule == SKX_REMOTE_REFUSE_ASKED)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("table \"%s\" has foreign partitions itself, which are not asked for another server",
+						RelationGetRelationName(heap)),
+				 errdetail("The servers could be asking each other in a circle."),
+				 errhint("Make foreign tables of these partitions on the server that asks.")));
+}
+
 void
-skx_functions_add_remote(Relation heap, Relation index, Oid schema,
-						 TSQuery query, const SkxCondition *condition,
-						 SkxRanking *sum)
+skx_functions_add_remote(Relation heap, Relation index, TSQuery query,
+						 SkxRemoteRule rule, SkxRanking *sum)
 {
 	SkxRemote	remote = {
 		.heap = heap,
 		.index = index,
-		.schema = schema,
 		.query = query,
 		.context = CurrentMemoryContext,
 		.sum = sum
@@ -490,12 +570,7 @@ skx_functions_add_remote(Relation heap, Relation index, Oid schema,
 	skx_remote_find_tables(&remote);
 	if (remote.servers != NIL)
 	{
-		if (condition != NULL)
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("table \"%s\" has foreign partitions, which are not asked for the rows with a value",
-							RelationGetRelationName(heap)),
-					 errhint("Add the rankings that skipidx_ranking() makes on each server.")));
+		skx_remote_check_rule(heap, rule);
 		if (SPI_connect() != SPI_OK_CONNECT)
 			elog(ERROR, "cannot connect to SPI");
 		skx_remote_find_dblink(&remote);

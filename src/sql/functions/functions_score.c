@@ -33,45 +33,35 @@ PG_FUNCTION_INFO_V1(skipidx_explain_ranking);
 
 /* ---- contributions to a score ---- */
 
-SkxRankCall *
-skx_functions_get_call(FunctionCallInfo fcinfo, int argument)
+SkxKept *
+skx_functions_get_call(FunctionCallInfo fcinfo, int argument, SkxKeptMake make)
 {
-	FmgrInfo   *flinfo = fcinfo->flinfo;
-	SkxRankCall *call = flinfo->fn_extra;
+	SkxKept    *kept = skx_functions_kept(fcinfo->flinfo, argument);
 	Oid			oid = PG_GETARG_OID(0);
 	TSQuery		query = PG_GETARG_TSQUERY(argument);
 	SkxRankOptions options;
+	SkxScorer  *scorer;
 	MemoryContext old;
 	Relation	heap;
 	Relation	index;
 
-	if (call == NULL)
-	{
-		call = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(SkxRankCall));
-		call->context = AllocSetContextCreate(flinfo->fn_mcxt,
-											  "skipidx score",
-											  ALLOCSET_SMALL_SIZES);
-		flinfo->fn_extra = call;
-	}
-	if (call->scorer != NULL && call->index == oid &&
-		call->user == GetUserId() &&
-		skx_score_same_query(call->query, query) &&
-		skx_score_is_current(call->scorer, GetActiveSnapshot()))
-		return call;
-	call->scorer = NULL;
-	call->ranking = NULL;
-	MemoryContextReset(call->context);
-	old = MemoryContextSwitchTo(call->context);
-	call->index = oid;
-	call->user = GetUserId();
-	call->query = (TSQuery) PG_DETOAST_DATUM_COPY(TSQueryGetDatum(query));
+	if (skx_functions_keeps(kept, query) && kept->index == oid &&
+		kept->user == GetUserId() &&
+		skx_score_is_current(kept->scorer, GetActiveSnapshot()))
+		return kept;
+	old = skx_functions_keep(kept, query);
+	kept->index = oid;
+	kept->user = GetUserId();
 	skx_functions_open(oid, true, &heap, &index);
 	skx_am_rank_options(index, &options);
-	call->scorer = skx_score_open(index, NULL, GetActiveSnapshot(), &options,
-								  call->query);
+	scorer = skx_score_open(index, NULL, GetActiveSnapshot(), &options,
+							kept->value);
+	if (make != NULL)
+		make(kept, scorer, heap, index);
 	skx_functions_close(heap, index);
+	kept->scorer = scorer;
 	MemoryContextSwitchTo(old);
-	return call;
+	return kept;
 }
 
 /*
@@ -95,15 +85,17 @@ skx_functions_part(FunctionCallInfo fcinfo, const SkxScorer *scorer,
 Datum
 skipidx_bm25(PG_FUNCTION_ARGS)
 {
-	return skx_functions_part(fcinfo, skx_functions_get_call(fcinfo, 2)->scorer,
-							  1, false);
+	return skx_functions_part(fcinfo,
+							  skx_functions_get_call(fcinfo, 2, NULL)->scorer, 1,
+							  false);
 }
 
 Datum
 skipidx_proximity(PG_FUNCTION_ARGS)
 {
-	return skx_functions_part(fcinfo, skx_functions_get_call(fcinfo, 2)->scorer,
-							  1, true);
+	return skx_functions_part(fcinfo,
+							  skx_functions_get_call(fcinfo, 2, NULL)->scorer, 1,
+							  true);
 }
 
 Datum
