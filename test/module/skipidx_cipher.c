@@ -19,6 +19,10 @@
  *							as they are
  *	SKIPIDX_CIPHER_NOTES	file to which each call of skipidx appends a line
  *	SKIPIDX_CIPHER_DENIED	while this file exists, skipidx gets no descriptor
+ *	SKIPIDX_CIPHER_HELD		while this file exists, reads of skipidx wait in the
+ *							process whose id it has
+ *	SKIPIDX_CIPHER_QUOTA	while this file exists, no write makes the file longer
+ *							whose path it has: EDQUOT
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -34,6 +38,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -199,6 +204,59 @@ close(int fd)
 	return REAL(close) (fd);
 }
 
+/* Reads a file of a few bytes that an environment variable names. */
+static bool
+read_small(const char *variable, char *text, size_t size)
+{
+	const char *file = getenv(variable);
+	int			fd = file == NULL ? -1 : REAL(open) (file, O_RDONLY);
+	ssize_t		n;
+
+	if (fd < 0)
+		return false;
+	n = read(fd, text, size - 1);
+	REAL(close) (fd);
+	text[n > 0 ? n : 0] = '\0';
+	return true;
+}
+
+/* Waits while reads of this process are held. */
+static void
+hold(void *caller)
+{
+	char		text[32];
+
+	while (is_skipidx(caller) &&
+		   read_small("SKIPIDX_CIPHER_HELD", text, sizeof(text)) &&
+		   atoi(text) == getpid())
+		usleep(1000);
+}
+
+/* True if a write would end behind the end of a file that has a quota. */
+static bool
+is_over_quota(int fd, off_t end)
+{
+	char		wanted[256];
+	char		link[64];
+	char		path[256];
+	struct stat status;
+	ssize_t		n;
+
+	if (!read_small("SKIPIDX_CIPHER_QUOTA", wanted, sizeof(wanted)) ||
+		fstat(fd, &status) != 0 || end <= status.st_size)
+		return false;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	if (n <= 0)
+		return false;
+	path[n] = '\0';
+	if (n < (ssize_t) strlen(wanted) ||
+		strcmp(path + n - strlen(wanted), wanted) != 0)
+		return false;
+	errno = EDQUOT;
+	return true;
+}
+
 static void
 turn(unsigned char *p, size_t n, off_t at)
 {
@@ -237,6 +295,8 @@ write_turned(int fd, const struct iovec *iov, int n, off_t at)
 
 	for (int i = 0; i < n; i++)
 		size += iov[i].iov_len;
+	if (is_over_quota(fd, at + size))
+		return -1;
 	copy = malloc(size);
 	size = 0;
 	for (int i = 0; i < n; i++)
@@ -257,7 +317,9 @@ write_turned(int fd, const struct iovec *iov, int n, off_t at)
 	{ \
 		ssize_t (*real) (int, void *, size_t, off_t) = dlsym(RTLD_NEXT, #name); \
 		bool	turned = is_coded(fd, #name, CALLER); \
-		ssize_t got = real(fd, buffer, n, at); \
+		ssize_t got; \
+		hold(CALLER); \
+		got = real(fd, buffer, n, at); \
 		if (got > 0 && turned) \
 			turn(buffer, got, at); \
 		return got; \
@@ -268,7 +330,9 @@ write_turned(int fd, const struct iovec *iov, int n, off_t at)
 	{ \
 		ssize_t (*real) (int, const struct iovec *, int, off_t) = dlsym(RTLD_NEXT, #name); \
 		bool	turned = is_coded(fd, #name, CALLER); \
-		ssize_t got = real(fd, iov, n, at); \
+		ssize_t got; \
+		hold(CALLER); \
+		got = real(fd, iov, n, at); \
 		if (got > 0 && turned) \
 			turn_read(iov, got, at); \
 		return got; \

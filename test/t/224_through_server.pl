@@ -14,7 +14,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Utils;
 use SkipidxMatrix;
-use SkipidxTest qw(skx_node skx_session skx_module skx_relation_file);
+use SkipidxTest qw(skx_node skx_session skx_until skx_module skx_relation_file);
 use Test::More;
 
 use constant MARK => 'plaintextcanary';
@@ -24,6 +24,8 @@ my $notes = PostgreSQL::Test::Utils::tempdir . '/notes';
 local $ENV{LD_PRELOAD} = skx_module('skipidx_cipher.so');
 local $ENV{SKIPIDX_CIPHER} = 'base/';
 local $ENV{SKIPIDX_CIPHER_NOTES} = $notes;
+local $ENV{SKIPIDX_CIPHER_QUOTA} = "$notes.quota";
+local $ENV{SKIPIDX_CIPHER_HELD} = "$notes.held";
 
 # The size of a segment of the log is an option of its own, so that no other test
 # uses the files that initdb makes here.
@@ -141,6 +143,20 @@ for my $method (qw(direct auto))
 is($s->value("SELECT coalesce(sum(pages_read), 0) FROM skipidx_io_methods() WHERE scope = 'all' AND method <> 'shared_buffers'"), 0, 'no page came by them');
 like(slurp_file($node->logfile), qr/LOG: .*index "\w+" and others like it through the server only\n.*does not hold pages as/, 'the log says why');
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP|invalid page|sound if the server reads/, 'nothing else in the log');
+
+# ---- a quota is a full disk ----
+
+$s->value('SET skipidx.io_method = shared_buffers; CREATE TABLE small (v tsvector); CREATE INDEX small_v ON small USING skipidx (v)');
+append_to_file("$notes.quota", $s->value(q{SELECT pg_relation_filepath('small_v')}));
+{
+	my ($said, $n) = ('', 0);
+
+	$said = $s->raw('INSERT INTO small SELECT v FROM docs LIMIT 300') until $said ne '' || ++$n == 100;
+	like($said, qr/^ERROR:  53100: could not extend index "small_v": Disk quota exceeded\nHINT:  Check free disk space/, 'a quota is met');
+	is($s->value(q{SELECT skipidx_check('small_v', true)}), '', 'a quota: the index is sound');
+	unlink "$notes.quota" or die $!;
+	is($s->raw('INSERT INTO small SELECT v FROM docs LIMIT 300'), '', 'a quota that is raised');
+}
 $s->close;
 $node->stop;
 
@@ -176,6 +192,21 @@ $node->stop;
 		is($t->raw("SELECT skipidx_check('docs_v', true)"), '', "$method: no damage");
 		$t->close;
 	}
+
+	# A comparison that began before another process has found out ends after it.
+	$partly->restart;
+	my ($first, $second, $third) = map { skx_session($partly, 'postgres') } 1 .. 3;
+
+	$_->value("LOAD 'skipidx'; SET skipidx.io_method = direct; SET enable_seqscan = off") for $first, $second, $third;
+	append_to_file("$notes.held", $first->backend);
+	$first->start($sum);
+	skx_until('a comparison', sub { $partly->safe_psql('postgres', 'SELECT wait_event FROM pg_stat_activity WHERE pid = ' . $first->backend) eq 'DataFileRead' });
+	like($second->raw($sum), qr/sound if the server reads it/, 'meanwhile: another process finds a page');
+	unlink "$notes.held" or die $!;
+	is($first->finish, $want, 'meanwhile: the answer');
+	is($third->raw($sum), $want, 'meanwhile: a third process');
+	is($third->value($methods), 'shared_buffers', 'meanwhile: goes through the server');
+	$_->close for $first, $second, $third;
 	$partly->stop;
 }
 

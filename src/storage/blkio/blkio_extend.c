@@ -76,13 +76,12 @@ skx_blkio_extend_served(Relation rel, BlockNumber from, BlockNumber to)
 	{
 		ErrorData  *caught = skx_blkio_repair_begin(context);
 
-		if (caught->sqlerrcode != ERRCODE_DISK_FULL &&
-			caught->saved_errno != EDQUOT)
+		error = caught->saved_errno == EDQUOT ? EDQUOT : ENOSPC;
+		if (caught->sqlerrcode != ERRCODE_DISK_FULL && error != EDQUOT)
 			skx_blkio_repair_end(caught);
 		FreeErrorData(caught);
 		/* the error has ended those of the caller's locks */
 		InterruptHoldoffCount = holds;
-		error = ENOSPC;
 	}
 	PG_END_TRY();
 	return error;
