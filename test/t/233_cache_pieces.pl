@@ -1,17 +1,17 @@
 # A cache that was not preloaded is made in pieces, as they are needed: the first
 # search takes the first piece alone, nothing is evicted before all of them are
 # taken, and sessions that began with fewer pieces find what others have read
-# into further ones.  A piece that is refused, or that a session cannot map, costs
-# room and no answer.
+# into further ones.  A piece that is refused, or that a process cannot map, costs
+# room and no answer, also after a restart, when pages are read back.
 #
-# Holds: blkio 4, 21, 22
+# Holds: autoprewarm 2; blkio 4, 21, 22
 
 use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_session skx_start_apart);
+use SkipidxTest qw(skx_node skx_session skx_start_apart skx_until skx_logged skx_fault_lock);
 use Test::More;
 
 my $mb = 1024 * 1024;
@@ -134,6 +134,77 @@ SKIP:
 	is_deeply([ answers($first) ], \@right, 'another build: its own sessions go on');
 	$_->close for $first, $second;
 }
+
+# ---- what was in the cache, read back by a process that cannot map a piece ----
+
+my $file = $node->data_dir . '/autoprewarm.skipidx';
+
+$node->append_conf('postgresql.conf', "dynamic_shared_memory_type = mmap\nskipidx.autoprewarm_interval = 1h\nlog_min_messages = log");
+$node->restart;
+{
+	my $s = session();
+
+	$s->value(q{SELECT skipidx_prewarm('docs_v') + skipidx_prewarm('long_v')});
+	cmp_ok(state($s, 'taken'), '>=', 3 * $piece, 'warm: several pieces are noted');
+	skx_until('the process that notes', sub { $s->value($queries[0]); $s->value(q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'skipidx autoprewarm'}) == 1 });
+	$s->close;
+}
+$node->stop;
+my $notes = slurp_file($file);
+
+# The process that reads waits before its first batch, as the setting says that
+# sessions do without.
+$node->append_conf('postgresql.conf', "skipidx.fault = 'views_map:wait'");
+$node->start;
+{
+	my ($keeper, $s, $t) = map { skx_session($node, 'postgres') } 1 .. 3;
+	my $log_start = -s $node->logfile;
+
+	$_->value("LOAD 'skipidx'; SET skipidx.fault = ''; SET enable_seqscan = off") for $s, $t;
+	$keeper->value("SELECT pg_advisory_lock(@{[0x736b78]}, " . skx_fault_lock('views_map') . ')');
+	is($s->value($queries[0]), $right[0], 'warm: a search');
+	skx_until('pages to be read', sub { $t->value(q{SELECT count(*) FROM pg_stat_activity WHERE query = 'skipidx: autoprewarm' AND wait_event_type = 'Lock'}) == 1 });
+	my %before = map { $_ => 1 } glob $node->data_dir . '/pg_dynshmem/*';
+
+	$t->value(q{SELECT skipidx_prewarm('docs_v')});
+	my @new = grep { !$before{$_} } glob $node->data_dir . '/pg_dynshmem/*';
+
+	cmp_ok(scalar @new, '>', 0, 'warm: further pieces');
+	unlink @new;
+	$keeper->value('SELECT pg_advisory_unlock_all()');
+	skx_logged($node, $log_start, qr/pages back/);
+	like(slurp_file($node->logfile, $log_start), qr/could not use shared memory for skipidx/, 'warm: it cannot map them');
+	cmp_ok(state($t, 'prewarmed') * 8192, '<', $piece, 'warm: and reads no more than it can keep');
+	note 'prewarmed: ' . state($t, 'prewarmed');
+	is_deeply([ answers($t) ], \@right, 'warm: answers');
+	$_->close for $keeper, $s, $t;
+}
+$node->stop;
+$node->append_conf('postgresql.conf', "skipidx.fault = ''");
+unlink $file;
+append_to_file($file, $notes);
+
+# ---- a warm restart with as much shared memory as a container has ----
+
+SKIP:
+{
+	$node->append_conf('postgresql.conf', 'dynamic_shared_memory_type = posix');
+	my $log_start = -s $node->logfile;
+
+	skip 'no private mount namespaces here', 7
+	  if !skx_start_apart($node, 'mount -t tmpfs -o size=64m,mode=1777 tmpfs /dev/shm');
+	my $s = session();
+
+	like($s->value($queries[0]), qr/^\Q$right[0]\E$/m, '64 MB: a search');
+	skx_logged($node, $log_start, qr/pages back/);
+	cmp_ok(state($s, 'taken'), '<=', $piece, '64 MB: the cache is small');
+	cmp_ok(state($s, 'prewarmed'), '>', 500, '64 MB: what fits is read back');
+	cmp_ok(state($s, 'prewarmed') * 8192, '<=', $piece, '64 MB: and no more');
+	is_deeply([ answers($s) ], \@right, '64 MB: answers');
+	unlike(slurp_file($node->logfile, $log_start), qr/ERROR|FATAL|PANIC/, '64 MB: no error');
+	$s->close;
+}
+$node->append_conf('postgresql.conf', "dynamic_shared_memory_type = posix\nskipidx.autoprewarm_interval = 0\nlog_min_messages = warning");
 
 # ---- a piece that is refused ----
 

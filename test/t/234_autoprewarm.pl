@@ -214,15 +214,26 @@ sub write_file
 }
 
 # The CRC-32C of what follows the header is at its offset 24.
+my @crc;
+
 sub crc32c
 {
 	my ($bytes) = @_;
 	my $crc = 0xFFFFFFFF;
 
-	for my $byte (unpack 'C*', $bytes)
+	if (!@crc)
 	{
-		$crc ^= $byte;
-		$crc = $crc & 1 ? ($crc >> 1) ^ 0x82F63B78 : $crc >> 1 for 1 .. 8;
+		for my $byte (0 .. 255)
+		{
+			my $c = $byte;
+
+			$c = $c & 1 ? ($c >> 1) ^ 0x82F63B78 : $c >> 1 for 1 .. 8;
+			push @crc, $c;
+		}
+	}
+	for my $part (unpack '(a65536)*', $bytes)
+	{
+		$crc = ($crc >> 8) ^ $crc[ ($crc ^ $_) & 255 ] for unpack 'C*', $part;
 	}
 	return $crc ^ 0xFFFFFFFF;
 }
@@ -231,9 +242,16 @@ sub crc32c
 sub notes
 {
 	my ($indexes, $groups) = @_;
-	my $body = join('', map { pack 'QLL', @$_ } @$indexes) . $groups;
 
-	return substr($noted, 0, 12) . pack('LQLL', scalar @$indexes, 32 + length $body, crc32c($body), 0) . $body;
+	return notes_of(join('', map { pack 'QLL', @$_ } @$indexes), $groups);
+}
+
+sub notes_of
+{
+	my ($indexes, $groups) = @_;
+	my $body = $indexes . $groups;
+
+	return substr($noted, 0, 12) . pack('LQLL', length($indexes) / 16, 32 + length $body, crc32c($body), 0) . $body;
 }
 
 is(crc32c(substr $noted, 32), unpack('L', substr $noted, 24, 4), 'the file has the checksum of its contents');
@@ -250,6 +268,7 @@ my %bad = (
 	'nothing' => [ sub { write_file('') }, qr/another kind/ ],
 	'another block size' => [ sub { write_file(substr($noted, 0, 8) . pack('L', 4096) . substr $noted, 12) }, qr/another block size/ ],
 	'too many indexes' => [ sub { write_file(substr($noted, 0, 12) . pack('L', 1e9) . substr $noted, 16) }, qr/length is wrong/ ],
+	'a million databases' => [ sub { write_file(notes_of(join('', map { pack 'QLL', $_, 4_000_000_000 - $_, 1 } 1 .. 1_000_000), '')) }, qr/length is wrong/ ],
 	'1 TB' => [ sub { write_file($noted); truncate($file, 1 << 40) or die $! }, qr/too large/ ],
 	'a pipe' => [ sub { unlink $file; POSIX::mkfifo($file, oct 600) or die $! }, qr/no file/ ],
 );
@@ -288,6 +307,76 @@ for my $name (sort keys %wrong)
 	unlike($log, qr/ERROR|FATAL|WARNING|ignores/, "$name: no message");
 	cmp_ok(pages_read('postgres', 'docs'), '>', 20, "$name: most is not back");
 	$node->stop;
+}
+
+# ---- pages of which the neighbours were evicted ----
+
+# The groups as [head, first page and length of each stretch].
+sub groups
+{
+	my ($bytes) = @_;
+	my @groups;
+	my $number = sub {
+		my $n = 0;
+
+		for my $shift (map { 7 * $_ } 0 .. 4)
+		{
+			my $byte = ord substr $bytes, 0, 1, '';
+
+			$n |= ($byte & 127) << $shift;
+			return $n if $byte < 128;
+		}
+		die 'no number';
+	};
+
+	while ($bytes ne '')
+	{
+		my $all = $bytes;
+		my $at = 0;
+		my @stretches;
+
+		$number->();
+		substr $bytes, 0, 10, '';
+		$number->();
+		my $head = substr $all, 0, length($all) - length $bytes;
+		while (1)
+		{
+			my ($gap, $n) = ($number->(), $number->());
+
+			last if $n == 0;
+			push @stretches, [ $at + $gap, $n ];
+			$at += $gap + $n;
+		}
+		push @groups, [ $head, @stretches ];
+	}
+	return @groups;
+}
+
+# Blocks have 16 pages, frames 4: one frame of each block.
+{
+	my $before = $noted;
+
+	unlink $file;
+	start_warm_none();
+	$node->safe_psql('postgres', q{CREATE TABLE wide AS TABLE docs; CREATE INDEX wide_v ON wide USING skipidx (v) WITH (block_size = '128kB'); CHECKPOINT; SELECT skipidx_prewarm('wide_v')});
+	$node->stop;
+	$noted = slurp_file($file);
+	my $n = unpack 'L', substr $noted, 12, 4;
+	my ($most) = sort { $b->[-1][0] <=> $a->[-1][0] } groups(substr $noted, 32 + 16 * $n);
+	my ($head, $last) = @$most[ 0, -1 ];
+	my $blocks = int($last->[0] / 16);
+
+	cmp_ok($blocks, '>', 5, 'a plane of some blocks is noted');
+	my $some = notes_of(substr($noted, 32, 16 * $n), "$head\x04\x04" . "\x0c\x04" x ($blocks - 1) . "\x00\x00");
+	for my $method (qw(direct uring))
+	{
+		write_file($some);
+		start_warm(conf => "skipidx.io_method = $method");
+		is(cache('prewarmed'), 4 * $blocks, "$method: of a block, the pages that are noted are read, and no others");
+		$node->stop;
+	}
+	$node->append_conf('postgresql.conf', 'skipidx.io_method = direct');
+	$noted = $before;
 }
 
 # ---- a file that cannot be written ----
@@ -384,5 +473,32 @@ $node->safe_psql('postgres', 'DROP DATABASE slow');
 cmp_ok(cache('prewarmed'), '<', 900, 'DROP DATABASE does not wait');
 is(reading(), 0, 'DROP DATABASE has the reading end');
 unlike(slurp_file($node->logfile, $log_from), qr/ERROR|gives way/, 'and the log does not tell of either');
+$node->stop;
+
+# A database that is being dropped when its turn comes: the command waits for a
+# session that is in it, and has the lock meanwhile.
+$node->append_conf('postgresql.conf', "shared_preload_libraries = ''");
+$node->start;
+$node->safe_psql('postgres', 'CREATE DATABASE slow TEMPLATE other');
+pages_read('slow', 'docs');
+touch();
+skx_until('the process', sub { touch(); leaders() == 1 });
+$node->stop;
+$log_from = log_size();
+$node->start;
+my $inside = skx_session($node, 'slow');
+my $dropping = skx_session($node, 'postgres');
+$dropping->start('DROP DATABASE slow');
+skx_until('the lock', sub { $node->safe_psql('postgres', q{SELECT count(*) FROM pg_locks WHERE locktype = 'object' AND classid = 'pg_database'::regclass AND mode = 'AccessExclusiveLock' AND granted}) == 1 });
+touch('postgres');
+skx_until('the turn of the database', sub {
+	slurp_file($node->logfile, $log_from) =~ /pages back/
+	  or $node->safe_psql('postgres', q{SELECT count(*) FROM pg_locks WHERE locktype = 'object' AND classid = 'pg_database'::regclass AND NOT granted}) > 0;
+});
+$inside->close;
+is($dropping->finish, '', 'DROP DATABASE that has begun goes on');
+$dropping->close;
+skx_logged($node, $log_from, qr/pages back/);
+unlike(slurp_file($node->logfile, $log_from), qr/ERROR|FATAL/, 'and no process fails for it');
 $node->stop;
 done_testing();

@@ -70,25 +70,29 @@ skx_autoprewarm_wait(long ms)
 	return !ShutdownRequestPending && skx_blkio_warmer_interval > 0;
 }
 
-/* Returns true if the database exists and was not left half dropped. */
+/*
+ * Returns true if the database exists, was not left half dropped, and is not
+ * being dropped.  A worker would wait for that, and then fail.
+ */
 static bool
-skx_autoprewarm_database_exists(Oid database)
+skx_autoprewarm_is_usable(Oid database)
 {
 	MemoryContext context = CurrentMemoryContext;
 	HeapTuple	tuple;
-	bool		exists = false;
+	bool		usable = false;
 
 	StartTransactionCommand();
 	tuple = SearchSysCache1(DATABASEOID, ObjectIdGetDatum(database));
 	if (HeapTupleIsValid(tuple))
 	{
 		/* what DROP DATABASE has begun and not ended has -2 */
-		exists = ((Form_pg_database) GETSTRUCT(tuple))->datconnlimit >= -1;
+		usable = ((Form_pg_database) GETSTRUCT(tuple))->datconnlimit >= -1 &&
+			!skx_worker_database_wanted(database);
 		ReleaseSysCache(tuple);
 	}
 	CommitTransactionCommand();
 	MemoryContextSwitchTo(context);
-	return exists;
+	return usable;
 }
 
 /*
@@ -168,7 +172,7 @@ skx_autoprewarm_read_back(Oid first)
 			if ((database == first) == (round == 0) &&
 				skx_autoprewarm_is_first(&notes, i) &&
 				skx_blkio_warmer_has_room() &&
-				skx_autoprewarm_database_exists(database))
+				skx_autoprewarm_is_usable(database))
 				done = skx_autoprewarm_database(database);
 		}
 	}

@@ -217,7 +217,8 @@ bool
 skx_blkio_cache_has_spare(SkxBlkClass class)
 {
 	return pg_atomic_read_u32(&skx_blkio_cache.header->clock_hands[class]) <
-		skx_blkio_cache.nframes[class];
+		(skx_blkio_cache.map_failed ? skx_blkio_cache.mapped_frames[class] :
+		 skx_blkio_cache.nframes[class]);
 }
 
 /*

@@ -301,7 +301,7 @@ extern int32 skx_blkio_cache_claim(const SkxBlkKey *key, uint32 hash,
 
 /*
  * Returns true if the cache has frames of a class, or may get some, that were
- * never taken.
+ * never taken and that this process can take.
  */
 extern bool skx_blkio_cache_has_spare(SkxBlkClass class);
 

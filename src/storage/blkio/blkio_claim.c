@@ -43,6 +43,35 @@ skx_blkio_claim_free(const SkxBlkFile *file, const SkxBlkKey *key, uint32 hash,
 	return mine;
 }
 
+/* Returns false if no page of a frame is to be read beside others. */
+static bool
+skx_blkio_claim_is_wanted(const SkxBlkFile *file, const SkxBlkPlane *plane,
+						  uint32 first)
+{
+	BlockNumber block;
+	BlockNumber end;
+	int			low = 0;
+	int			high = file->nonly;
+
+	if (file->only == NULL)
+		return true;
+	block = skx_blkio_block(file->rel, plane, first);
+	end = block + skx_blkio_frame_pages(skx_blkio_class(plane));
+
+	/* the last run that begins before the end of the frame */
+	while (low < high)
+	{
+		int			middle = low + (high - low) / 2;
+
+		if (file->only[middle].block < end)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > 0 &&
+		file->only[low - 1].block + file->only[low - 1].npages > block;
+}
+
 void
 skx_blkio_claim(SkxBlkLoad *load, uint32 first)
 {
@@ -52,6 +81,8 @@ skx_blkio_claim(SkxBlkLoad *load, uint32 first)
 	uint32		hash;
 	int32		slot;
 
+	if (!skx_blkio_claim_is_wanted(file, load->group.plane, first))
+		return;
 	skx_blkio_key(file, load->group.plane, first, &key);
 	hash = skx_blkio_cache_hash(&key);
 	if (skx_blkio_cache_present(&key, hash) ||

@@ -54,6 +54,7 @@ skx_blkio_open(Relation rel, uint64 incarnation, SkxBlkVerify verify)
 	file->prefetch_depth = skx_blkio_depth_in_force(file->method);
 	file->read_once = false;
 	file->evict_nothing = false;
+	file->only = NULL;
 	file->strategy = NULL;
 	memset(file->hit_use_counts, 0, sizeof(file->hit_use_counts));
 	memset(file->last_hit_plane, 0, sizeof(file->last_hit_plane));

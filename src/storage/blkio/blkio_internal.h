@@ -119,6 +119,13 @@ struct SkxBlkFile
 	bool		read_once;		/* read in passing: skx_blkio_set_read_once */
 	bool		evict_nothing;	/* pages read take frames that were never
 								 * taken, or none */
+
+	/*
+	 * By block, the runs whose pages alone are read beside those that are
+	 * pinned; NULL: all pages of their units are.
+	 */
+	const SkxBlkRun *only;
+	int			nonly;
 	BufferAccessStrategy strategy;	/* NULL: the server's default */
 
 	/*

@@ -8,7 +8,8 @@
  * that was just read.
  *
  * Pages that the cache had before a restart take only frames that were never
- * taken.  Reading of one class ends when there are none left.
+ * taken.  Reading of one class ends when there are none left.  Pages of their
+ * units that the cache did not have are not read.
  */
 #include "postgres.h"
 
@@ -199,6 +200,22 @@ skx_blkio_prewarm_run(SkxBlkWarm *warm, const SkxBlkWarmRun *run)
 	warm->npinned = before + run->run.npages;
 }
 
+/*
+ * Lets no page be read that is in none of the runs, until the file is closed:
+ * reads ahead may go on for so long.
+ */
+static void
+skx_blkio_prewarm_only_runs(SkxBlkWarm *warm)
+{
+	SkxBlkRun  *only = palloc_extended((warm->nruns + 1) * sizeof(SkxBlkRun),
+									   MCXT_ALLOC_HUGE);
+
+	for (int i = 0; i < warm->nruns; i++)
+		only[i] = warm->runs[i].run;
+	warm->file->only = only;
+	warm->file->nonly = warm->nruns;
+}
+
 /* Does the work of skx_blkio_prewarm and skx_blkio_prewarm_spare. */
 static uint64
 skx_blkio_prewarm_stretches(SkxBlkFile *file, const SkxBlkStretch *stretches,
@@ -226,6 +243,8 @@ skx_blkio_prewarm_stretches(SkxBlkFile *file, const SkxBlkStretch *stretches,
 		}
 	}
 	warm.runs = skx_blkio_prewarm_runs(stretches, n, &warm.nruns);
+	if (file->evict_nothing)
+		skx_blkio_prewarm_only_runs(&warm);
 	for (int i = 0; i < warm.nruns; i++)
 		skx_blkio_prewarm_run(&warm, &warm.runs[i]);
 	pfree(warm.runs);

@@ -29,8 +29,9 @@ typedef struct SkxBlkStretch
  * Reads the pages of n stretches in the order of the file.  Called for a file
  * after skx_blkio_evict_nothing.  Ends when there are no spare frames left,
  * or if the file is not read through the cache.  Pages past the end of a
- * plane are left out.  Returns the number of pages read.  It is a
- * skx_throttle_point from time to time.
+ * plane are left out.  Of frames with a page of a stretch all pages are read,
+ * and no others.  Returns the number of pages read.  It is a skx_throttle_point
+ * from time to time.
  */
 extern uint64 skx_blkio_prewarm_spare(SkxBlkFile *file,
 									  const SkxBlkStretch *stretches, int n);
