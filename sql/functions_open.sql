@@ -24,6 +24,7 @@ INSERT INTO open_calls VALUES
 	('skipidx_ranking(regclass,tsquery)', 'skipidx_ranking(%L, ''a'')'),
 	('skipidx_ranking(regclass,tsquery,text,anyelement)', 'skipidx_ranking(%L, ''a'', ''n'', 1)'),
 	('skipidx_ranking(regclass,tsquery,text,text)', 'skipidx_ranking(%L, ''a'', ''n'', ''1'')'),
+	('skx_ranking_here(regclass,tsquery)', 'skx_ranking_here(%L, ''a'')'),
 	('skipidx_scroll(regclass,tsquery,integer,integer,bytea,integer)', 'skipidx_scroll(%L, ''a'')'),
 	('skipidx_search(regclass,tsquery,integer,tsquery,bytea,skipidx_ranking)', 'skipidx_search(%L, ''a'')'),
 	('skipidx_segments(regclass)', 'skipidx_segments(%L)'),

@@ -924,9 +924,7 @@ COMMENT ON FUNCTION skipidx_ranking_of_shards(pg_catalog.regclass, pg_catalog.ts
 	'a query to rank by, with the statistics of all shards of a table that Citus distributes';
 
 -- What the server of a foreign partition is asked.
-CREATE FUNCTION skx_ranking_here(
-	index pg_catalog.regclass,
-	query pg_catalog.tsquery)
+CREATE FUNCTION skx_ranking_here(pg_catalog.regclass, pg_catalog.tsquery)
 RETURNS skipidx_ranking
 AS 'MODULE_PATHNAME', 'skipidx_ranking_here'
 LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
