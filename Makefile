@@ -27,7 +27,7 @@
 #        bench-facets bench-filter bench-highlight bench-insert bench-io
 #        bench-lookup bench-machines bench-merge bench-order bench-parallel
 #        bench-plans bench-quality bench-rank bench-rescore bench-restart
-#        bench-scale bench-scroll bench-storage
+#        bench-scale bench-scroll bench-statement bench-storage
 #                           measurements, see bench/README.md
 
 EXTENSION = skipidx

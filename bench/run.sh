@@ -44,11 +44,14 @@ measure() {
 		options+=(-c "$setting")
 	done
 	case " $needs " in
-		*' server '*)
+		*' server '* | *' root '*)
 			cluster=(bash "$root/test/setup/with_cluster.sh" "${options[@]}" --) ;;
 	esac
-	${cluster[@]+"${cluster[@]}"} python3 -m "targets.$target.measure" "$file" &&
-		python3 "$here/report.py" show "$file"
+	if [ -n "${root_copy:-}" ]; then
+		measure_in_root "$file" "${options[@]}"
+	else
+		${cluster[@]+"${cluster[@]}"} python3 -m "targets.$target.measure" "$file"
+	fi && python3 "$here/report.py" show "$file"
 }
 
 measure_corpora() {

@@ -46,6 +46,43 @@ prepare_server() {
 		{ cat "$work/build.log"; return 1; }
 }
 
+# prepare_root: skipidx in a root with another server and peers, see
+# peers/root.sh; sets root_dir, and root_copy, where the tree's copy is in it.
+# Where none can be had, the machine's own server is prepared.
+prepare_root() {
+	local made
+	if made=$(bash "$here/peers/root.sh" make "$root"); then
+		read -r root_dir root_copy <<<"$made"
+		trap 'rm -rf "$work"; bash "$here/peers/root.sh" remove "$root_dir$root_copy"' EXIT
+		BENCH_HARDWARE=$(python3 "$here/harness/hardware.py" "$root_dir$root_copy")
+		export BENCH_HARDWARE
+		[ ! -e "$root_dir/usr/lib/postgresql/18/lib/pg_textsearch.so" ] ||
+			settings+=(shared_preload_libraries=pg_textsearch)
+		return 0
+	fi
+	say "bench: no root with PostgreSQL 18: this machine's server, without pg_textsearch"
+	bash "$root/test/setup/packages.sh" callgrind || say "bench: no valgrind"
+	prepare_server
+}
+
+# measure_in_root FILE OPTION...: the program of the target, in a cluster with
+# these options of with_cluster.sh; text and record are passed on
+measure_in_root() {
+	local file=$1 outside=$root_dir$root_copy name variables=()
+	shift
+	as_root sh -c 'ln -f "$1" "$3/text" 2>/dev/null || cp "$1" "$3/text"
+		cp "$2" "$3/queries"' sh "$BENCH_TEXT" "$BENCH_QUERY_FILE" "$outside" || return 1
+	for name in $(compgen -e BENCH_); do
+		variables+=("$name=${!name}")
+	done
+	bash "$here/peers/root.sh" run "$root_dir" env "${variables[@]}" \
+		PYTHONPATH="$root_copy/bench" TMPDIR="$root_copy/tmp" BENCH_TEMP="$root_copy/tmp" \
+		BENCH_TEXT="$root_copy/text" BENCH_QUERY_FILE="$root_copy/queries" \
+		bash "$root_copy/test/setup/with_cluster.sh" "$@" -- \
+		python3 -m "targets.$target.measure" "$root_copy/record.json" || return 1
+	cp "$outside/record.json" "$file"
+}
+
 # prepare_timing: the procedures of timing.c, compiled for the server of
 # PG_CONFIG; loaded by their path, never installed
 prepare_timing() {

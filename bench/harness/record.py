@@ -44,10 +44,12 @@ def temporary(*names):
 
 
 def begin(bench, rounds):
-    """`rounds`: how many there are where BENCH_ROUNDS does not say."""
+    """`rounds`: how many there are where BENCH_ROUNDS does not say.  In a root of
+    its own, BENCH_HARDWARE says what the machine is."""
     run = {"bench": bench, "skipidx": option("SKIPIDX", ""),
            "rounds": int(option("ROUNDS", rounds)),
-           "hardware": describe(temporary())}
+           "hardware": (json.loads(option("HARDWARE", "")) if
+                        option("HARDWARE", "") else describe(temporary()))}
     if option("CORPUS", ""):
         run["corpus"] = option("CORPUS", "")
     return run

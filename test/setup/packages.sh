@@ -1,7 +1,7 @@
 #!/bin/bash
 # packages.sh [-c COMMAND] [build] [test] [frameworks] [versions] [analysis]
-# [source] [bench] [rum]: installs what is missing of the Debian packages that these need
-# (build alone by default).  Quick when nothing is missing.  As root, or with
+# [source] [bench] [rum] [callgrind]: installs what is missing of the Debian packages that
+# these need (build alone by default).  Quick when nothing is missing.  As root, or with
 # sudo.
 #
 #   -c  installs nothing, but says at once if COMMAND could not go on: without
@@ -42,6 +42,7 @@ wanted() {
 			source) echo make gcc libc6-dev zlib1g-dev bzip2 patch perl ;;
 			bench) echo python3 python3-matplotlib liburing-dev ;;
 			rum) echo postgresql-$major-rum ;;
+			callgrind) echo valgrind libpq-dev gcc libc6-dev ;;
 			*) say "unknown set of packages: $set"; return 1 ;;
 		esac
 	done
