@@ -80,7 +80,7 @@ measure_in_root() {
 		BENCH_TEXT="$root_copy/text" BENCH_QUERY_FILE="$root_copy/queries" \
 		bash "$root_copy/test/setup/with_cluster.sh" "$@" -- \
 		python3 -m "targets.$target.measure" "$root_copy/record.json" || return 1
-	cp "$outside/record.json" "$file"
+	cp "$outside/record.json" "$file" && say "bench: which is now $file"
 }
 
 # prepare_timing: the procedures of timing.c, compiled for the server of

@@ -8,6 +8,7 @@
 #   root.sh remove DIR       the copy, as seen from outside
 #
 #   SKIPIDX_CHROOTS   where roots are kept: /var/cache/skipidx-chroots
+#   BENCH_INSTALL=no  the skipidx that is installed there already
 #
 # Without pg_textsearch it goes on and says so; without a root it fails.
 set -u
@@ -15,7 +16,7 @@ version=18
 setup=$(cd "$(dirname "$0")/../../test/setup" && pwd)
 if [ "$(id -u)" != 0 ]; then
 	command -v sudo >/dev/null || { echo "root.sh: this needs root or sudo" >&2; exit 1; }
-	exec sudo --preserve-env=SKIPIDX_CHROOTS,TMPDIR,http_proxy,https_proxy,no_proxy \
+	exec sudo --preserve-env=SKIPIDX_CHROOTS,BENCH_INSTALL,TMPDIR,http_proxy,https_proxy,no_proxy \
 		bash "$0" "$@"
 fi
 here=$setup
@@ -40,6 +41,7 @@ add_packages() {
 
 # build_inside TREE: with the root's own compiler, for its server
 build_inside() {
+	[ "${BENCH_INSTALL:-yes}" = yes ] || return 0
 	inside "$CHROOT" sh -c "cd '$1' && make -s -j$(nproc) with_llvm=no &&
 		make -s with_llvm=no install"
 }

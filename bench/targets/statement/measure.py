@@ -153,15 +153,14 @@ def lane_of(run, entry):
 
 
 def compare_found(run, entry, found):
-    """With what the same class gave before: the same rows by one engine, in each
-    protocol and round; the same rows, or as many, by GIN."""
+    """With what the same class gave before: as many rows by one engine, and the
+    same by skipidx, in each protocol and round; the same, or as many, by GIN."""
     name, engine = entry["class"], entry["engine"]
-    if engine not in (SUBJECT, YARDSTICK):
-        return
-    seen = []
-    if engine == SUBJECT or name in SAME_ROWS:
-        seen.append(((name, engine if name not in SAME_ROWS else ""),
-                     found["hashes"]))
+    seen = [((name, engine, "rows"), found["rows"])]
+    if name in SAME_ROWS:
+        seen.append(((name, "hashes"), found["hashes"]))
+    elif engine == SUBJECT:
+        seen.append(((name, engine, "hashes"), found["hashes"]))
     if name in SAME_NUMBER:
         seen.append(((name, "rows"), found["rows"]))
     for key, values in seen:
@@ -180,7 +179,7 @@ def measure_entry(run, turn, entry):
     found = result["lanes"][0]
     compare_found(run, entry, found)
     run["times"].append(dict(entry, round=turn, n=result["n"],
-                             us=found["us"]))
+                             hits=sum(found["rows"]), us=found["us"]))
     print("  %-10s %-14s %-8s %d client%s %4d queries, median %10.1f us" % (
         entry["class"], entry["engine"], entry["protocol"], entry["clients"],
         " " if one else "s", result["n"],

@@ -9,10 +9,10 @@ import subprocess
 
 from harness.record import option
 from harness.server import quoted, sql
-from targets.statement.statements import (OTHER, PARSER, PEER, PLAIN, PLANNED,
-                                          SEARCHES, SUBJECT, YARDSTICK,
-                                          search_of, select, value_of,
-                                          with_literal)
+from targets.statement.statements import (COLUMNS, OTHER, PARSER, PEER, PLAIN,
+                                          PLANNED, SEARCHES, SUBJECT,
+                                          YARDSTICK, search_of, select,
+                                          value_of, with_literal)
 
 WARM, COUNTED = 20, 50     # plans before and while instructions are counted
 QUERIES = 3
@@ -45,13 +45,11 @@ class Valgrind:
         self.as_owner(os.path.join(self.programs, "pg_ctl"), "-w", "-s", "-D",
                       self.data, "-m", "fast", "stop")
 
-    def count(self, database, statements, preload):
-        """Instructions of all planning, and those of the parser in it."""
+    def run(self, database, statements, preload="", before=()):
+        """By a server of one process, which is an argument of `before`."""
         settings = dict(self.settings, shared_preload_libraries=preload)
         done = self.as_owner(
-            "valgrind", "--tool=callgrind", "--callgrind-out-file=" + self.file,
-            "--collect-atstart=no", "--toggle-collect=" + PLANNER,
-            os.path.join(self.programs, "postgres"), "--single", "-D",
+            *before, os.path.join(self.programs, "postgres"), "--single", "-D",
             self.data, *(word for pair in settings.items()
                          for word in ("-c", "%s=%s" % pair)), database,
             input="".join(one + "\n" for one in statements),
@@ -59,6 +57,12 @@ class Valgrind:
         wrong = re.search(r"^.*(?:ERROR|FATAL):.*", done.stderr, re.M)
         if wrong:
             raise RuntimeError(wrong[0])
+
+    def count(self, database, statements, preload):
+        """Instructions of all planning, and those of the parser in it."""
+        self.run(database, statements, preload, (
+            "valgrind", "--tool=callgrind", "--callgrind-out-file=" + self.file,
+            "--collect-atstart=no", "--toggle-collect=" + PLANNER))
         with open(self.file, encoding="utf-8") as file:
             found = instructions_of(file)
         os.remove(self.file)
@@ -98,20 +102,20 @@ def per_plan(valgrind, database, statement, before=(), preload=""):
             "parser": (many_parsed - few_parsed) // COUNTED}
 
 
-def searches_of(run):
-    """Name, engine, number of the query, statement."""
-    for number in range(min(int(option("PLANNED", QUERIES)),
-                            len(run["queries"]))):
-        words = run["queries"][number]["words"].split()
-        if YARDSTICK in run["engines"]:
-            lexemes = " & ".join(run["queries"][number]["lexemes"].split())
-            yield "match", YARDSTICK, number, PLAIN % quoted(lexemes)
-        for engine in (SUBJECT, PEER):
-            for name in PLANNED:
-                if engine in run["engines"] and name in SEARCHES[engine]:
-                    search = search_of(engine, name)
-                    yield name, engine, number, with_literal(
-                        select(search), value_of(search, words))
+def matches_of(run):
+    """Number of the query, GIN's match with a literal."""
+    for number, one in enumerate(run["queries"][:run["planned"]]):
+        yield number, PLAIN % quoted(" & ".join(one["lexemes"].split()))
+
+
+def searches_of(run, engine):
+    """Name, number of the query, statement."""
+    for number, one in enumerate(run["queries"][:run["planned"]]):
+        for name in PLANNED:
+            if name in SEARCHES[engine]:
+                search = search_of(engine, name)
+                yield name, number, with_literal(
+                    select(search), value_of(search, one["words"].split()))
 
 
 def note(run, name, engine, number, found):
@@ -121,23 +125,43 @@ def note(run, name, engine, number, found):
         name, engine, found["instructions"], found["parser"]), flush=True)
 
 
+def count_yardstick(run, valgrind):
+    """Beside the btrees of the other columns, and without them."""
+    for name in ("match_beside", "match"):
+        if name == "match":
+            valgrind.run(YARDSTICK, ["DROP INDEX docs_" + column
+                                     for column in COLUMNS])
+        for number, statement in matches_of(run):
+            note(run, name, YARDSTICK, number,
+                 per_plan(valgrind, YARDSTICK, statement))
+
+
+def count_others(run, valgrind):
+    """A statement of another table, before and after a search had the library
+    loaded."""
+    *_, search = next(searches_of(run, SUBJECT))
+    for name, before in (("other", ()),
+                         ("other_loaded", ["EXPLAIN " + search])):
+        note(run, name, SUBJECT, 0, per_plan(valgrind, SUBJECT, OTHER, before))
+
+
 def measure_planning(run):
     """Into run["planning"]; the server does not run any more afterwards."""
+    run["planned"] = int(option("PLANNED", QUERIES))
+    if run["planned"] == 0:
+        return
     if shutil.which("valgrind") is None:
         print("bench: valgrind is not installed, planning is not counted")
         return
     valgrind = Valgrind()
     valgrind.stop_server()
-    for name, engine, number, statement in searches_of(run):
-        note(run, name, engine, number, per_plan(
-            valgrind, engine, statement,
-            preload=PEER if engine == PEER else ""))
-    # With the library loaded, by a statement that plans a search.
-    for engine in (YARDSTICK, SUBJECT):
+    if YARDSTICK in run["engines"]:
+        count_yardstick(run, valgrind)
+    for engine in (SUBJECT, PEER):
         if engine in run["engines"]:
-            search = search_of(engine, PLANNED[0] if engine == SUBJECT
-                               else "all")
-            before = with_literal(select(search), value_of(
-                search, run["queries"][0]["words"].split()))
-            note(run, "other", engine, 0, per_plan(
-                valgrind, engine, OTHER, ["EXPLAIN " + before]))
+            for name, number, statement in searches_of(run, engine):
+                note(run, name, engine, number, per_plan(
+                    valgrind, engine, statement,
+                    preload=PEER if engine == PEER else ""))
+    if SUBJECT in run["engines"]:
+        count_others(run, valgrind)

@@ -12,8 +12,9 @@ from harness.server import quoted
 CONFIG = "english"
 DRAWN = (", floor(drawn(id, 3) * 10000)::int AS price, arrival(id) AS sent,"
          " 'c' || zipf(50, id, 4) AS category")
+COLUMNS = ("price", "sent", "category")
 BTREES = ["CREATE INDEX docs_%s ON docs (%s)" % (column, column)
-          for column in ("price", "sent", "category")]
+          for column in COLUMNS]
 
 # extension; what is run before and after its index is built; what follows USING
 Engine = namedtuple("Engine", "extension before after clause")
@@ -28,7 +29,7 @@ ENGINES = {
         "bm25 (body) WITH (text_config = '%s')" % CONFIG),
     "skipidx": Engine(
         "skipidx", [], [],
-        "skipidx (to_tsvector('%s', body), price, sent, category)" % CONFIG),
+        "skipidx (to_tsvector('%s', body), %s)" % (CONFIG, ", ".join(COLUMNS))),
 }
 SUBJECT, YARDSTICK, PEER = "skipidx", "gin", "pg_textsearch"
 INDEX = "docs_text"
