@@ -1,5 +1,5 @@
-"""answers.py: what skipidx finds by its index, compared with what it finds by a
-sequential scan of the same statement; imported by measure.py."""
+"""answers.py: what skipidx finds by its index, compared with what it finds by
+a sequential scan of the same statement; imported by measure.py."""
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from harness.record import option
 from harness.server import outputs
 from harness.timing import nodes_of, set_all
-from targets.statement.statements import (CLASSES, NEWEST, SUBJECT, search_of,
-                                          select, value_of, with_literal)
+from targets.statement.statements import (NEWEST, SUBJECT, search_of, select,
+                                          value_of, with_literal)
 
 CHECKED = 2
 BY_INDEX = [("enable_seqscan", "off")]
@@ -42,9 +42,9 @@ def compare(run, name, number):
 
 
 def check_answers(run, numbers):
-    """`numbers`: of a class, its queries.  Into run["checked"] what was compared,
-    and into run["wrong"] what differs, or was no comparison."""
-    wanted = [(name, number) for name in CLASSES
+    """`numbers`: of a class, its queries.  Into run["checked"] what was
+    compared, and into run["wrong"] what differs, or was no comparison."""
+    wanted = [(name, number) for name in run["classes"]
               for number in numbers(name)[:int(option("CHECKED", CHECKED))]]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = list(pool.map(lambda one: compare(run, *one), wanted))

@@ -20,12 +20,13 @@
  *
  * A client of kept connections first goes through all statements untimed, for
  * at most half of SECONDS if that is not 0.  As many as each client got
- * through are then timed, PASSES times, or until SECONDS are over after a pass.
+ * through are then timed, PASSES times, or until SECONDS are over after a
+ * pass.
  * Client c of C begins at statement n * c / C.
  *
- * Prints a JSON object: n, and of each lane the times in us (a list a client, in
- * the order taken), and of each of its n statements the number of rows and a hash
- * of all that they have.
+ * Prints a JSON object: n, and of each lane the times in us (a list a client,
+ * in the order taken), and of each of its n statements the number of rows that
+ * the first client had last, and a hash of all that they have.
  */
 #include <libpq-fe.h>
 #include <pthread.h>

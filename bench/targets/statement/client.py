@@ -1,4 +1,5 @@
-"""client.py: statements timed by client.c, over sockets; imported by measure.py."""
+"""client.py: statements timed by client.c, over sockets; imported by
+measure.py."""
 import json
 import os
 import subprocess

@@ -1,5 +1,5 @@
-"""measure.py FILE: measures whole statements over a socket, by skipidx, by GIN with
-ts_rank and by pg_textsearch, and their parts; see README.md beside it."""
+"""measure.py FILE: measures whole statements over a socket, by skipidx, by GIN
+with ts_rank and by pg_textsearch, and their parts; see README.md beside it."""
 import json
 import os
 import random
@@ -19,7 +19,7 @@ from targets.statement.planning import measure_planning
 from targets.statement.show import (CLASSES, CLIENTS, PROTOCOLS,
                                     RARE_SHARE, places_of)
 from targets.statement.statements import (
-    BTREES, CREATE_OTHER, CREATE_SMALL, DRAWN, ENGINES, FIRST, INSERT,
+    CONFIG, CREATE_OTHER, CREATE_SMALL, DRAWN, ENGINES, FIRST, INSERT,
     INSERTED, INSERT_SETTINGS, PREPARED_SETTINGS, SAME_NUMBER, SAME_ROWS,
     SEARCHES, SMALL, SMALL_SETTINGS, SMALL_WORDS, SUBJECT, TEXT, YARDSTICK,
     first_statement, search_of, select, value_of, with_literal,
@@ -94,11 +94,12 @@ def drawn_lines():
 
 def lexemes_of(lines):
     """What the configuration makes of each, once each."""
-    return [line.split() for line in outputs("SELECT array_to_string("
-            "tsvector_to_array(to_tsvector('english', line)), ' ') FROM unnest("
-            "ARRAY[%s]) WITH ORDINALITY l (line, place) ORDER BY place" %
-            ", ".join(quoted(" ".join(words)) for _, words in lines))[0]
-            .split("\n")]
+    texts = ", ".join(quoted(" ".join(words)) for _, words in lines)
+    found, = outputs(
+        "SELECT array_to_string(tsvector_to_array(to_tsvector('%s', line)),"
+        " ' ') FROM unnest(ARRAY[%s]) WITH ORDINALITY l (line, place)"
+        " ORDER BY place" % (CONFIG, texts))
+    return [line.split() for line in found.split("\n")]
 
 
 def frequency_of(lexemes):
@@ -110,12 +111,13 @@ def frequency_of(lexemes):
 
 
 def make_queries(run):
-    """Of lines with two lexemes and more, and without "or", which is an operator;
-    `neighbours` are words of a row that stand side by side, which phrases are made
-    of."""
+    """Of lines with two lexemes and more, and without "or", which is an
+    operator; `neighbours` are words of a row that stand side by side, which
+    phrases are made of."""
     lines = drawn_lines()
     kept = [(line, lexemes) for line, lexemes in zip(lines, lexemes_of(lines))
-            if len(lexemes) > 1 and "or" not in line[1]][:number_of("QUERIES", QUERIES)]
+            if len(lexemes) > 1 and "or" not in line[1]]
+    kept = kept[:number_of("QUERIES", QUERIES)]
     found = {}
     distinct = sorted({one for _, lexemes in kept for one in lexemes})
     for first in range(0, len(distinct), 100):
@@ -153,8 +155,9 @@ def lane_of(run, entry):
 
 
 def compare_found(run, entry, found):
-    """With what the same class gave before: as many rows by one engine, and the
-    same by skipidx, in each protocol and round; the same, or as many, by GIN."""
+    """With what the same class gave before: as many rows by one engine, and
+    the same by skipidx, in each protocol and round; the same, or as many, by
+    GIN."""
     name, engine = entry["class"], entry["engine"]
     seen = [((name, engine, "rows"), found["rows"])]
     if name in SAME_ROWS:
@@ -235,7 +238,7 @@ SCANS = ("Index Scan", "Index Only Scan", "Bitmap Index Scan", "Custom Scan")
 
 
 def search_ms(plan):
-    """Until the nodes that read an index had their first row, or the bitmap."""
+    """Until the nodes that read an index had their first row, or a bitmap."""
     if plan["Node Type"] in SCANS:
         return plan["Actual Total Time" if plan["Node Type"] == SCANS[2]
                     else "Actual Startup Time"]
@@ -243,7 +246,7 @@ def search_ms(plan):
 
 
 def parts_of(explained):
-    """us of planning, of the executor's start and end, of the search, of rows."""
+    """us of planning, the executor's start and end, the search, rows."""
     one = json.loads(explained)[0]
     whole, search = one["Plan"]["Actual Total Time"], search_ms(one["Plan"])
     return {name: round(ms * 1000, 1) for name, ms in (
@@ -292,8 +295,8 @@ def measure_small(run, turn):
     for engine, one in zip((YARDSTICK, SUBJECT), found["lanes"]):
         run["small"].append({"engine": engine, "round": turn, "us": one["us"]})
     if found["lanes"][0]["rows"] != found["lanes"][1]["rows"]:
-        run["wrong"].append({"class": "small", "engine": SUBJECT, "query": None,
-                             "found": ["other rows than GIN"]})
+        run["wrong"].append({"class": "small", "engine": SUBJECT,
+                             "query": None, "found": ["other rows than GIN"]})
 
 
 def measure_first(run, turn, entry):

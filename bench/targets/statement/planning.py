@@ -1,6 +1,6 @@
-"""planning.py: instructions of planning, counted by callgrind in a server of one
-process, on the cluster of the run, which is stopped for it; imported by measure.py.
-"""
+"""planning.py: instructions of planning, counted by callgrind in a server of
+one process, on the cluster of the run, which is stopped for it; imported by
+measure.py."""
 import os
 import pwd
 import re
@@ -61,8 +61,9 @@ class Valgrind:
     def count(self, database, statements, preload):
         """Instructions of all planning, and those of the parser in it."""
         self.run(database, statements, preload, (
-            "valgrind", "--tool=callgrind", "--callgrind-out-file=" + self.file,
-            "--collect-atstart=no", "--toggle-collect=" + PLANNER))
+            "valgrind", "--tool=callgrind",
+            "--callgrind-out-file=" + self.file, "--collect-atstart=no",
+            "--toggle-collect=" + PLANNER))
         with open(self.file, encoding="utf-8") as file:
             found = instructions_of(file)
         os.remove(self.file)
@@ -70,9 +71,9 @@ class Valgrind:
 
 
 def instructions_of(lines):
-    """In all, and of calls of the parser with all that these call, of a file of
-    callgrind: names are given once, with a number that stands for them later, and
-    the line behind "calls=" has the instructions of such calls."""
+    """In all, and of calls of the parser with all that these call, of a file
+    of callgrind: names are given once, with a number that stands for them
+    later, and the line behind "calls=" has the instructions of such calls."""
     names, called, total, parser = {}, None, 0, 0
     is_call = False
     for line in lines:
@@ -82,7 +83,7 @@ def instructions_of(lines):
         elif line.startswith("calls="):
             is_call = True
         elif line.startswith(("fn=", "cfn=")):
-            number, _, name = line.rstrip("\n").partition("=")[2].partition(" ")
+            number, _, name = line.split("=", 1)[1].strip().partition(" ")
             # A function that calls itself may have its depth behind the name.
             called = names.setdefault(number, name.split("'")[0])
         elif line.startswith(("summary:", "totals:")):
@@ -145,14 +146,7 @@ def count_others(run, valgrind):
         note(run, name, SUBJECT, 0, per_plan(valgrind, SUBJECT, OTHER, before))
 
 
-def measure_planning(run):
-    """Into run["planning"]; the server does not run any more afterwards."""
-    run["planned"] = int(option("PLANNED", QUERIES))
-    if run["planned"] == 0:
-        return
-    if shutil.which("valgrind") is None:
-        print("bench: valgrind is not installed, planning is not counted")
-        return
+def count_all(run):
     valgrind = Valgrind()
     valgrind.stop_server()
     if YARDSTICK in run["engines"]:
@@ -165,3 +159,18 @@ def measure_planning(run):
                     preload=PEER if engine == PEER else ""))
     if SUBJECT in run["engines"]:
         count_others(run, valgrind)
+
+
+def measure_planning(run):
+    """Into run["planning"]; the server does not run any more afterwards.  A
+    record without it is better than none: all else has been measured."""
+    run["planned"] = int(option("PLANNED", QUERIES))
+    if run["planned"] == 0:
+        return
+    if shutil.which("valgrind") is None:
+        print("bench: valgrind is not installed, planning is not counted")
+        return
+    try:
+        count_all(run)
+    except (RuntimeError, subprocess.CalledProcessError) as error:
+        print("bench: planning is not counted any further: %s" % error)

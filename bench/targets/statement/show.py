@@ -1,5 +1,5 @@
-"""show.py: prints what bench-statement has measured; imported by report.py, and by
-measure.py for its classes, protocols and the queries of a class."""
+"""show.py: prints what bench-statement has measured; imported by report.py,
+and by measure.py for its classes, protocols and the queries of a class."""
 from harness.report_base import (MB, expect, median, of, print_head, quantile)
 from targets.statement.statements import (CLASSES, FIRST, PEER, PLANNED,
                                           SUBJECT, YARDSTICK)
@@ -23,8 +23,8 @@ def places_of(run, name):
 
 
 def figures_of(run, entry):
-    """Of an entry in times: by query, the least of one client's times, the median
-    of several clients'."""
+    """Of an entry in times: by query, the least of one client's times, the
+    median of several clients'."""
     places, clients = places_of(run, entry["class"]), len(entry["us"])
     found = {}
     for client, times in enumerate(entry["us"]):
@@ -158,8 +158,8 @@ def print_rare(run):
 
 
 def print_parts(run):
-    print("\nus of parts, medians%-9s" % "" + "".join("%10s" % one for one in PARTS)
-          + "%10s%10s" % ("socket", "rest"))
+    print("\nus of parts, medians%-9s" % "" + "".join(
+        "%10s" % one for one in PARTS + ("socket", "rest")))
     for name in run["classes"]:
         for engine in run["engines"]:
             found = of(run["parts"], **{"class": name}, engine=engine)

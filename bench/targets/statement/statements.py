@@ -1,5 +1,5 @@
-"""statements.py: all statements that bench-statement runs, and the tables that they
-are run on; imported by measure.py of the target.
+"""statements.py: all statements that bench-statement runs, and the tables that
+they are run on; imported by measure.py of the target.
 
 An engine's form of a search is changed here, and nowhere else.
 """
@@ -16,7 +16,8 @@ COLUMNS = ("price", "sent", "category")
 BTREES = ["CREATE INDEX docs_%s ON docs (%s)" % (column, column)
           for column in COLUMNS]
 
-# extension; what is run before and after its index is built; what follows USING
+# extension; what is run before and after its index is built; what follows
+# USING
 Engine = namedtuple("Engine", "extension before after clause")
 ENGINES = {
     "gin": Engine(
@@ -29,7 +30,8 @@ ENGINES = {
         "bm25 (body) WITH (text_config = '%s')" % CONFIG),
     "skipidx": Engine(
         "skipidx", [], [],
-        "skipidx (to_tsvector('%s', body), %s)" % (CONFIG, ", ".join(COLUMNS))),
+        "skipidx (to_tsvector('%s', body), %s)" % (
+            CONFIG, ", ".join(COLUMNS))),
 }
 SUBJECT, YARDSTICK, PEER = "skipidx", "gin", "pg_textsearch"
 INDEX = "docs_text"
@@ -88,9 +90,9 @@ SEARCHES = {
     },
 }
 CLASSES = tuple(SEARCHES["skipidx"])
-# Of prepared statements, where they are not the same: a parameter is taken with
-# the index named only, and the LIMIT of a generic plan by the first execution
-# only, so that the number of rows to score is set.
+# Of prepared statements, where they are not the same: a parameter is taken
+# with the index named only, and the LIMIT of a generic plan by the first
+# execution only, so that the number of rows to score is set.
 PREPARED = {
     "pg_textsearch": {
         "box": Search("plain", None, BM25_NAMED, 10),
@@ -102,8 +104,8 @@ PREPARED_SETTINGS = {
     ("pg_textsearch", "box"): [("pg_textsearch.default_limit", 10)],
     ("pg_textsearch", "box_filter"): [("pg_textsearch.default_limit", 200)],
 }
-# Classes in which engines find the same rows, and which of these can be compared:
-# the rows in their order, or how many there are.
+# Classes in which engines find the same rows, and what of these can be
+# compared: the rows in their order, or how many there are.
 SAME_ROWS = ("newest", "count")
 SAME_NUMBER = ("all", "phrase", "filter")
 
