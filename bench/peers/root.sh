@@ -68,7 +68,8 @@ case ${1-} in
 		inside "$@" ;;
 	remove)
 		case $2 in
-			*/tmp/skipidx-src.*) rm -rf "$2" ;;
+			# A server that is being ended may still write there.
+			*/tmp/skipidx-src.*) rm -rf "$2" 2>/dev/null || { sleep 2; rm -rf "$2"; } ;;
 		esac ;;
 	*) say "usage: root.sh make TREE | run ROOT COMMAND ... | remove DIR"; exit 2 ;;
 esac
