@@ -53,7 +53,9 @@ prepare_root() {
 	local made
 	if made=$(bash "$here/peers/root.sh" make "$root"); then
 		read -r root_dir root_copy <<<"$made"
-		trap 'rm -rf "$work"; bash "$here/peers/root.sh" remove "$root_dir$root_copy"' EXIT
+		# An interrupt may come twice, which must not end the removal.
+		trap 'trap "" HUP INT TERM; rm -rf "$work"
+			bash "$here/peers/root.sh" remove "$root_dir$root_copy"' EXIT
 		BENCH_HARDWARE=$(python3 "$here/harness/hardware.py" "$root_dir$root_copy")
 		export BENCH_HARDWARE
 		[ ! -e "$root_dir/usr/lib/postgresql/18/lib/pg_textsearch.so" ] ||

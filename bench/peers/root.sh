@@ -47,18 +47,21 @@ build_inside() {
 }
 
 make_root() {
-	local tree log
+	local log
+	tree=
 	export_proxies
 	report_begin
-	trap 'rm -rf "$report_logs"' EXIT
+	trap 'trap "" HUP INT TERM; rm -rf "$report_logs" ${tree:+"$tree"}' EXIT
+	trap 'exit 130' HUP INT TERM
 	need_chroot $version && add_packages python3 valgrind || return 1
 	add_packages postgresql-$version-pg-textsearch ||
 		say "bench: pg_textsearch is not to be had, left out"
 	tree=$(tree_in_chroot "$1" "$CHROOT") || return 1
 	log=$tree/build.log
-	build_inside "${tree#"$CHROOT"}" >"$log" 2>&1 || { cat "$log"; rm -rf "$tree"; return 1; }
+	build_inside "${tree#"$CHROOT"}" >"$log" 2>&1 || { cat "$log"; return 1; }
 	mkdir -p "$tree/tmp" && chmod 1777 "$tree/tmp" || return 1
 	echo "$CHROOT ${tree#"$CHROOT"}" >&3
+	tree=						# which is the caller's from now on
 }
 
 case ${1-} in
