@@ -5,6 +5,7 @@
 #ifndef SKX_HIGHLIGHT_INTERNAL_H
 #define SKX_HIGHLIGHT_INTERNAL_H
 
+#include "parse/parse.h"
 #include "support/bitset/bitset.h"
 #include "tsearch/ts_cache.h"
 #include "tsearch/ts_type.h"
@@ -90,11 +91,8 @@ typedef struct SkxHighlightToken
 } SkxHighlightToken;
 
 /*
- * Kinds of pieces: a token type of the parser (wparser_def.c has those of the
- * default parser), or one of the negative values.
+ * Kinds of pieces: a token type of the parser, or one of the negative values.
  */
-#define SKX_HIGHLIGHT_ASCIIWORD	1	/* token types of the default parser */
-#define SKX_HIGHLIGHT_UINT		22
 #define SKX_HIGHLIGHT_TOKEN_TYPES		24	/* bound of token types in bit
 											 * sets */
 #define SKX_HIGHLIGHT_CHUNK		(-1)	/* text that a blank follows */

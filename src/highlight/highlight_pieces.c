@@ -12,9 +12,6 @@
 #include "highlight/highlight_internal.h"
 #include "miscadmin.h"
 #include "support/compat/compat.h"
-#include "tsearch/ts_public.h"
-#include "tsearch/ts_utils.h"
-#include "utils/fmgroids.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
@@ -99,29 +96,16 @@ skx_highlight_store_token(SkxHighlightNewPiece *m, uint32 start, uint32 end,
 static TSLexeme *
 skx_highlight_lexize(const ListDictionary *list, const char *bytes, int len)
 {
-	int			i;
+	TSLexeme   *lexemes = NULL;
+	int			next = 0;
 
-	for (i = 0; i < list->len; i++)
+	while (lexemes == NULL && next < list->len)
 	{
-		TSDictionaryCacheEntry *dict =
-			lookup_ts_dictionary_cache(list->dictIds[i]);
-		DictSubState state = {false, false, NULL};
-		TSLexeme   *lexemes;
+		DictSubState state;
 
-		lexemes = (TSLexeme *)
-			DatumGetPointer(FunctionCall4(&dict->lexize,
-										  PointerGetDatum(dict->dictData),
-										  PointerGetDatum(bytes),
-										  Int32GetDatum(len),
-										  PointerGetDatum(&state)));
-		if (lexemes == NULL)
-			continue;
-		if ((lexemes->flags & TSL_FILTER) == 0)
-			return lexemes;
-		bytes = lexemes->lexeme;
-		len = strlen(bytes);
+		lexemes = skx_parse_lexize(list, &next, bytes, len, &state);
 	}
-	return NULL;
+	return lexemes;
 }
 
 /*
@@ -174,25 +158,15 @@ skx_highlight_add_token(SkxHighlightNewPiece *m, int type, const char *bytes,
 static void
 skx_highlight_parse(SkxHighlightNewPiece *m, const char *bytes, int len)
 {
-	TSParserCacheEntry *parser = m->highlight->parser;
-	Datum		state = FunctionCall2(&parser->prsstart,
-									  PointerGetDatum(bytes),
-									  Int32GetDatum(len));
-	char	   *token = NULL;
-	int			token_len = 0;
+	SkxParseTokens tokens;
+	const char *token;
+	int			token_len;
 	int			type;
 
-	for (;;)
-	{
-		CHECK_FOR_INTERRUPTS();
-		type = DatumGetInt32(FunctionCall3(&parser->prstoken, state,
-										   PointerGetDatum(&token),
-										   PointerGetDatum(&token_len)));
-		if (type <= 0)
-			break;
+	skx_parse_begin(&tokens, m->highlight->parser, bytes, len, false);
+	while ((type = skx_parse_next(&tokens, &token, &token_len)) > 0)
 		skx_highlight_add_token(m, type, token, token_len, token - bytes);
-	}
-	FunctionCall1(&parser->prsend, state);
+	skx_parse_end(&tokens);
 }
 
 /* ---- kept pieces ---- */
@@ -372,8 +346,7 @@ skx_highlight_get_state(SkxHighlight *kept, MemoryContext parent, Oid config,
 		h = skx_highlight_create_state(parent, config, query);
 	h->entry = lookup_ts_config_cache(config);
 	h->parser = lookup_ts_parser_cache(h->entry->prsId);
-	h->plain = h->parser->startOid == F_PRSD_START &&
-		h->parser->tokenOid == F_PRSD_NEXTTOKEN;
+	h->plain = skx_parse_is_default(h->parser);
 	if (h != kept || h->generation != skx_highlight_generation)
 		h->keeping_types = h->plain ? skx_highlight_keeping_types(h->entry) :
 			0;

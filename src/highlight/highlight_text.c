@@ -20,22 +20,6 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-static inline bool
-skx_highlight_is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-/*
- * Returns true for a blank.  No other blank is a single byte in an encoding
- * of the server.
- */
-static inline bool
-skx_highlight_is_blank(char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 /* Adds a word of the text. */
 static void
 skx_highlight_add_word(SkxHighlightText *t, uint32 start, uint32 end)
@@ -139,23 +123,15 @@ skx_highlight_words_suffice(const SkxHighlightText *t, uint32 start)
 static void
 skx_highlight_read_tokens(SkxHighlightText *t, uint32 at)
 {
-	TSParserCacheEntry *parser = t->highlight->parser;
-	Datum		state = FunctionCall2(&parser->prsstart,
-									  PointerGetDatum(t->bytes + at),
-									  Int32GetDatum((int32) (t->len - at)));
-	char	   *token = NULL;
-	int			len = 0;
+	SkxParseTokens tokens;
+	const char *token;
+	int			len;
+	int			type;
 
-	for (;;)
+	skx_parse_begin(&tokens, t->highlight->parser, t->bytes + at,
+					(int) (t->len - at), false);
+	while ((type = skx_parse_next(&tokens, &token, &len)) > 0)
 	{
-		int			type;
-
-		CHECK_FOR_INTERRUPTS();
-		type = DatumGetInt32(FunctionCall3(&parser->prstoken, state,
-										   PointerGetDatum(&token),
-										   PointerGetDatum(&len)));
-		if (type <= 0)
-			break;
 		/* a parser can return tokens that are not in the text */
 		if (type >= t->highlight->entry->lenmap ||
 			t->highlight->entry->map[type].len == 0 ||
@@ -171,7 +147,7 @@ skx_highlight_read_tokens(SkxHighlightText *t, uint32 at)
 													   token, len),
 								token - t->bytes);
 	}
-	FunctionCall1(&parser->prsend, state);
+	skx_parse_end(&tokens);
 }
 
 /*
@@ -189,13 +165,13 @@ skx_highlight_is_word(const char **bytes, const char *end, int *len)
 
 	while (s < e && (*s == '(' || *s == '"' || *s == '[' || *s == '\''))
 		s++;
-	while (e > s && !skx_highlight_is_letter(e[-1]) &&
+	while (e > s && !skx_parse_is_letter(e[-1]) &&
 		   strchr(".,;:!?)]\"'", e[-1]) != NULL)
 		e--;
 	if (end - e > 1 && e[0] == '.' && e[1] == '.')
 		return false;
 	for (p = s; p < e; p++)
-		if (!skx_highlight_is_letter(*p))
+		if (!skx_parse_is_letter(*p))
 			return false;
 	if (s == e)
 		return false;
@@ -207,16 +183,8 @@ skx_highlight_is_word(const char **bytes, const char *end, int *len)
 /* A longer tag is left to the parser. */
 #define SKX_HIGHLIGHT_TAG		4096
 
-/* Characters of a tag name, and of a tag, besides letters and digits. */
+/* Characters of a tag name, besides letters and digits. */
 #define SKX_HIGHLIGHT_IN_NAME	":_.-"
-#define SKX_HIGHLIGHT_IN_TAG	"=-_#/:.&?%~"
-
-static inline bool
-skx_highlight_is_one_of(const char *set, char c)
-{
-	return skx_highlight_is_letter(c) || (c >= '0' && c <= '9') ||
-		(c != '\0' && strchr(set, c) != NULL);
-}
 
 /*
  * Returns true if a tag of this name changes whether the parser reads the text
@@ -240,13 +208,13 @@ skx_highlight_name_end(const char *name, const char *end, const char *none,
 {
 	const char *at = name;
 
-	while (at < end && skx_highlight_is_one_of(SKX_HIGHLIGHT_IN_NAME, *at))
+	while (at < end && skx_parse_is_one_of(SKX_HIGHLIGHT_IN_NAME, *at))
 		at++;
 	if (at < end && IS_HIGHBIT_SET(*at))
 		return NULL;
 	if (at == end)
 		return over;
-	if (at == name || !(skx_highlight_is_letter(*name) ||
+	if (at == name || !(skx_parse_is_letter(*name) ||
 						(name[-1] == '<' && (*name == ':' || *name == '_'))))
 		return none;
 	if (skx_highlight_tag_changes_parser(name, at - name))
@@ -255,7 +223,7 @@ skx_highlight_name_end(const char *name, const char *end, const char *none,
 		return over;
 	if (*at == '/')
 		return at[1] == '>' ? at + 1 : none;
-	return *at == '>' || skx_highlight_is_blank(*at) ? at : none;
+	return *at == '>' || skx_parse_is_blank(*at) ? at : none;
 }
 
 /*
@@ -290,8 +258,8 @@ skx_highlight_tag_end(const char *tag, const char *end, const char *over)
 			if (at == NULL)
 				return over;
 		}
-		else if (!skx_highlight_is_blank(*at) &&
-				 !skx_highlight_is_one_of(SKX_HIGHLIGHT_IN_TAG, *at))
+		else if (!skx_parse_is_blank(*at) &&
+				 !skx_parse_is_one_of(SKX_PARSE_IN_TAG, *at))
 			return tag;
 	}
 	return at < end ? at + 1 : over;
@@ -307,7 +275,7 @@ skx_highlight_chunk_end(const char *at, const char *blank, const char *end)
 {
 	if (memchr(at, '<', blank - at) == NULL)
 		return blank;
-	while (at < end && !skx_highlight_is_blank(*at))
+	while (at < end && !skx_parse_is_blank(*at))
 	{
 		const char *after = at;
 
@@ -358,11 +326,11 @@ skx_highlight_read_chunks(SkxHighlightText *t)
 	{
 		const char *chunk;
 		const char *word;
-		int			kind = SKX_HIGHLIGHT_ASCIIWORD;
+		int			kind = SKX_PARSE_ASCIIWORD;
 		int			len;
 
 		CHECK_FOR_INTERRUPTS();
-		while (at < end && skx_highlight_is_blank(*at))
+		while (at < end && skx_parse_is_blank(*at))
 			at++;
 		if (at == end)
 			return;
@@ -370,16 +338,16 @@ skx_highlight_read_chunks(SkxHighlightText *t)
 		while (at > t->bytes && at < end && (*at == '.' || *at == '~'))
 			at++;
 		chunk = word = at;
-		while (at < end && skx_highlight_is_letter(*at))
+		while (at < end && skx_parse_is_letter(*at))
 			at++;
 		len = at - chunk;
-		while (at < end && !skx_highlight_is_blank(*at))
+		while (at < end && !skx_parse_is_blank(*at))
 			at++;
 		if (at == chunk)
 			continue;
 		if (len < at - chunk && !skx_highlight_is_word(&word, at, &len))
 			kind = skx_highlight_is_uint(&word, at, &len) ?
-				SKX_HIGHLIGHT_UINT : SKX_HIGHLIGHT_CHUNK;
+				SKX_PARSE_UINT : SKX_HIGHLIGHT_CHUNK;
 		if (kind == SKX_HIGHLIGHT_CHUNK)
 		{
 			at = skx_highlight_chunk_end(chunk, at, end);

@@ -27,6 +27,31 @@ palloc(Size size)
 	return malloc(size);
 }
 
+void
+pfree(void *pointer)
+{
+	free(pointer);
+}
+
+/* for texts in pieces, which are none here */
+int
+pg_mbcliplen(const char *mbstr, int len, int limit)
+{
+	return limit;
+}
+
+int
+pg_encoding_mblen(int encoding, const char *mbstr)
+{
+	return 1;
+}
+
+int
+GetDatabaseEncoding(void)
+{
+	return 0;
+}
+
 void *
 repalloc_huge(void *pointer, Size size)
 {

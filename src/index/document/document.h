@@ -46,6 +46,16 @@ extern void skx_document_free(TSVector vector, Datum value);
 extern const char *skx_document_check_vector(const char *bytes, Size nbytes,
 											 bool *as_taken);
 
+/*
+ * Writes entry `at` of a vector that is zero there: a lexeme that begins at
+ * offset `used`, with npos positions, or none.  Returns the offset where these
+ * end.  The vector must have size and memory.  Raises an error if `used` is
+ * more than a tsvector can have.
+ */
+extern Size skx_document_put_entry(TSVector to, int at, Size used,
+								   const SkxLexeme *lexeme,
+								   const WordEntryPos *positions, int npos);
+
 /* document_owner.c : evaluation of an index's expressions and predicate */
 
 /* User and settings before skx_document_owner_begin(). */

@@ -178,13 +178,9 @@ skx_document_too_long(Size nbytes)
 					nbytes, MAXSTRPOS)));
 }
 
-/*
- * Writes entry `at`, whose lexeme begins at offset `used`.  Returns the offset
- * where its lexeme and positions end.
- */
-static Size
-skx_document_put_entry(TSVector to, int at, Size used, TSVector from,
-					   const WordEntry *entry, const WordEntryPos *positions,
+Size
+skx_document_put_entry(TSVector to, int at, Size used,
+					   const SkxLexeme *lexeme, const WordEntryPos *positions,
 					   int npos)
 {
 	WordEntry  *put = &ARRPTR(to)[at];
@@ -193,10 +189,10 @@ skx_document_put_entry(TSVector to, int at, Size used, TSVector from,
 	if (used > MAXSTRPOS)
 		skx_document_too_long(used);
 	put->haspos = npos > 0;
-	put->len = entry->len;
+	put->len = lexeme->len;
 	put->pos = used;
-	memcpy(STRPTR(to) + used, STRPTR(from) + entry->pos, entry->len);
-	used += entry->len;
+	memcpy(STRPTR(to) + used, lexeme->bytes, lexeme->len);
+	used += lexeme->len;
 	if (npos == 0)
 		return used;
 	used = SHORTALIGN(used);
@@ -271,13 +267,15 @@ skx_document_merge_entries(TSVector value)
 	for (i = 0; i < vector->size; i++)
 	{
 		int			end = skx_document_equal_end(value, entries, first);
+		SkxLexeme	lexeme = {STRPTR(value) + entries[first].pos,
+		entries[first].len};
 		int			npos;
 
 		CHECK_FOR_INTERRUPTS();
 		npos = skx_document_merge_positions(value, entries + first,
 											end - first, positions);
-		used = skx_document_put_entry(vector, i, used, value, &entries[first],
-									  positions, npos);
+		used = skx_document_put_entry(vector, i, used, &lexeme, positions,
+									  npos);
 		first = end;
 	}
 	SET_VARSIZE(vector, CALCDATASIZE(vector->size, used));
