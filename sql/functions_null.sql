@@ -22,6 +22,7 @@ INSERT INTO null_calls VALUES
 	('skipidx_calibrate(name,double precision,integer,double precision)', '{NULL,0,2,0.001}', NULL),
 	('skipidx_check(regclass,boolean)', '{''null_body'',true}', NULL),
 	('skipidx_count(regclass,tsquery,boolean)', '{''null_body'',''a'',false}', NULL),
+	('skipidx_document(regconfig,text)', '{''simple'',''a''}', NULL),
 	('skipidx_explain_score(regclass,tid,tsquery)', '{''null_body'',"''(0,1)''",''a''}', NULL),
 	('skipidx_explain_score(tsvector,skipidx_ranking)', '{''a:1'',"''documents=9 length=9''::skipidx_ranking"}', NULL),
 	('skipidx_facets(regclass,tsquery,text,integer)', '{''null_body'',''a'',''n'',2}', '100000'),

@@ -38,6 +38,7 @@ INSERT INTO rights VALUES
 	('skx_distance(tsvector,text)', 'plan', 'skx_distance(''a:1''::tsvector, ''a''::text)'),
 	('skx_distance(tsvector,tsquery)', 'plan', 'skx_distance(''a:1''::tsvector, ''a''::tsquery)'),
 	('skx_distance_support(internal)', 'internal', NULL),
+	('skipidx_document(regconfig,text)', 'none', 'skipidx_document(''simple'', ''a'')'),
 	('skipidx_explain_score(regclass,tid,tsquery)', 'read', 'skipidx_explain_score(''rights_body'', ''(0,1)'', ''a'')'),
 	('skipidx_explain_score(tsvector,skipidx_ranking)', 'none', 'skipidx_explain_score(''a:1''::tsvector, ranking) FROM kept'),
 	('skipidx_facets(regclass,tsquery,text,integer)', 'read', 'skipidx_facets(''rights_body'', ''a'', ''n'')'),

@@ -567,6 +567,7 @@ CREATE FUNCTION skipidx_stats(
 	OUT ndocs pg_catalog.int8,
 	OUT deleted pg_catalog.int8,
 	OUT null_docs pg_catalog.int8,
+	OUT cut_docs pg_catalog.int8,
 	OUT total_length pg_catalog.int8,
 	OUT avg_length pg_catalog.float8,
 	OUT terms pg_catalog.int8,
@@ -1213,6 +1214,17 @@ COST 100;
 
 COMMENT ON FUNCTION skipidx_any(pg_catalog.text) IS
 	'a query for any of the words of a text';
+
+CREATE FUNCTION skipidx_document(
+	config pg_catalog.regconfig,
+	content pg_catalog.text)
+RETURNS pg_catalog.tsvector
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+COST 100;
+
+COMMENT ON FUNCTION skipidx_document(pg_catalog.regconfig, pg_catalog.text) IS
+	'the tsvector of a text, of a long one as much as fits';
 
 CREATE FUNCTION skipidx_highlight(
 	config pg_catalog.regconfig,

@@ -12,6 +12,8 @@
 #include "index/snapshot/snapshot.h"
 #include "inspect/inspect.h"
 #include "inspect/inspect_internal.h"
+#include "miscadmin.h"
+#include "parse/parse.h"
 #include "storage/bufmgr.h"
 #include "support/compat/compat.h"
 #include "utils/builtins.h"
@@ -20,7 +22,7 @@
 PG_FUNCTION_INFO_V1(skipidx_stats);
 PG_FUNCTION_INFO_V1(skipidx_segments);
 
-#define SKX_STATS_COLUMNS		22
+#define SKX_STATS_COLUMNS		23
 #define SKX_SEGMENTS_COLUMNS	21
 
 /* A row that is filled from left to right; most columns are bigints. */
@@ -65,15 +67,42 @@ typedef struct SkxSegmentTotals
 	uint64		ndocs;
 	uint64		ndeleted;
 	uint64		nnull;
+	uint64		ncut;			/* with SKX_PARSE_CUT_MARK */
 	uint64		total_length;
 	uint64		nterms;
 	uint64		npostings;
 	uint64		npositions;
 } SkxSegmentTotals;
 
+/* Adds the documents with the mark of a cut one to a number. */
+static bool
+skx_inspect_count_cut(const SkxPendingDoc *doc, void *arg)
+{
+	const WordEntry *entries = ARRPTR(doc->value);
+	uint64	   *ncut = arg;
+	int			i;
+
+	CHECK_FOR_INTERRUPTS();
+	/* lexemes that begin with a blank are near the first ones */
+	for (i = 0; i < doc->value->size; i++)
+	{
+		const char *lexeme = STRPTR(doc->value) + entries[i].pos;
+
+		if (entries[i].len > 0 && (unsigned char) lexeme[0] > ' ')
+			break;
+		if (skx_parse_is_cut_mark(lexeme, entries[i].len))
+			(*ncut)++;
+	}
+	return true;
+}
+
+/*
+ * Sums up the segments, and counts cut documents in the pending ones up to
+ * last[i] of stripe i, too.
+ */
 static void
-skx_inspect_sum_segments(Relation rel, const SkxView *view,
-						 SkxSegmentTotals *sum)
+skx_inspect_sum_documents(Relation rel, const SkxView *view,
+						  const uint64 *last, SkxSegmentTotals *sum)
 {
 	SkxSnapshotReader *source = skx_snapshot_open(rel, view);
 
@@ -81,7 +110,11 @@ skx_inspect_sum_segments(Relation rel, const SkxView *view,
 	while (skx_snapshot_next_segments(source, 1) > 0)
 	{
 		SkxSegment *seg = source->segments[0];
+		SkxTerm		term;
 
+		if (skx_segment_find(seg, SKX_PARSE_CUT_MARK,
+							 strlen(SKX_PARSE_CUT_MARK), &term))
+			sum->ncut += term.df;
 		sum->ndocs += seg->header.ndocs;
 		sum->ndeleted += skx_segment_ndeleted(seg);
 		sum->nnull += seg->header.nnull;
@@ -90,6 +123,8 @@ skx_inspect_sum_segments(Relation rel, const SkxView *view,
 		sum->npostings += seg->header.npostings;
 		sum->npositions += seg->header.npositions;
 	}
+	skx_snapshot_visit_pending(source, last, skx_inspect_count_cut,
+							   &sum->ncut);
 	skx_snapshot_close(source);
 }
 
@@ -146,6 +181,7 @@ skipidx_stats(PG_FUNCTION_ARGS)
 	SkxPendingTotals pending;
 	SkxFreeTotals free;
 	SkxRow		row = {0};
+	uint64	   *last;
 	uint64		ndocs;
 	uint64		nnull;
 	uint64		length;
@@ -153,8 +189,9 @@ skipidx_stats(PG_FUNCTION_ARGS)
 	skx_inspect_open(PG_GETARG_OID(0), SKX_INSPECT_STATS, &heap, &rel);
 	view = skx_manifest_view(rel);
 	skx_inspect_sum_extents(rel, view, &free);
-	skx_inspect_sum_segments(rel, view, &sum);
-	skx_pending_totals(rel, view, &pending, NULL);
+	last = palloc(sizeof(uint64) * (view->nstripes + 1));
+	skx_pending_totals(rel, view, &pending, last);
+	skx_inspect_sum_documents(rel, view, last, &sum);
 	ndocs = sum.ndocs + pending.ndocs;
 	nnull = sum.nnull + pending.nnull;
 	length = sum.total_length + pending.total_length;
@@ -164,6 +201,7 @@ skipidx_stats(PG_FUNCTION_ARGS)
 	skx_inspect_row_add(&row, ndocs);
 	skx_inspect_row_add(&row, sum.ndeleted + pending.ndead);
 	skx_inspect_row_add(&row, nnull);
+	skx_inspect_row_add(&row, sum.ncut);
 	skx_inspect_row_add(&row, length);
 	row.values[row.n++] = Float8GetDatum(ndocs > nnull ?
 										 (double) length / (ndocs - nnull) :

@@ -21,6 +21,7 @@ while read -r name value; do
 		exit 1
 	}
 done <<'LIMITS'
+SKX_PARSE_PIECE_BYTES 48
 SKX_WINDOW_DOCS 256
 SKX_TOPK_SUM_CLASSES 16
 SKX_TOPK_SHARE_EVERY 1

@@ -18,6 +18,7 @@
 #include "index/snapshot/snapshot.h"
 #include "lib/binaryheap.h"
 #include "miscadmin.h"
+#include "parse/parse.h"
 #include "sql/functions/functions_internal.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
@@ -471,7 +472,8 @@ skx_functions_terms(ReturnSetInfo *result, const SkxPartitions *parts,
 	while (skx_functions_gather_term(s, &term, bytes))
 	{
 		CHECK_FOR_INTERRUPTS();
-		skx_functions_keep_term(s, &term);
+		if (!skx_parse_is_cut_mark(term.lexeme.bytes, term.lexeme.len))
+			skx_functions_keep_term(s, &term);
 	}
 	for (i = 1; i < s->ninputs; i++)
 		skx_segment_walk_end(s->inputs[i].walk);
