@@ -82,7 +82,7 @@ skx_parse_read(SkxParseTokens *t)
 /*
  * Returns where a piece ends: behind a character that ends all tokens but
  * tags, or at the end of the text.  If there is no such place, it is behind
- * any character, and the text counts as cut.
+ * any character.
  */
 static int
 skx_parse_find_end(SkxParseTokens *t)
@@ -101,7 +101,6 @@ skx_parse_find_end(SkxParseTokens *t)
 			return i + 1;
 	if (i == t->len)
 		return t->len;
-	t->is_cut = true;
 	return t->start + pg_mbcliplen(t->text + t->start, t->len - t->start, most);
 }
 
@@ -124,7 +123,7 @@ skx_parse_start_piece(SkxParseTokens *t, int end, const char *behind)
 	memcpy(t->buffer, SKX_PARSE_IGNORING, before);
 	memcpy(t->buffer + before, t->text + t->start, n);
 	memcpy(t->buffer + before + n, behind, after);
-	if (t->has_no_tag)
+	if (t->has_no_tag && n > 0)
 		t->buffer[before] = ' ';
 	t->base = t->buffer + before;
 	skx_parse_start(t, t->buffer, (int) size);
@@ -140,7 +139,10 @@ skx_parse_begin_piece(SkxParseTokens *t, int start)
 						  t->end < t->len ? SKX_PARSE_ENDINGS : "");
 }
 
-/* Goes on behind the piece, which no tag crosses. */
+/*
+ * Goes on behind the piece, which no tag crosses.  If the piece ends behind
+ * any character, another token may be cut there.
+ */
 static void
 skx_parse_next_piece(SkxParseTokens *t)
 {
@@ -148,6 +150,7 @@ skx_parse_next_piece(SkxParseTokens *t)
 		t->text[t->end - 1] != '"';
 
 	skx_parse_stop(t);
+	t->is_cut |= forced;
 	t->is_ignored = !t->is_probe_seen;
 	t->has_no_tag = false;
 	skx_parse_begin_piece(t, forced ? t->end : t->end - 1);
@@ -176,13 +179,22 @@ skx_parse_comment_end(SkxParseTokens *t)
 	return -1;
 }
 
+static int
+skx_parse_char_len(const SkxParseTokens *t, int at)
+{
+	return Min(pg_encoding_mblen(GetDatabaseEncoding(), t->text + at),
+			   t->len - at);
+}
+
 /*
- * Returns true if a character outside of quotes can be in a tag.  One that is
+ * Returns true if the character at `at`, outside of quotes, can be in a tag.  One that is
  * not ASCII can if it is a blank, which the parser is asked.
  */
 static bool
-skx_parse_is_in_tag(SkxParseTokens *t, const char *bytes, int len)
+skx_parse_is_in_tag(SkxParseTokens *t, int at)
 {
+	const char *bytes = t->text + at;
+	int			len = skx_parse_char_len(t, at);
 	char		tag[sizeof("<a >") + MAX_MULTIBYTE_CHAR_LEN];
 	bool		is_tag;
 
@@ -201,11 +213,15 @@ skx_parse_is_in_tag(SkxParseTokens *t, const char *bytes, int len)
 /*
  * Returns where a tag ends that begins with the piece, or -1 if it is none.
  * The parser has found nothing before the piece's end that cannot be in a tag.
+ * It has two ways of its own with a backslash in quotes: one behind a quoted
+ * character is as any other, and if the text ends with a quoted character the
+ * rest has no tokens, from the tag on.
  */
 static int
 skx_parse_tag_end(SkxParseTokens *t)
 {
 	char		quote = '\0';
+	bool		is_behind = false;	/* the one before was quoted */
 	int			i;
 
 	if (t->len - t->start >= 4 &&
@@ -219,8 +235,9 @@ skx_parse_tag_end(SkxParseTokens *t)
 			CHECK_FOR_INTERRUPTS();
 		if (quote != '\0')
 		{
-			if (c == '\\')
-				i++;
+			is_behind = c == '\\' && !is_behind && i + 1 < t->len;
+			if (is_behind)
+				i += skx_parse_char_len(t, i + 1);
 			else if (c == quote)
 				quote = '\0';
 		}
@@ -230,26 +247,27 @@ skx_parse_tag_end(SkxParseTokens *t)
 			quote = c;
 		else if (i >= t->end)
 		{
-			int			len = Min(pg_encoding_mblen(GetDatabaseEncoding(),
-													t->text + i), t->len - i);
-
-			if (!skx_parse_is_in_tag(t, t->text + i, len))
+			if (!skx_parse_is_in_tag(t, i))
 				return -1;
-			i += len - 1;
+			i += skx_parse_char_len(t, i) - 1;
 		}
 	}
+	if (is_behind)
+		t->len = t->start;
 	return -1;
 }
 
 /* Returns true if the text has this at `start`, and a blank behind. */
 static bool
-skx_parse_has_name(const SkxParseTokens *t, const char *name)
+skx_parse_has_name(SkxParseTokens *t, const char *name)
 {
-	int			len = strlen(name);
+	int			end = t->start + strlen(name);
 
-	return t->len - t->start > len &&
-		pg_strncasecmp(t->text + t->start, name, len) == 0 &&
-		skx_parse_is_blank(t->text[t->start + len]);
+	if (t->len <= end ||
+		pg_strncasecmp(t->text + t->start, name, strlen(name)) != 0)
+		return false;
+	return skx_parse_is_blank(t->text[end]) ||
+		(IS_HIGHBIT_SET(t->text[end]) && skx_parse_is_in_tag(t, end));
 }
 
 /*
@@ -284,14 +302,17 @@ skx_parse_may_change(const SkxParseTokens *t, int end)
 	return false;
 }
 
-/* Returns true if the text at `at` in the piece is ignored, by the parser. */
+/*
+ * Returns true if the '<' at `at` in the piece is ignored, by the parser.  It
+ * stands before the probe as well: what comes before depends on it.
+ */
 static bool
 skx_parse_is_ignored_at(SkxParseTokens *t, int at)
 {
 	bool		is_seen = false;
 	int			type;
 
-	skx_parse_start_piece(t, at, SKX_PARSE_PROBE);
+	skx_parse_start_piece(t, at, "<" SKX_PARSE_PROBE);
 	while ((type = skx_parse_read(t)) > 0)
 		is_seen |= type == SKX_PARSE_ASCIIWORD &&
 			t->token - t->base >= at - t->start;
