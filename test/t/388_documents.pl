@@ -163,7 +163,7 @@ $s->value(<<"SQL");
 TRUNCATE texts;
 INSERT INTO texts SELECT 'few words', left(repeat(string_agg('w' || i % 3000, ' '), 100), 16 * 1048576 - 1) || 'x' FROM generate_series(1, 30000) i;
 INSERT INTO texts SELECT 'more', content || ' ' || left(content, 4000000) FROM texts WHERE name = 'few words';
-INSERT INTO texts SELECT 'characters', left(repeat('\xe6\xbc\xa2', 6000000), 6000000);
+INSERT INTO texts SELECT 'characters', repeat(chr(28450), 6000000);
 INSERT INTO texts SELECT 'all differ', left(string_agg(i::text, ' '), 16 * 1048576) FROM generate_series(1, 2400000) i;
 INSERT INTO texts SELECT 'short ones', left(string_agg(chr(19968 + i / 20000 % 20000) || chr(19968 + i % 20000), ' '), 5000000) FROM generate_series(1, 1700000) i;
 INSERT INTO texts SELECT 'tags', left(repeat(string_agg('<p class="x' || i || '">word' || i % 500 || '</p>', ' '), 20), 16 * 1048576) FROM generate_series(1, 30000) i;
@@ -198,7 +198,7 @@ sub peak
 
 my @names = map { s/\W*$//r } split /\n/, $s->value(q{SELECT name FROM texts WHERE octet_length(content) <= 16 * 1048576 + 100 ORDER BY name});
 
-for my $name (@names, 'more')
+for my $name (@names, 'more', 'characters')
 {
 	my $bytes = $s->value("SELECT least(octet_length(content), 16 * 1048576) FROM texts WHERE name = '$name'");
 	my $peak = peak("SELECT length(skipidx_document('english', content)) FROM texts WHERE name = '$name'");
