@@ -188,6 +188,11 @@ SELECT bound('SELECT title <@> ''hill'' FROM books'), bound('SELECT body <@> ''h
 DROP INDEX books_doc;
 SELECT bound('SELECT body <@> ''hill'' FROM books');
 SELECT bound('SELECT (title, body, notes) <@> ''hill'' FROM books');
+-- texts of any length
+CREATE INDEX books_long ON books USING skipidx (skipidx_document('english', notes));
+SELECT alike('SELECT id, notes <@> ''hill'' AS s FROM books WHERE notes @@@ ''hills'' ORDER BY s, id LIMIT 5',
+	'SELECT id, skipidx_document(''english'', notes) <@> ''hill''::tsquery AS s FROM books WHERE skipidx_document(''english'', notes) @@ ''hill'' ORDER BY s, id LIMIT 5');
+DROP INDEX books_long;
 -- a text that is changed before it is parsed is not what words would be
 CREATE INDEX books_lower ON books USING skipidx (to_tsvector('simple', lower(notes)));
 SELECT bound('SELECT notes <@> ''hill'' FROM books');

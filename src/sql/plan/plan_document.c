@@ -95,19 +95,32 @@ skx_plan_const_value(Node *node, Datum *value)
 	return true;
 }
 
-/* Returns true if the call makes a tsvector of a configuration and a text. */
+/*
+ * Returns true if the call makes a tsvector of a configuration and a text:
+ * to_tsvector(), or skipidx_document(), which is in the schema of the operator
+ * that ranks.
+ */
 static bool
-skx_plan_is_parse(const FuncExpr *call)
+skx_plan_is_parse(const FuncExpr *call, Oid operator)
 {
-	return call->funcid == F_TO_TSVECTOR_REGCONFIG_TEXT;
+	if (call->funcid == F_TO_TSVECTOR_REGCONFIG_TEXT)
+		return true;
+	return list_length(call->args) == 2 &&
+		exprType(linitial(call->args)) == REGCONFIGOID &&
+		exprType(lsecond(call->args)) == TEXTOID &&
+		get_func_namespace(call->funcid) ==
+		get_func_namespace(get_opcode(operator)) &&
+		strcmp(get_func_name(call->funcid), "skipidx_document") == 0;
 }
 
 /*
- * Adds the parts of a document to the list.  `label` is that of the setweight()
- * around it, 0 if there is none.  Returns false if it has another form.
+ * Adds the parts of a document, which `operator` ranks, to the list.  `label`
+ * is that of the setweight() around it, 0 if there is none.  Returns false if
+ * it has another form.
  */
 static bool
-skx_plan_document_parts(Node *document, char label, List **parts)
+skx_plan_document_parts(Node *document, Oid operator, char label,
+						List **parts)
 {
 	FuncExpr   *call = (FuncExpr *) document;
 	SkxDocumentPart *part;
@@ -116,14 +129,15 @@ skx_plan_document_parts(Node *document, char label, List **parts)
 	check_stack_depth();
 	if (IsA(document, RelabelType))
 		return skx_plan_document_parts((Node *) ((RelabelType *) document)->arg,
-									   label, parts);
+									   operator, label, parts);
 	if (IsA(document, OpExpr))
 	{
 		OpExpr	   *op = (OpExpr *) document;
 
 		return get_opcode(op->opno) == F_TSVECTOR_CONCAT &&
-			skx_plan_document_parts(linitial(op->args), label, parts) &&
-			skx_plan_document_parts(lsecond(op->args), label, parts);
+			skx_plan_document_parts(linitial(op->args), operator, label,
+									parts) &&
+			skx_plan_document_parts(lsecond(op->args), operator, label, parts);
 	}
 	if (!IsA(document, FuncExpr))
 		return false;
@@ -133,9 +147,10 @@ skx_plan_document_parts(Node *document, char label, List **parts)
 			return false;
 		if (label == 0)
 			label = pg_toupper((unsigned char) DatumGetChar(value));
-		return skx_plan_document_parts(linitial(call->args), label, parts);
+		return skx_plan_document_parts(linitial(call->args), operator, label,
+									   parts);
 	}
-	if (!skx_plan_is_parse(call) ||
+	if (!skx_plan_is_parse(call, operator) ||
 		!skx_plan_const_value(linitial(call->args), &value))
 		return false;
 	part = palloc0(sizeof(SkxDocumentPart));
@@ -258,8 +273,8 @@ skx_plan_parameter_mutator(Node *node, void *context)
 }
 
 bool
-skx_plan_document_form(Relation table, Relation index, const List *columns,
-					   SkxDocumentForm *form)
+skx_plan_document_form(Relation table, Relation index, Oid operator,
+					   const List *columns, SkxDocumentForm *form)
 {
 	Node	   *document;
 	List	   *parts = NIL;
@@ -267,7 +282,8 @@ skx_plan_document_form(Relation table, Relation index, const List *columns,
 	if (columns == NIL)
 		return false;
 	document = skx_plan_document_expression(table, index, &form->stored);
-	if (document == NULL || !skx_plan_document_parts(document, 0, &parts) ||
+	if (document == NULL || 
+		!skx_plan_document_parts(document, operator, 0, &parts) ||
 		(!skx_plan_whole_document(parts, columns, form) &&
 		 !skx_plan_labelled_part(parts, columns, form)))
 		return false;

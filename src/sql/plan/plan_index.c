@@ -199,7 +199,8 @@ skx_plan_has_documents(Relation table, Relation index, Node *expr, int varno,
 {
 	if (!binding->is_text)
 		return skx_plan_is_first_key(index, expr, varno);
-	return skx_plan_document_form(table, index, skx_plan_operand_columns(expr),
+	return skx_plan_document_form(table, index, binding->operator,
+								  skx_plan_operand_columns(expr),
 								  &binding->form);
 }
 
