@@ -138,10 +138,11 @@ extern Node *skx_plan_defer_binding(PlannerInfo *root, FuncExpr *call);
 /*
  * Returns true if `call` must not be bound to `binding` yet.  It belongs to
  * an EXISTS of the query, or cannot be told from a call that does and would
- * bind to another index.  The planner will simplify it again.
+ * bind to another index.  The planner will simplify it again.  Clears is_near
+ * of the binding if it is not that of such a call.
  */
 extern bool skx_plan_may_be_in_exists(PlannerInfo *root, const FuncExpr *call,
-									  const SkxBinding *binding);
+									  SkxBinding *binding);
 
 /* plan_rows.c : estimates of matching rows */
 

@@ -24,7 +24,7 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "sql/cost/cost.h"
-#include "sql/plan/plan_condition.h"
+#include "sql/plan/plan_words.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
@@ -129,7 +129,7 @@ typedef struct SkxExistsCall
 	PlannerInfo *root;
 	Oid			function;
 	Node	   *document;		/* its left operand */
-	const SkxBinding *binding;	/* its index, if its columns belong to `root` */
+	SkxBinding *binding;		/* its index, if its columns belong to `root` */
 	Query	   *query;			/* subquery of the EXISTS that is searched */
 } SkxExistsCall;
 
@@ -154,11 +154,16 @@ skx_plan_same_walker(Node *node, void *context)
 
 		if (here != exprLocation(linitial(operands)))
 			return false;
-		return here >= 0 ||
+		if (here >= 0 ||
 			!skx_plan_find_in_subquery(call->root, call->query,
 									   call->document, &other) ||
 			other.index != call->binding->index ||
-			!equal(other.others, call->binding->others);
+			!equal(other.others, call->binding->others) ||
+			(other.is_text &&
+			 !skx_plan_same_form(&other.form, &call->binding->form)))
+			return true;
+		call->binding->is_near = call->binding->is_near && other.is_near;
+		return false;
 	}
 	return expression_tree_walker(node, skx_plan_same_walker, context);
 }
@@ -185,7 +190,7 @@ skx_plan_exists_walker(Node *node, void *context)
 
 bool
 skx_plan_may_be_in_exists(PlannerInfo *root, const FuncExpr *call,
-						  const SkxBinding *binding)
+						  SkxBinding *binding)
 {
 	SkxExistsCall exists = {root, call->funcid, linitial(call->args), binding};
 

@@ -24,6 +24,7 @@
 #include "parser/parsetree.h"
 #include "rewrite/rewriteHandler.h"
 #include "sql/plan/plan_words.h"
+#include "support/compat/compat_planner.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -231,12 +232,14 @@ skx_plan_document_expression(Relation table, Relation index,
 							 AttrNumber *stored)
 {
 	AttrNumber	column = index->rd_index->indkey.values[0];
+	Form_pg_attribute attribute;
 
 	*stored = column;
 	if (column == 0)
 		return linitial(RelationGetIndexExpressions(index));
-	if (TupleDescAttr(RelationGetDescr(table), column - 1)->attgenerated !=
-		ATTRIBUTE_GENERATED_STORED)
+	attribute = TupleDescAttr(RelationGetDescr(table), column - 1);
+	if (attribute->attgenerated != ATTRIBUTE_GENERATED_STORED ||
+		attribute->atttypid != TSVECTOROID)
 		return NULL;
 	return skx_plan_simplify(build_column_default(table, column));
 }
@@ -341,34 +344,52 @@ skx_plan_operand_parts(Node *operand)
 /* ---- the document of an operand ---- */
 
 /*
- * Returns true if the expression is a column of a table of the query, and
- * stands for the column of one row there: not for that of a group.
+ * Returns true if groups of the query are made by the column, or by it under
+ * another type.  A column of a join that is still to be replaced may be any.
  */
 static bool
-skx_plan_is_table_column(PlannerInfo *root, Node *expr)
+skx_plan_is_grouped(const Query *query, const Var *column)
+{
+	ListCell   *lc;
+
+	foreach(lc, query->groupClause)
+	{
+		Node	   *group = get_sortgroupclause_expr(lfirst(lc),
+													 query->targetList);
+		const Var  *var = (const Var *)
+			skx_plan_without_relabel(skx_plan_simplify(group));
+
+		if (!IsA(var, Var) || var->varlevelsup != 0)
+			continue;
+		if (rt_fetch(var->varno, query->rtable)->rtekind == RTE_JOIN ||
+			(var->varno == column->varno && var->varattno == column->varattno))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Returns the query of which the expression is a column of a table, standing
+ * for the column of one row there, not for that of a group; else NULL.  Once
+ * the planner works on that query it has noted which columns a LATERAL
+ * subquery needs, so that no other one can be had.
+ */
+static Query *
+skx_plan_query_of_column(PlannerInfo *root, Node *expr)
 {
 	const Var  *var = (const Var *) expr;
 	Index		up;
-	ListCell   *lc;
 
 	if (!IsA(expr, Var))
-		return false;
+		return NULL;
 	for (up = var->varlevelsup; up > 0 && root != NULL; up--)
 		root = root->parent_root;
-	if (root == NULL || var->varno < 1 ||
+	if (root == NULL || root->simple_rel_array != NULL || var->varno < 1 ||
 		var->varno > list_length(root->parse->rtable) ||
-		rt_fetch(var->varno, root->parse->rtable)->rtekind != RTE_RELATION)
-		return false;
-	foreach(lc, root->parse->groupClause)
-	{
-		const Var  *group = (const Var *)
-			get_sortgroupclause_expr(lfirst(lc), root->parse->targetList);
-
-		if (IsA(group, Var) && group->varno == var->varno &&
-			group->varattno == var->varattno && group->varlevelsup == 0)
-			return false;
-	}
-	return true;
+		rt_fetch(var->varno, root->parse->rtable)->rtekind != RTE_RELATION ||
+		skx_plan_is_grouped(root->parse, var))
+		return NULL;
+	return root->parse;
 }
 
 /* An operand whose document is made, and its table. */
@@ -418,22 +439,44 @@ skx_plan_document_mutator(Node *node, void *context)
 							var->vartypmod, var->varcollid);
 }
 
+/*
+ * Returns true if the statement's user may read all columns of the document of
+ * which the operand is one, or is refused by the check of rights: how common
+ * words are, and how long a document is, tells of the others.  The reader of a
+ * view may do what the view does: it must read them all itself.
+ */
+static bool
+skx_plan_may_read_document(Query *query, const SkxBinding *binding,
+						   const Var *column)
+{
+	Bitmapset  *columns = NULL;
+
+	pull_varattnos(binding->form.document, 1, &columns);
+	return skx_compat_need_select(query, rt_fetch(column->varno, query->rtable),
+								  column->varattno, columns);
+}
+
 Node *
 skx_plan_document(PlannerInfo *root, const SkxBinding *binding, Node *operand)
 {
 	SkxDocumentOperand made = {skx_plan_operand_parts(operand)};
-	bool		is_of_table = binding->is_near;
+	Query	   *query = NULL;
 	Node	   *document;
 	ListCell   *lc;
 
 	foreach(lc, made.parts)
 	{
-		is_of_table = is_of_table &&
-			skx_plan_is_table_column(root, lfirst(lc));
+		query = binding->is_near ?
+			skx_plan_query_of_column(root, lfirst(lc)) : NULL;
+		if (query == NULL)
+			break;
 	}
-	if (is_of_table)
+	if (query != NULL)
 		made.column = linitial(made.parts);
-	if (is_of_table && binding->form.stored != 0)
+	if (query != NULL && binding->form.labels != 0 &&
+		!skx_plan_may_read_document(query, binding, made.column))
+		return NULL;
+	if (query != NULL && binding->form.stored != 0)
 		return skx_plan_sibling(made.column, binding->form.stored, TSVECTOROID,
 								-1, InvalidOid);
 	document = skx_plan_document_mutator(binding->form.document, &made);

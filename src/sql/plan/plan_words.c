@@ -160,15 +160,17 @@ skx_plan_bind_words(PlannerInfo *root, FuncExpr *call)
 			skx_plan_warn_of_shards(binding.apart);
 		return unbound;
 	}
-	document = skx_plan_document(root, &binding, linitial(call->args));
 	if (call->funcresulttype == TEXTOID)
 		binding.form.labels = 0;
 	query = skx_plan_words_query(namespace, is_distance, &binding.form,
 								 lsecond(call->args));
-	if (document == NULL || query == NULL)
+	if (query == NULL)
 		return NULL;
 	if (call->funcresulttype == TEXTOID)
 		return skx_plan_highlight_call(namespace, &binding.form, call, query);
+	document = skx_plan_document(root, &binding, linitial(call->args));
+	if (document == NULL)
+		return NULL;
 	if (is_distance)
 		return skx_plan_bound_distance(root, &binding, call, document, query);
 	return skx_plan_match_clause(&binding, call, document, query);

@@ -9,6 +9,7 @@
 #include "access/genam.h"
 #include "access/relscan.h"
 #include "access/stratnum.h"
+#include "access/sysattr.h"
 #include "access/tableam.h"
 #include "commands/explain.h"
 #include "nodes/execnodes.h"
@@ -16,6 +17,7 @@
 #include "nodes/pathnodes.h"
 #include "nodes/primnodes.h"
 #include "optimizer/paths.h"
+#include "parser/parse_relation.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
@@ -137,6 +139,34 @@ skx_compat_plain_var(Var *var)
 #if PG_VERSION_NUM >= 180000
 	var->varreturningtype = VAR_RETURNING_DEFAULT;
 #endif
+}
+
+/*
+ * Lets the check of rights ask for SELECT on further columns (numbers as in
+ * pull_varattnos()) of a table of the query, if the statement has `column` of
+ * it.  Where the rights are those of a view's owner, returns true only if the
+ * view has these columns already.
+ */
+static inline bool
+skx_compat_need_select(Query *query, RangeTblEntry *rte, AttrNumber column,
+					   Bitmapset *columns)
+{
+#if PG_VERSION_NUM >= 160000
+	RTEPermissionInfo *rights = rte->perminfoindex == 0 ? NULL :
+		getRTEPermissionInfo(query->rteperminfos, rte);
+#else
+	RangeTblEntry *rights = rte;
+#endif
+
+	if (rights == NULL || rights->requiredPerms == 0 ||
+		!bms_is_member(column - FirstLowInvalidHeapAttributeNumber,
+					   rights->selectedCols) ||
+		bms_is_subset(columns, rights->selectedCols))
+		return true;
+	if (OidIsValid(rights->checkAsUser))
+		return false;
+	rights->selectedCols = bms_union(rights->selectedCols, columns);
+	return true;
 }
 
 /*
