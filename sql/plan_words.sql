@@ -85,6 +85,9 @@ SELECT count(*) FROM letters WHERE body @@@ 'the';
 SELECT count(*) FROM letters WHERE body @@@ '';
 SELECT count(*) FROM letters WHERE body @@@ NULL;
 SELECT count(body <@> NULL) FROM letters;
+-- lines of dashes, which are negations; in quotes and words they are text
+SELECT count(*), count(*) FILTER (WHERE s LIKE '%river%') AS rivers FROM (SELECT body AS s FROM letters WHERE body @@@ ('tree ' || repeat('-', 40) || ' ' || repeat('- ', 300) || 'rivers')) s;
+SELECT n, skx_web_words('simple', (repeat('-', n) || 'a "' || repeat('-', 40) || 'b" c' || repeat('-', 40) || 'd')::skipidx_words, 0) FROM unnest('{0,15,16,17,18,31,32,33,34,101}'::int[]) n;
 PREPARE one_word(text) AS SELECT count(*) FROM letters WHERE body @@@ $1;
 SET plan_cache_mode = force_generic_plan;
 EXECUTE one_word('the');

@@ -36,7 +36,7 @@ skx_plan_fail_unbound(const char *operand, const char *name)
 			 errmsg("no skipidx index was found for the %s of %s",
 					operand, name),
 			 errdetail("It must be a column of text, or a row of columns, of which a valid skipidx index has the documents; the index tells how words are parsed."),
-			 errhint("Create one, as in CREATE INDEX ON table_name USING skipidx (to_tsvector('%s', column_name)).",
+			 errhint("Create one, as in CREATE INDEX ON table_name USING skipidx (to_tsvector('%s', column_name)); of several columns, each in to_tsvector(), with || between them.",
 					 skx_am_session_config())));
 }
 
