@@ -88,8 +88,8 @@ typedef struct SkxAmGuest
 	Oid			database;		/* that the process is connected to */
 	LOCKMODE	mode;			/* of its lock on an index */
 	Relation	index;			/* NULL: none is open */
-	bool		is_barred;		/* another process had or wanted the index
-								 * for itself when it was last looked at */
+	bool		is_barred;		/* another process had or wanted the index for
+								 * itself when it was last looked at */
 	bool		is_evicted;		/* a process wants the database */
 	int			nchecks;
 } SkxAmGuest;

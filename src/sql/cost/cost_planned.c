@@ -52,8 +52,9 @@ typedef struct SkxPlannedIndex
 	Oid			index;			/* the key */
 	SkxLocator	locator;
 	SkxIndexSizes sizes;
-	double		length;			/* average of documents, in words; below 0: not
-								 * known yet.  Stays when sizes.view is freed */
+	double		length;			/* average of documents, in words; below 0:
+								 * not known yet.  Stays when sizes.view is
+								 * freed */
 	int			nterms;			/* number of terms looked up last */
 	SkxLexeme	lexemes[SKX_PLANNED_TERMS_MAX]; /* ascending, distinct */
 	SkxTerm    *terms;			/* for SKX_PLANNED_TERMS_MAX; NULL: none yet */

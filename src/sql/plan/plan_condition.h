@@ -25,9 +25,9 @@ extern Node *skx_plan_simplify(Node *expr);
 /* How an index makes its documents of columns of text (plan_document.c). */
 typedef struct SkxDocumentForm
 {
-	Node	   *document;		/* its expression; parameter i is the operand's
-								 * i-th column, other columns are those of
-								 * range table entry 1 */
+	Node	   *document;		/* its expression; parameter i is the
+								 * operand's i-th column, other columns are
+								 * those of range table entry 1 */
 	AttrNumber	stored;			/* the generated column that has its value; 0:
 								 * none */
 	Oid			config;			/* text search configuration of words */

@@ -285,7 +285,7 @@ skx_plan_document_form(Relation table, Relation index, Oid operator,
 	if (columns == NIL)
 		return false;
 	document = skx_plan_document_expression(table, index, &form->stored);
-	if (document == NULL || 
+	if (document == NULL ||
 		!skx_plan_document_parts(document, operator, 0, &parts) ||
 		(!skx_plan_whole_document(parts, columns, form) &&
 		 !skx_plan_labelled_part(parts, columns, form)))
