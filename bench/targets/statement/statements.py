@@ -44,16 +44,15 @@ Search = namedtuple("Search", "words where order limit")
 CHEAP = " AND price < 1000"            # a tenth of the rows
 NEWEST = "sent DESC"
 
-ANY = "skipidx_any('%s', {q})" % CONFIG
-ALL = "websearch_to_tsquery('%s', {q})" % CONFIG
 TEXT = "to_tsvector('%s', body)" % CONFIG
+DISTANCE = "body <@> {q}"
 
 
-def skipidx(words, query, also="", order=None, limit=10):
-    return Search(words, "%s @@ %s%s" % (TEXT, query, also),
-                  order or "%s <@> %s" % (TEXT, query), limit)
+def skipidx(words, also="", order=DISTANCE, limit=10):
+    return Search(words, "body @@@ {q}" + also, order, limit)
 
 
+ALL = "websearch_to_tsquery('%s', {q})" % CONFIG
 GIN_ANY = "to_tsquery('%s', {q})" % CONFIG
 
 
@@ -67,13 +66,13 @@ BM25_NAMED = "body <@> to_bm25query({q}, '%s')" % INDEX
 
 SEARCHES = {
     "skipidx": {
-        "box": skipidx("plain", ANY),
-        "box_filter": skipidx("plain", ANY, CHEAP),
-        "all": skipidx("plain", ALL),
-        "phrase": skipidx("quoted", ALL),
-        "filter": skipidx("plain", ALL, CHEAP),
-        "newest": skipidx("plain", ALL, order=NEWEST, limit=20),
-        "count": Search("plain", "%s @@ %s" % (TEXT, ALL), None, None),
+        "box": Search("plain", None, DISTANCE, 10),
+        "box_filter": Search("plain", CHEAP.replace(" AND ", ""), DISTANCE, 10),
+        "all": skipidx("plain"),
+        "phrase": skipidx("quoted"),
+        "filter": skipidx("plain", CHEAP),
+        "newest": skipidx("plain", order=NEWEST, limit=20),
+        "count": skipidx("plain", order=None, limit=None),
     },
     "gin": {
         "box": gin("joined", GIN_ANY),
@@ -170,8 +169,8 @@ def first_statement(engine, name, words, lexemes):
 
 # Of the searches as they are; GIN's with a literal, without an order.
 PLANNED = ("box", "all", "filter_newest")
-SEARCHES["skipidx"]["filter_newest"] = skipidx("plain", ALL, CHEAP,
-                                               order=NEWEST, limit=20)
+SEARCHES["skipidx"]["filter_newest"] = skipidx("plain", CHEAP, order=NEWEST,
+                                               limit=20)
 PLAIN = MATCH["gin"]
 # The server's function that parses text by a configuration.
 PARSER = "parsetext"
