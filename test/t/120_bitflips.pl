@@ -1,4 +1,4 @@
-# 2,500 flipped bits, half of them in segment pages, half of them in any pages
+# 1,250 flipped bits, half of them in segment pages, half of them in any pages
 # and with data checksums: each time a damaged page is read there is an error
 # that names it, or from skipidx_check() a warning where it is not used, and no
 # query ever gives a wrong row.
@@ -25,7 +25,7 @@ use Test::More;
 
 use constant {
 	PAGE => 8192,
-	FLIPS => $ENV{SKX_FAULTS_ALL} ? 10000 : 2500,
+	FLIPS => $ENV{SKX_FAULTS_ALL} ? 10000 : 1250,
 	ENDS => 64,
 	PLANE_AT => 8192 - 3,		# SkxDiskTrailer.plane
 	PAGE_ID => 0xF51D,

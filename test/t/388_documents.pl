@@ -3,7 +3,7 @@
 # stop.
 #
 # Holds: parse 1, 2, 3, 5, 6; functions 21
-# Long: texts for each database, SKX_DOCUMENT_TEXTS (4)
+# Long: texts for each database, SKX_DOCUMENT_TEXTS (2)
 
 use strict;
 use warnings;
@@ -14,7 +14,7 @@ use SkipidxTest qw(skx_node skx_session skx_seed skx_until);
 use Test::More;
 use Time::HiRes qw(time sleep);
 
-use constant TEXTS => $ENV{SKX_DOCUMENT_TEXTS} || 4;
+use constant TEXTS => $ENV{SKX_DOCUMENT_TEXTS} || 2;
 use constant MB => 1024 * 1024;
 use constant SOON => 10;
 
