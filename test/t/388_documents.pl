@@ -147,8 +147,11 @@ SQL
 		push @configs, 'filtered';
 	}
 	load($s, "random $_", text(70_000 + rand 200_000, @{ $others{$name} })) for 1 .. TEXTS;
-	load($s, $_, $fixed{$_}) for sort keys %fixed;
-	my $texts = TEXTS + keys %fixed;
+	# ASCII only, so read alike in all of them, but for what C takes for letters.
+	my @fixed = $name =~ /^utf8/ ? sort keys %fixed : ();
+
+	load($s, $_, $fixed{$_}) for @fixed;
+	my $texts = TEXTS + @fixed;
 
 	like(compare($s, $_), qr/^$texts texts, 0 cut, differ: none$/, "$name, $_: as to_tsvector()") for @configs;
 	$s->close;
