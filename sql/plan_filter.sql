@@ -19,13 +19,15 @@ CREATE INDEX tested_narrow ON tested USING skipidx (narrow);
 CREATE INDEX tested_away ON tested USING skipidx (away);
 VACUUM ANALYZE tested;
 
-CREATE FUNCTION cost(query text) RETURNS numeric LANGUAGE plpgsql AS $$
+CREATE FUNCTION cost_of(statement text) RETURNS numeric LANGUAGE plpgsql AS $$
 DECLARE
 	plan jsonb;
 BEGIN
-	EXECUTE 'EXPLAIN (FORMAT JSON) SELECT id FROM tested WHERE ' || query INTO plan;
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || statement INTO plan;
 	RETURN (plan -> 0 -> 'Plan' ->> 'Total Cost')::numeric;
 END $$;
+CREATE FUNCTION cost(query text) RETURNS numeric LANGUAGE sql AS
+	$$ SELECT cost_of('SELECT id FROM tested WHERE ' || query) $$;
 -- What is charged, in units of cpu_operator_cost: beside a condition that costs as much, for the server
 CREATE FUNCTION charged(query text, but text DEFAULT NULL) RETURNS numeric LANGUAGE sql AS
 	$$ SELECT round((cost(query) - cost(coalesce(but, replace(query, '@@', '@!')))) / .0025 / 10000) $$;
@@ -39,19 +41,11 @@ SELECT charged($$NOT v @@ 'of1:ABCD'$$) BETWEEN 60 AND 70 AS wide, charged($$NOT
 CREATE TABLE written AS SELECT id, repeat('word', 1 + id % 2) || ' of many texts ' || id || ' another word' AS t FROM tested;
 CREATE INDEX written_t ON written USING skipidx (to_tsvector('simple', t));
 VACUUM ANALYZE written;
-CREATE FUNCTION written_cost(query text) RETURNS numeric LANGUAGE plpgsql AS $$
-DECLARE
-	plan jsonb;
-BEGIN
-	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
-	RETURN (plan -> 0 -> 'Plan' ->> 'Total Cost')::numeric;
-END $$;
-SELECT (written_cost($$SELECT FROM written WHERE NOT to_tsvector('simple', t) @@ 'of:ABCD'$$) - written_cost($$SELECT FROM written WHERE NOT to_tsvector('simple', t) @! 'of:ABCD'$$)) / .0025 / 10000
+SELECT (cost_of($$SELECT FROM written WHERE NOT to_tsvector('simple', t) @@ 'of:ABCD'$$) - cost_of($$SELECT FROM written WHERE NOT to_tsvector('simple', t) @! 'of:ABCD'$$)) / .0025 / 10000
 	BETWEEN 7 * 120 AND 7 * 180 AS match,
-	(written_cost($$SELECT to_tsvector('simple', t) <@> 'of'::tsquery FROM written$$) - written_cost($$SELECT to_tsvector('simple', t) FROM written$$)) / .0025 / 10000
+	(cost_of($$SELECT to_tsvector('simple', t) <@> 'of'::tsquery FROM written$$) - cost_of($$SELECT to_tsvector('simple', t) FROM written$$)) / .0025 / 10000
 	BETWEEN 7 * 120 AND 7 * 180 + 100 AS distance;
 DROP TABLE written;
-DROP FUNCTION written_cost;
 -- each of them, commuted, and of an array; not a column without an index
 CREATE TABLE plain AS SELECT * FROM tested;
 SELECT charged($$NOT (v @@ 'of1:ABCD' AND v @@ 'of2:ABCD')$$) / charged($$NOT v @@ 'of1:ABCD'$$) BETWEEN 1.9 AND 2.1 AS two,
@@ -132,4 +126,4 @@ DROP OWNED BY regress_skipidx_reader;
 DROP ROLE regress_skipidx_reader;
 DROP TABLE tested, plain, exact;
 DROP OPERATOR @! (tsvector, tsquery);
-DROP FUNCTION other, cost, charged, wider, scans;
+DROP FUNCTION other, cost, cost_of, charged, wider, scans;

@@ -20,6 +20,11 @@
  */
 extern Node *skx_plan_simplify(Node *expr);
 
+/*
+ * Returns the expression below casts that change no bytes; NULL if it is NULL.
+ */
+extern Node *skx_plan_unrelabel(Node *expr);
+
 /* plan_index.c : the index that ranks a column */
 
 /* How an index makes its documents of columns of text (plan_document.c). */

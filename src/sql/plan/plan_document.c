@@ -318,14 +318,6 @@ skx_plan_operand_columns(Node *operand)
 	return columns;
 }
 
-static Node *
-skx_plan_without_relabel(Node *expr)
-{
-	while (IsA(expr, RelabelType))
-		expr = (Node *) ((RelabelType *) expr)->arg;
-	return expr;
-}
-
 List *
 skx_plan_operand_parts(Node *operand)
 {
@@ -333,10 +325,10 @@ skx_plan_operand_parts(Node *operand)
 	ListCell   *lc;
 
 	if (!IsA(operand, RowExpr))
-		return list_make1(skx_plan_without_relabel(operand));
+		return list_make1(skx_plan_unrelabel(operand));
 	foreach(lc, ((RowExpr *) operand)->args)
 	{
-		parts = lappend(parts, skx_plan_without_relabel(lfirst(lc)));
+		parts = lappend(parts, skx_plan_unrelabel(lfirst(lc)));
 	}
 	return parts;
 }
@@ -357,7 +349,7 @@ skx_plan_is_grouped(const Query *query, const Var *column)
 		Node	   *group = get_sortgroupclause_expr(lfirst(lc),
 													 query->targetList);
 		const Var  *var = (const Var *)
-			skx_plan_without_relabel(skx_plan_simplify(group));
+			skx_plan_unrelabel(skx_plan_simplify(group));
 
 		if (!IsA(var, Var) || var->varlevelsup != 0)
 			continue;

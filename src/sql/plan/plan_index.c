@@ -144,9 +144,7 @@ skx_plan_is_first_key(Relation index, Node *expr, int varno)
 
 	if (column != 0)
 		return IsA(expr, Var) && ((Var *) expr)->varattno == column;
-	key = linitial(RelationGetIndexExpressions(index));
-	while (IsA(key, RelabelType))
-		key = (Node *) ((RelabelType *) key)->arg;
+	key = skx_plan_unrelabel(linitial(RelationGetIndexExpressions(index)));
 	if (varno != 1)
 		ChangeVarNodes(key, 1, varno, 0);
 	return equal(key, expr);

@@ -300,9 +300,7 @@ skx_plan_find_in_entry(SkxQueryLevel *level, Node *expr, SkxBinding *binding)
 		return skx_plan_find_sublink(level, (SubLink *) expr, binding);
 	if (contain_subplans(expr))
 		return false;
-	expr = skx_plan_flatten_mutator(expr, level);
-	while (IsA(expr, RelabelType))
-		expr = (Node *) ((RelabelType *) expr)->arg;
+	expr = skx_plan_unrelabel(skx_plan_flatten_mutator(expr, level));
 	skx_plan_origin_walker(expr, &source);
 	level = skx_plan_outer_level(level, source.levelsup);
 	if (source.varno < 1 || source.has_several || level == NULL ||

@@ -140,14 +140,6 @@ skx_plan_subject(Node *condition)
 	return condition;
 }
 
-static Node *
-skx_plan_unrelabel(Node *expr)
-{
-	while (expr != NULL && IsA(expr, RelabelType))
-		expr = (Node *) ((RelabelType *) expr)->arg;
-	return expr;
-}
-
 /*
  * Returns the value with the casts of the expression, which change no bytes.
  */

@@ -21,3 +21,11 @@ skx_plan_simplify(Node *expr)
 	skx_cost_silence_end(level);
 	return simplified;
 }
+
+Node *
+skx_plan_unrelabel(Node *expr)
+{
+	while (expr != NULL && IsA(expr, RelabelType))
+		expr = (Node *) ((RelabelType *) expr)->arg;
+	return expr;
+}
