@@ -26,8 +26,8 @@
 #   make bench-boolean bench-build bench-count bench-directions bench-execution
 #        bench-facets bench-filter bench-highlight bench-insert bench-io
 #        bench-lookup bench-machines bench-merge bench-order bench-parallel
-#        bench-plans bench-quality bench-rank bench-rescore bench-restart
-#        bench-scale bench-scroll bench-statement bench-storage
+#        bench-plans bench-policies bench-quality bench-rank bench-rescore
+#        bench-restart bench-scale bench-scroll bench-statement bench-storage
 #                           measurements, see bench/README.md
 
 EXTENSION = skipidx
