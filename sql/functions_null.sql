@@ -23,6 +23,7 @@ INSERT INTO null_calls VALUES
 	('skipidx_check(regclass,boolean)', '{''null_body'',true}', NULL),
 	('skipidx_count(regclass,tsquery,boolean)', '{''null_body'',''a'',false}', NULL),
 	('skipidx_document(regconfig,text)', '{''simple'',''a''}', NULL),
+	('skipidx_expand_query(regclass,tsquery,text,boolean,boolean,integer,boolean)', '{''null_body'',''w12345'',''auto'',false,true,16,false}', NULL),
 	('skipidx_explain_score(regclass,tid,tsquery)', '{''null_body'',"''(0,1)''",''a''}', NULL),
 	('skipidx_explain_score(tsvector,skipidx_ranking)', '{''a:1'',"''documents=9 length=9''::skipidx_ranking"}', NULL),
 	('skipidx_facets(regclass,tsquery,text,integer)', '{''null_body'',''a'',''n'',2}', '100000'),
@@ -46,6 +47,7 @@ INSERT INTO null_calls VALUES
 	('skipidx_segments(regclass)', '{''null_body''}', NULL),
 	('skipidx_slices(regclass,text,integer)', '{''null_body'',''n'',2}', NULL),
 	('skipidx_stats(regclass)', '{''null_body''}', NULL),
+	('skipidx_suggest(regclass,text,integer,text,boolean)', '{''null_body'',''w12345'',2,''auto'',true}', '100000'),
 	('skipidx_terms(regclass,text,integer)', '{''null_body'','''',2}', '100000');
 -- functions whose arguments have names are those that users call
 SELECT coalesce(f, p.oid::regprocedure::text) AS missing FROM null_calls FULL JOIN

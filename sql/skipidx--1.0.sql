@@ -1096,6 +1096,39 @@ ROWS 100;
 COMMENT ON FUNCTION skipidx_terms(pg_catalog.regclass, pg_catalog.text, pg_catalog.int4) IS
 	'the commonest terms of an index that begin with a prefix';
 
+CREATE FUNCTION skipidx_suggest(
+	index pg_catalog.regclass,
+	word pg_catalog.text,
+	max_rows pg_catalog.int4 DEFAULT 10,
+	typos pg_catalog.text DEFAULT 'auto',
+	accents pg_catalog.bool DEFAULT true,
+	OUT term pg_catalog.text,
+	OUT distance pg_catalog.int4,
+	OUT df pg_catalog.int8)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED
+ROWS 10;
+
+COMMENT ON FUNCTION skipidx_suggest(pg_catalog.regclass, pg_catalog.text, pg_catalog.int4, pg_catalog.text, pg_catalog.bool) IS
+	'the terms of an index that a word may have been meant for, the nearest ones first';
+
+CREATE FUNCTION skipidx_expand_query(
+	index pg_catalog.regclass,
+	query pg_catalog.tsquery,
+	typos pg_catalog.text DEFAULT 'auto',
+	last_is_prefix pg_catalog.bool DEFAULT false,
+	accents pg_catalog.bool DEFAULT true,
+	most pg_catalog.int4 DEFAULT 16,
+	phrases pg_catalog.bool DEFAULT false)
+RETURNS pg_catalog.tsquery
+AS 'MODULE_PATHNAME'
+LANGUAGE C STABLE PARALLEL RESTRICTED
+COST 10000;
+
+COMMENT ON FUNCTION skipidx_expand_query(pg_catalog.regclass, pg_catalog.tsquery, pg_catalog.text, pg_catalog.bool, pg_catalog.bool, pg_catalog.int4, pg_catalog.bool) IS
+	'a query with each word or one of the terms of an index that are near it';
+
 CREATE FUNCTION skipidx_slices(
 	index pg_catalog.regclass,
 	column_name pg_catalog.text,

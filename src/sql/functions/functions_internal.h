@@ -7,6 +7,7 @@
 
 #include "access/relscan.h"
 #include "fmgr.h"
+#include "read/lexicon/lexicon.h"
 #include "read/score/score.h"
 #include "support/compat/compat.h"
 #include "tsearch/ts_type.h"
@@ -163,6 +164,22 @@ extern void skx_functions_add_remote(Relation heap, Relation index,
 									 TSQuery query, SkxRemoteRule rule,
 									 SkxRanking *sum);
 
+/* functions_near.c : which terms are near a word */
+
+/* Number of edits that are allowed, or a number by the word's length. */
+typedef int SkxTypos;
+
+#define SKX_TYPOS_AUTO	(-1)
+
+/*
+ * Returns a text argument (numbered from 0): 'auto', or a number.  Errors out
+ * with ERRCODE_NULL_VALUE_NOT_ALLOWED or ERRCODE_INVALID_PARAMETER_VALUE.
+ */
+extern SkxTypos skx_functions_typos_arg(FunctionCallInfo fcinfo, int argument);
+
+/* Sets how many edits a term may be from the word. */
+extern void skx_functions_allow_typos(SkxNearWord *word, SkxTypos typos);
+
 /*
  * functions_parts.c : opens an index for functions that go through its tables
  * one by one
@@ -203,6 +220,10 @@ extern void skx_functions_open_partitions(Oid oid, SkxPartitions *parts);
  * ends.
  */
 extern void skx_functions_close_partitions(SkxPartitions *parts);
+
+/* Opens the terms of all parts that begin with the prefix. */
+extern SkxLexicon *skx_functions_open_lexicon(const SkxPartitions *parts,
+											  const SkxLexeme *prefix);
 
 /* Calls skx_functions_check_index_age() for the index of each part. */
 extern void skx_functions_check_index_ages(const SkxPartitions *parts);

@@ -151,3 +151,14 @@ skx_functions_check_index_ages(const SkxPartitions *parts)
 	for (i = 0; i < parts->n; i++)
 		skx_functions_check_index_age(parts->partitions[i].index);
 }
+
+SkxLexicon *
+skx_functions_open_lexicon(const SkxPartitions *parts, const SkxLexeme *prefix)
+{
+	Relation   *indexes = palloc(sizeof(Relation) * (parts->n + 1));
+	int			i;
+
+	for (i = 0; i < parts->n; i++)
+		indexes[i] = parts->partitions[i].index;
+	return skx_lexicon_open(indexes, parts->n, prefix);
+}

@@ -1,0 +1,77 @@
+/*
+ * edit.h
+ *	  The distance of one word from many others, which are given character by
+ *	  character.
+ *
+ * The distance is that of optimal string alignment: the least number of
+ * characters that are inserted, left out, replaced, or exchanged with their
+ * neighbour, where no part of a word is changed twice.  It is only computed up
+ * to a number of edits, so of each row of the usual table a band of cells is
+ * kept.  Words that begin alike share the rows of their beginning.
+ */
+#ifndef SKX_EDIT_H
+#define SKX_EDIT_H
+
+/*
+ * edit_fold.c : returns the letter, a Unicode code point, without its accents;
+ * 0 for a mark that combines with the letter before it
+ */
+extern uint32 skx_edit_fold(uint32 c);
+
+/* edit_rows.c : distances */
+
+/* Most edits that can be asked for. */
+#define SKX_EDIT_MAX	2
+
+/* Cells of a row: the characters of the word that `max` edits can reach. */
+#define SKX_EDIT_BAND	(2 * SKX_EDIT_MAX + 1)
+
+typedef struct SkxEdit
+{
+	const uint32 *word;			/* characters */
+	int			len;
+	int			max;			/* most edits, up to SKX_EDIT_MAX */
+	int			max_depth;		/* len + max: no longer word is near */
+	uint32	   *chars;			/* of the other word: max_depth */
+	uint8	   *rows;			/* max_depth + 1 rows; a cell above max is max
+								 * + 1 */
+	uint8	   *prefix;			/* for each row the least distance of the
+								 * whole word so far: max_depth + 1 */
+} SkxEdit;
+
+/* Returns the bytes that skx_edit_begin() needs for a word. */
+extern size_t skx_edit_size(int len, int max);
+
+/*
+ * Begins with a word of len characters.  `memory` has skx_edit_size() bytes,
+ * aligned for uint32; the word stays the caller's.
+ */
+extern void skx_edit_begin(SkxEdit *edit, const uint32 *word, int len,
+						   int max, void *memory);
+
+/*
+ * Adds a character to the `depth` first ones of the other word, which forgets
+ * those behind.  depth is below edit->max_depth.
+ */
+extern void skx_edit_push(SkxEdit *edit, int depth, uint32 c);
+
+/*
+ * Returns true if another word that begins with the `depth` first characters
+ * may be near.
+ */
+extern bool skx_edit_is_alive(const SkxEdit *edit, int depth);
+
+/* Returns the distance of the `depth` first characters; max + 1: it is more. */
+extern int	skx_edit_distance(const SkxEdit *edit, int depth);
+
+/*
+ * Returns the distance of the nearest of all beginnings of these characters.
+ * It is that of a word which is still being typed.
+ */
+static inline int
+skx_edit_prefix_distance(const SkxEdit *edit, int depth)
+{
+	return edit->prefix[depth];
+}
+
+#endif							/* SKX_EDIT_H */

@@ -1,0 +1,402 @@
+/*
+ * lexicon_read.c
+ *	  Reads the terms of several dictionaries, and of pending documents,
+ *	  together.
+ */
+#include "postgres.h"
+
+#include "format/disk/disk_dict.h"
+#include "index/column/column.h"
+#include "index/cursor/cursor.h"
+#include "index/segment/segment_maint.h"
+#include "index/snapshot/snapshot.h"
+#include "lib/binaryheap.h"
+#include "miscadmin.h"
+#include "read/lexicon/lexicon.h"
+#include "utils/memutils.h"
+
+/*
+ * Number of terms that are read before the place of a lexeme is searched for.
+ * That is from the root of a dictionary, and takes as long as some terms.
+ */
+#define SKX_LEXICON_STEPS	8
+
+/*
+ * An input, which is a segment or all pending documents, and the position that
+ * has been reached in its terms.
+ */
+typedef struct SkxLexiconInput
+{
+	SkxTermWalk *walk;			/* NULL: the input is pending documents */
+	SkxLexiconTerm *pending;	/* of pending documents, ascending */
+	int			n;
+	int			i;
+	SkxLexiconTerm current;
+} SkxLexiconInput;
+
+struct SkxLexicon
+{
+	SkxLexeme	prefix;
+	char		above[SKX_LEXEME_MAX + 1];
+	SkxLexeme	end;			/* `above`: the prefix and a byte that UTF-8
+								 * does not have */
+	int			nsources;		/* one for each index */
+	SkxSnapshotReader **sources;
+	HTAB	   *pending;		/* SkxLexiconTerm */
+	MemoryContext context;
+	SkxLexiconInput *inputs;	/* pending documents, then segments */
+	int			ninputs;
+	binaryheap *heap;			/* of the inputs, by lexeme */
+	char		bytes[SKX_LEXEME_MAX];	/* of the term returned last */
+};
+
+static bool
+skx_lexicon_has_prefix(const SkxLexicon *lexicon, const SkxLexeme *lexeme)
+{
+	return lexeme->len >= lexicon->prefix.len &&
+		memcmp(lexeme->bytes, lexicon->prefix.bytes,
+			   lexicon->prefix.len) == 0 &&
+		!skx_column_is_value(lexeme->bytes, lexeme->len);
+}
+
+/* ---- pending documents ---- */
+
+static SkxLexiconTerm *
+skx_lexicon_add_pending(SkxLexicon *lexicon, const SkxLexeme *lexeme)
+{
+	char	   *copy = MemoryContextAlloc(lexicon->context, lexeme->len + 1);
+	SkxLexeme	key = {copy, lexeme->len};
+	SkxLexiconTerm *term;
+	bool		found;
+
+	memcpy(copy, lexeme->bytes, lexeme->len);
+	term = hash_search(lexicon->pending, &key, HASH_ENTER, &found);
+	term->df = term->tf = 0;
+	term->has_no_positions = false;
+	return term;
+}
+
+static bool
+skx_lexicon_count_pending(const SkxPendingDoc *doc, void *arg)
+{
+	SkxLexicon *lexicon = arg;
+	TSVector	value = doc->value;
+	const WordEntry *entries = ARRPTR(value);
+	int			i;
+
+	for (i = 0; i < value->size; i++)
+	{
+		const WordEntry *entry = &entries[i];
+		SkxLexeme	lexeme = {STRPTR(value) + entry->pos, entry->len};
+		SkxLexiconTerm *term;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!skx_lexicon_has_prefix(lexicon, &lexeme))
+			continue;
+		term = hash_search(lexicon->pending, &lexeme, HASH_FIND, NULL);
+		if (term == NULL)
+			term = skx_lexicon_add_pending(lexicon, &lexeme);
+		term->df++;
+		term->tf += entry->haspos ? POSDATALEN(value, entry) : 1;
+	}
+	return true;
+}
+
+static int
+skx_lexicon_compare(const void *a, const void *b)
+{
+	const SkxLexiconTerm *x = a;
+	const SkxLexiconTerm *y = b;
+
+	CHECK_FOR_INTERRUPTS();
+	return skx_column_compare_lexeme(&x->lexeme, &y->lexeme);
+}
+
+/* Fills in the input with the terms of pending documents, sorted. */
+static void
+skx_lexicon_sort_pending(SkxLexicon *lexicon, SkxLexiconInput *in)
+{
+	HASH_SEQ_STATUS status;
+	SkxLexiconTerm *term;
+
+	in->pending = palloc_extended(sizeof(SkxLexiconTerm) *
+								  (Size) (hash_get_num_entries(lexicon->pending) + 1),
+								  MCXT_ALLOC_HUGE);
+	hash_seq_init(&status, lexicon->pending);
+	while ((term = hash_seq_search(&status)) != NULL)
+		in->pending[in->n++] = *term;
+	hash_destroy(lexicon->pending);
+	qsort(in->pending, in->n, sizeof(SkxLexiconTerm), skx_lexicon_compare);
+}
+
+/* ---- one input ---- */
+
+/*
+ * Moves an input to its next term with the prefix.  Returns false if there is
+ * none.
+ */
+static bool
+skx_lexicon_next_of(const SkxLexicon *lexicon, SkxLexiconInput *in)
+{
+	static const SkxLexeme words[2] = {{"\001", 1}, {"\377", 1}};
+	SkxLexeme  *lexeme = &in->current.lexeme;
+	SkxTerm		term;
+
+	if (in->walk == NULL)
+	{
+		if (in->i == in->n)
+			return false;
+		in->current = in->pending[in->i++];
+		return true;
+	}
+	if (!skx_segment_walk_next(in->walk, &term, &lexeme->bytes, &lexeme->len))
+		return false;
+	if (skx_column_is_value(lexeme->bytes, lexeme->len))
+	{
+		/* Values of other columns are next to each other, and are skipped. */
+		skx_segment_walk_range(in->walk, words);
+		if (!skx_segment_walk_next(in->walk, &term, &lexeme->bytes,
+								   &lexeme->len))
+			return false;
+	}
+	in->current.df = term.df;
+	in->current.tf = term.npositions;
+	in->current.has_no_positions = (term.flags & SKX_TERM_NO_POSITIONS) != 0;
+	return skx_lexicon_has_prefix(lexicon, lexeme);
+}
+
+static bool
+skx_lexicon_is_below(const SkxLexiconInput *in, const SkxLexeme *from)
+{
+	return skx_column_compare_lexeme(&in->current.lexeme, from) < 0;
+}
+
+/*
+ * Moves an input, whose current term is below `from`, to its first term that
+ * is not.  Returns false if there is none with the prefix.
+ */
+static bool
+skx_lexicon_seek_in(const SkxLexicon *lexicon, SkxLexiconInput *in,
+					const SkxLexeme *from)
+{
+	SkxLexeme	ends[2] = {*from, lexicon->end};
+	int			steps = in->walk == NULL ? PG_INT32_MAX : SKX_LEXICON_STEPS;
+
+	do
+	{
+		if (steps-- == 0)
+			skx_segment_walk_range(in->walk, ends);
+		if (!skx_lexicon_next_of(lexicon, in))
+			return false;
+	} while (skx_lexicon_is_below(in, from));
+	return true;
+}
+
+/* ---- all inputs ---- */
+
+/* Orders the heap so that the input with the lowest lexeme is first. */
+static int
+skx_lexicon_compare_inputs(Datum a, Datum b, void *arg)
+{
+	const SkxLexiconInput *x = (const SkxLexiconInput *) DatumGetPointer(a);
+	const SkxLexiconInput *y = (const SkxLexiconInput *) DatumGetPointer(b);
+
+	return skx_column_compare_lexeme(&y->current.lexeme,
+									 &x->current.lexeme);
+}
+
+/*
+ * Opens all segments of the index, and counts the terms of its pending
+ * documents.
+ */
+static SkxSnapshotReader *
+skx_lexicon_open_source(SkxLexicon *lexicon, Relation index)
+{
+	const SkxView *view = skx_manifest_view(index);
+	uint64	   *last = palloc(sizeof(uint64) * (view->nstripes + 1));
+	SkxPendingTotals totals;
+	SkxSnapshotReader *source;
+
+	skx_pending_totals(index, view, &totals, last);
+	source = skx_snapshot_open(index, view);
+	(void) skx_snapshot_next_segments(source, SKX_SNAPSHOT_ALL_SEGMENTS);
+	skx_snapshot_visit_pending(source, last, skx_lexicon_count_pending,
+							   lexicon);
+	pfree(last);
+	return source;
+}
+
+static void
+skx_lexicon_open_inputs(SkxLexicon *lexicon, Relation *indexes)
+{
+	int			n = 1;
+	int			i;
+	int			k;
+
+	lexicon->pending = skx_column_create_table("skipidx pending terms",
+											   sizeof(SkxLexiconTerm),
+											   lexicon->context);
+	for (i = 0; i < lexicon->nsources; i++)
+	{
+		lexicon->sources[i] = skx_lexicon_open_source(lexicon, indexes[i]);
+		n += lexicon->sources[i]->nsegments;
+	}
+	lexicon->inputs = palloc0(sizeof(SkxLexiconInput) * n);
+	lexicon->ninputs = 1;
+	skx_lexicon_sort_pending(lexicon, &lexicon->inputs[0]);
+	for (i = 0; i < lexicon->nsources; i++)
+		for (k = 0; k < lexicon->sources[i]->nsegments; k++)
+			lexicon->inputs[lexicon->ninputs++].walk =
+				skx_segment_walk_begin(lexicon->sources[i]->segments[k]);
+	lexicon->heap = binaryheap_allocate(n, skx_lexicon_compare_inputs, NULL);
+}
+
+void
+skx_lexicon_rewind(SkxLexicon *lexicon)
+{
+	SkxLexeme	ends[2] = {lexicon->prefix, lexicon->end};
+	int			i;
+
+	binaryheap_reset(lexicon->heap);
+	for (i = 0; i < lexicon->ninputs; i++)
+	{
+		SkxLexiconInput *in = &lexicon->inputs[i];
+
+		in->i = 0;
+		if (in->walk != NULL)
+			skx_segment_walk_range(in->walk, ends);
+		if (skx_lexicon_next_of(lexicon, in))
+			binaryheap_add(lexicon->heap, PointerGetDatum(in));
+	}
+}
+
+SkxLexicon *
+skx_lexicon_open(Relation *indexes, int n, const SkxLexeme *prefix)
+{
+	SkxLexicon *lexicon = palloc0(sizeof(SkxLexicon));
+
+	lexicon->context = CurrentMemoryContext;
+	lexicon->prefix = *prefix;
+	memcpy(lexicon->above, prefix->bytes, prefix->len);
+	lexicon->above[prefix->len] = (char) 0xFF;
+	lexicon->end.bytes = lexicon->above;
+	lexicon->end.len = prefix->len + 1;
+	lexicon->nsources = n;
+	lexicon->sources = palloc(sizeof(SkxSnapshotReader *) * (n + 1));
+	skx_lexicon_open_inputs(lexicon, indexes);
+	skx_lexicon_rewind(lexicon);
+	return lexicon;
+}
+
+static SkxLexiconInput *
+skx_lexicon_first_input(const SkxLexicon *lexicon)
+{
+	return (SkxLexiconInput *) DatumGetPointer(binaryheap_first(lexicon->heap));
+}
+
+/* Puts the first input in its place after a move; `more`: it has a term. */
+static void
+skx_lexicon_replace_first(SkxLexicon *lexicon, bool more)
+{
+	if (more)
+		binaryheap_replace_first(lexicon->heap,
+								 binaryheap_first(lexicon->heap));
+	else
+		binaryheap_remove_first(lexicon->heap);
+}
+
+void
+skx_lexicon_seek(SkxLexicon *lexicon, const SkxLexeme *from)
+{
+	while (!binaryheap_empty(lexicon->heap))
+	{
+		SkxLexiconInput *in = skx_lexicon_first_input(lexicon);
+
+		if (!skx_lexicon_is_below(in, from))
+			return;
+		CHECK_FOR_INTERRUPTS();
+		skx_lexicon_replace_first(lexicon,
+								  skx_lexicon_seek_in(lexicon, in, from));
+	}
+}
+
+bool
+skx_lexicon_next(SkxLexicon *lexicon, SkxLexiconTerm *term)
+{
+	if (binaryheap_empty(lexicon->heap))
+		return false;
+	memset(term, 0, sizeof(*term));
+	term->lexeme.bytes = lexicon->bytes;
+	term->lexeme.len = -1;
+	while (!binaryheap_empty(lexicon->heap))
+	{
+		SkxLexiconInput *in = skx_lexicon_first_input(lexicon);
+		const SkxLexeme *lexeme = &in->current.lexeme;
+
+		if (term->lexeme.len < 0)
+		{
+			term->lexeme.len = lexeme->len;
+			memcpy(lexicon->bytes, lexeme->bytes, lexeme->len);
+		}
+		else if (skx_column_compare_lexeme(lexeme, &term->lexeme) != 0)
+			break;
+		term->df += in->current.df;
+		term->tf += in->current.tf;
+		term->has_no_positions |= in->current.has_no_positions;
+		skx_lexicon_replace_first(lexicon, skx_lexicon_next_of(lexicon, in));
+	}
+	return true;
+}
+
+/* Returns how many postings of a term in the segment have no positions. */
+static uint64
+skx_lexicon_segment_no_positions(SkxSegment *seg, const SkxLexeme *lexeme)
+{
+	SkxTerm		term;
+	SkxCursor  *c;
+	uint64		n = 0;
+
+	if (!skx_segment_find(seg, lexeme->bytes, lexeme->len, &term) ||
+		(term.flags & SKX_TERM_NO_POSITIONS) == 0)
+		return 0;
+	if (term.npositions == 0)
+		return term.df;
+	c = skx_cursor_open(seg, &term, SKX_CURSOR_LEAD);
+	while (skx_cursor_next(c))
+	{
+		const uint16 *tfs = skx_cursor_tfs(c);
+		int			i;
+
+		CHECK_FOR_INTERRUPTS();
+		for (i = 0; i < c->n; i++)
+			n += tfs[i] == 0;
+	}
+	skx_cursor_close(c);
+	return n;
+}
+
+uint64
+skx_lexicon_count_no_positions(const SkxLexicon *lexicon,
+							   const SkxLexeme *lexeme)
+{
+	uint64		n = 0;
+	int			i;
+	int			k;
+
+	for (i = 0; i < lexicon->nsources; i++)
+		for (k = 0; k < lexicon->sources[i]->nsegments; k++)
+			n += skx_lexicon_segment_no_positions(lexicon->sources[i]->segments[k],
+												  lexeme);
+	return n;
+}
+
+void
+skx_lexicon_close(SkxLexicon *lexicon)
+{
+	int			i;
+
+	for (i = 1; i < lexicon->ninputs; i++)
+		skx_segment_walk_end(lexicon->inputs[i].walk);
+	for (i = 0; i < lexicon->nsources; i++)
+		skx_snapshot_close(lexicon->sources[i]);
+}

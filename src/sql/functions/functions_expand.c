@@ -1,0 +1,282 @@
+/*
+ * functions_expand.c
+ *	  skipidx_expand_query(): returns a query that forgives typos: each of its
+ *	  words, or one of the index's terms that are near it.
+ */
+#include "postgres.h"
+
+#include "format/disk/disk_dict.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "parse/parse.h"
+#include "sql/functions/functions_internal.h"
+#include "tsearch/ts_type.h"
+#include "tsearch/ts_utils.h"
+#include "utils/memutils.h"
+#include "utils/pg_crc.h"
+
+PG_FUNCTION_INFO_V1(skipidx_expand_query);
+
+/* Most terms that are looked at for all words of a query. */
+#define SKX_EXPAND_TERMS_MAX	400000
+
+/* Most terms that stand for a word. */
+#define SKX_EXPAND_MOST			1000
+
+/* Most phrases that one phrase may become. */
+#define SKX_EXPAND_PHRASES_MAX	64
+
+/* The state of a call. */
+typedef struct SkxExpand
+{
+	SkxLexicon *lexicon;
+	SkxTypos	typos;
+	bool		accents;
+	bool		phrases;		/* words of phrases are expanded, too */
+	const QTNode *unfinished;	/* the last word, which may be a prefix; or
+								 * NULL */
+	int64		nterms;			/* that may be looked at still */
+	Size		bytes;			/* of the words of the result so far */
+	MemoryContext context;		/* of the terms near a word; reset after it */
+} SkxExpand;
+
+static QTNode *
+skx_functions_operand(const SkxLexeme *lexeme, const QueryOperand *like)
+{
+	QTNode	   *node = palloc0(sizeof(QTNode));
+	QueryOperand *operand = palloc0(sizeof(QueryItem));
+	pg_crc32	crc;
+
+	INIT_LEGACY_CRC32(crc);
+	COMP_LEGACY_CRC32(crc, lexeme->bytes, lexeme->len);
+	FIN_LEGACY_CRC32(crc);
+	*operand = *like;
+	operand->valcrc = (int32) crc;
+	operand->length = lexeme->len;
+	node->valnode = (QueryItem *) operand;
+	node->word = pnstrdup(lexeme->bytes, lexeme->len);
+	return node;
+}
+
+/* Returns the disjunction of two queries, of which `a` is printed first. */
+static QTNode *
+skx_functions_either(QTNode *a, QTNode *b)
+{
+	QTNode	   *node = palloc0(sizeof(QTNode));
+
+	node->valnode = palloc0(sizeof(QueryItem));
+	node->valnode->qoperator.type = QI_OPR;
+	node->valnode->qoperator.oper = OP_OR;
+	node->nchild = 2;
+	node->child = palloc(sizeof(QTNode *) * 2);
+	node->child[0] = b;
+	node->child[1] = a;
+	return node;
+}
+
+/* Returns the disjunction of n > 0 queries, as deep as need be. */
+static QTNode *
+skx_functions_any_of(QTNode **nodes, int n)
+{
+	if (n == 1)
+		return nodes[0];
+	return skx_functions_either(skx_functions_any_of(nodes, n / 2),
+								skx_functions_any_of(nodes + n / 2,
+													 n - n / 2));
+}
+
+/* Keeps the terms that are near the word of a node, the first ones of them. */
+static void
+skx_functions_near_terms(SkxExpand *e, const QTNode *node,
+						 SkxLexiconBest *best)
+{
+	const QueryOperand *operand = &node->valnode->qoperand;
+	SkxLexeme	lexeme = {node->word, operand->length};
+	SkxNearWord word;
+
+	skx_lexicon_near_word(&lexeme, e->accents, &word);
+	skx_functions_allow_typos(&word, e->typos);
+	word.is_prefix = operand->prefix || node == e->unfinished;
+	if (word.edits > 0 || word.folds || node == e->unfinished)
+	{
+		skx_lexicon_rewind(e->lexicon);
+		(void) skx_lexicon_keep_near(e->lexicon, &word, &e->nterms, best);
+		skx_lexicon_sort(best);
+	}
+	pfree(word.chars);
+}
+
+/*
+ * Returns the word of a node or one of `most` - 1 others.  It is first, and a
+ * prefix if it is being typed.  A query has no more than MAXSTRPOS bytes of
+ * words.
+ */
+static QTNode *
+skx_functions_expand_word(SkxExpand *e, QTNode *node, int most)
+{
+	SkxLexiconBest best = {most, e->context};
+	QTNode	  **nodes = palloc(sizeof(QTNode *) * most);
+	int			n = 0;
+	int			i;
+
+	CHECK_FOR_INTERRUPTS();
+	if (most > 1 && e->nterms > 0)
+		skx_functions_near_terms(e, node, &best);
+	nodes[n++] = node;
+	for (i = 0; i < best.n && n < most; i++)
+	{
+		const SkxLexeme *lexeme = &best.found[i].term.lexeme;
+
+		if (best.found[i].is_exact ||
+			skx_parse_is_cut_mark(lexeme->bytes, lexeme->len) ||
+			e->bytes + lexeme->len + 1 > MAXSTRPOS)
+			continue;
+		e->bytes += lexeme->len + 1;
+		nodes[n++] = skx_functions_operand(lexeme, &node->valnode->qoperand);
+	}
+	if (node == e->unfinished)
+		node->valnode->qoperand.prefix = true;
+	node = skx_functions_any_of(nodes, n);
+	pfree(nodes);
+	MemoryContextReset(e->context);
+	return node;
+}
+
+/* Returns the number of words in a query. */
+static int
+skx_functions_count_words(const QTNode *node)
+{
+	int			n = 0;
+	int			i;
+
+	check_stack_depth();
+	if (node->valnode->type == QI_VAL)
+		return 1;
+	for (i = 0; i < node->nchild; i++)
+		n += skx_functions_count_words(node->child[i]);
+	return n;
+}
+
+/*
+ * Returns how many terms may stand for each word of a phrase, so that it does
+ * not become more than SKX_EXPAND_PHRASES_MAX phrases.
+ */
+static int
+skx_functions_phrase_most(const QTNode *phrase, int most)
+{
+	int			words = skx_functions_count_words(phrase);
+	int			n;
+
+	for (n = Min(most, SKX_EXPAND_PHRASES_MAX); n > 1; n--)
+	{
+		int			product = 1;
+		int			i;
+
+		for (i = 0; i < words && product <= SKX_EXPAND_PHRASES_MAX; i++)
+			product *= n;
+		if (product <= SKX_EXPAND_PHRASES_MAX)
+			break;
+	}
+	return n;
+}
+
+/*
+ * Returns a query with its words expanded.  `most` is the number of terms that
+ * may stand for a word.  What is negated stays: it would lose rows that match.
+ */
+static QTNode *
+skx_functions_expand_node(SkxExpand *e, QTNode *node, int most,
+						  bool in_phrase)
+{
+	const QTNode *unfinished = e->unfinished;
+	int			i;
+
+	check_stack_depth();
+	if (node->valnode->type == QI_VAL)
+		return skx_functions_expand_word(e, node, most);
+	if (node->valnode->qoperator.oper == OP_NOT)
+	{
+		most = 1;
+		e->unfinished = NULL;
+	}
+	else if (node->valnode->qoperator.oper == OP_PHRASE && !in_phrase)
+	{
+		most = e->phrases ? skx_functions_phrase_most(node, most) : 1;
+		in_phrase = true;
+	}
+	for (i = 0; i < node->nchild; i++)
+		node->child[i] = skx_functions_expand_node(e, node->child[i], most,
+												   in_phrase);
+	e->unfinished = unfinished;
+	return node;
+}
+
+/* Returns the word that is written last, which is before all others here. */
+static const QTNode *
+skx_functions_last_word(const QTNode *node)
+{
+	while (node->valnode->type != QI_VAL)
+		node = node->child[0];
+	return node;
+}
+
+static int
+skx_functions_most_arg(FunctionCallInfo fcinfo, int argument)
+{
+	int			most = DatumGetInt32(skx_functions_required_arg(fcinfo,
+																argument,
+																"most"));
+
+	if (most < 1 || most > SKX_EXPAND_MOST)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("most must be between 1 and %d", SKX_EXPAND_MOST)));
+	return most;
+}
+
+static TSQuery
+skx_functions_expand(SkxExpand *e, const SkxPartitions *parts, TSQuery query,
+					 int most, bool last_is_prefix)
+{
+	SkxLexeme	all = {"", 0};
+	QTNode	   *tree = QT2QTN(GETQUERY(query), GETOPERAND(query));
+	int			i;
+
+	for (i = 0; i < query->size; i++)
+		if (GETQUERY(query)[i].type == QI_VAL)
+			e->bytes += GETQUERY(query)[i].qoperand.length + 1;
+	if (last_is_prefix)
+		e->unfinished = skx_functions_last_word(tree);
+	e->nterms = SKX_EXPAND_TERMS_MAX;
+	e->context = AllocSetContextCreate(CurrentMemoryContext, "skipidx expand",
+									   ALLOCSET_DEFAULT_SIZES);
+	e->lexicon = skx_functions_open_lexicon(parts, &all);
+	tree = skx_functions_expand_node(e, tree, most, false);
+	skx_lexicon_close(e->lexicon);
+	return QTN2QT(tree);
+}
+
+Datum
+skipidx_expand_query(PG_FUNCTION_ARGS)
+{
+	SkxExpand	e = {0};
+	SkxPartitions parts;
+	TSQuery		query;
+	bool		last_is_prefix;
+	int			most;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	query = PG_GETARG_TSQUERY_COPY(1);
+	e.typos = skx_functions_typos_arg(fcinfo, 2);
+	last_is_prefix = DatumGetBool(skx_functions_required_arg(fcinfo, 3,
+															 "last_is_prefix"));
+	e.accents = DatumGetBool(skx_functions_required_arg(fcinfo, 4, "accents"));
+	most = skx_functions_most_arg(fcinfo, 5);
+	e.phrases = DatumGetBool(skx_functions_required_arg(fcinfo, 6, "phrases"));
+	skx_functions_open_partitions(PG_GETARG_OID(0), &parts);
+	if (query->size > 0)
+		query = skx_functions_expand(&e, &parts, query, most, last_is_prefix);
+	skx_functions_close_partitions(&parts);
+	PG_RETURN_TSQUERY(query);
+}
