@@ -1,5 +1,6 @@
 # README.md and doc/ say what is so: their SQL, run from top to bottom in one
-# database, prints what stands below it; the figures are those of bench/results;
+# database (that of the README in another), prints what stands below it; the
+# figures are those of bench/results;
 # settings can be set, and all that are named exist; links lead to a heading; and
 # the reference names every function, setting and storage parameter.
 #
@@ -15,13 +16,16 @@ use Test::More;
 
 my $top = "$FindBin::RealBin/../..";
 
-# In this order: each may use the tables of the ones before.
-my @files = ('README.md', 'doc/searching.md', 'doc/operating.md', 'doc/citus.md', 'doc/reference.md');
-my %text_of = map { $_ => slurp_file("$top/$_") } @files;
-my $readme = $text_of{'README.md'};
+# In this order: each may use the tables of the ones before, but for those of the
+# README.
+my @files = ('README.md', 'doc/tour.md', 'doc/searching.md', 'doc/operating.md', 'doc/citus.md', 'doc/reference.md',
+	'doc/support.md');
+# 701 and 382 run what these have.
+my @linked = (@files, 'doc/compared.md', 'doc/coming_from.md', 'doc/machines.md', 'SECURITY.md');
+my %text_of = map { $_ => slurp_file("$top/$_") } @linked;
 my $reference = $text_of{'doc/reference.md'};
 
-# The fenced blocks in order: [language, text, place].
+# The fenced blocks in order: [language, text, place, indent].
 sub blocks
 {
 	my ($name) = @_;
@@ -31,10 +35,14 @@ sub blocks
 	for (split /\n/, $text_of{$name})
 	{
 		$line++;
-		if (/^```(\w*)\s*$/)
+		# In a list, as far as it is indented.
+		my $indent = defined $open ? $open->[3] : '';
+
+		s/^$indent//;
+		if (/^( *)```(\w*)\s*$/)
 		{
 			push @blocks, $open if defined $open;
-			$open = defined $open ? undef : [ $1, '', "$name:$line" ];
+			$open = defined $open ? undef : [ $2, '', "$name:$line", $1 ];
 		}
 		elsif (defined $open)
 		{
@@ -67,6 +75,7 @@ for my $i (0 .. $#blocks)
 	my ($language, $text, $place) = @{ $blocks[$i] };
 
 	next if $language ne 'sql';
+	$script .= "\\connect tour\n" if $place =~ /^doc/ && $script !~ /^\\connect/m;
 	$script .= "\\echo $mark$place\n$text";
 	push @places, $place;
 	my $next = $blocks[ $i + 1 ];
@@ -76,6 +85,7 @@ cmp_ok(scalar(keys %printed), '>=', 12, 'there is SQL to run');
 is(scalar(grep { $_->[0] eq 'text' } @blocks), scalar(grep { $_ ne '' } values %printed),
 	'each output stands below the SQL that it is of');
 
+$node->safe_psql('postgres', 'CREATE DATABASE tour');
 my $file = "$PostgreSQL::Test::Utils::tmp_check/documentation.sql";
 append_to_file($file, $script);
 
@@ -112,7 +122,7 @@ SKIP:
 	my $rows = `cd '$top' && python3 -B bench/report.py summary 2>&1`;
 
 	skip 'there is no python3', 1 if $? != 0 && `command -v python3` eq '';
-	is(join('', grep { /^\| .* x \|$/ } split /^/, $readme), $rows, 'the figures are those of bench/results');
+	is(join('', grep { /^\| .* x \|$/ } split /^/, $text_of{'doc/compared.md'}), $rows, 'the figures are those of bench/results');
 }
 
 # ---- settings ----
@@ -175,9 +185,9 @@ sub anchors
 	return map { (lc =~ s/[^\w -]//gr =~ tr/ /-/r) => 1 } $text_of{$name} =~ /^#+ (.*)$/mg;
 }
 
-my %anchors_of = map { $_ => { anchors($_) } } @files;
+my %anchors_of = map { $_ => { anchors($_) } } @linked;
 
-for my $name (@files)
+for my $name (@linked)
 {
 	my $folder = $name =~ s/[^\/]*$//r;
 	my @links = $text_of{$name} =~ /\]\(([^)#:]*#[^)]+)\)/g;
