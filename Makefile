@@ -23,6 +23,8 @@
 #   make assertions         compiles for a server with assertions, makes nothing
 #   make analyze            a static analyser on all sources, some 2 minutes of a
 #                           processor (test/analysis/)
+#   make bench              all measurements, and a page of them; goes on where it
+#                           was interrupted
 #   make bench-boolean bench-build bench-count bench-directions bench-execution
 #        bench-facets bench-filter bench-highlight bench-insert bench-io
 #        bench-lookup bench-machines bench-merge bench-order bench-parallel
@@ -132,7 +134,7 @@ test-module:
 BENCHES := $(patsubst bench/targets/%/target.conf,bench-%,$(wildcard bench/targets/*/target.conf))
 
 .PHONY: tidy unit fuzz analyze demo test test-bare test-cassert test-frameworks \
-	test-memory test-upgrade test-versions test-faults test-limits soak $(BENCHES)
+	test-memory test-upgrade test-versions test-faults test-limits soak bench $(BENCHES)
 
 tidy:
 	@sh test/tidy/tidy.sh
@@ -179,6 +181,9 @@ test-limits:
 
 soak:
 	@bash test/setup/run_soak.sh
+
+bench:
+	@bash test/setup/packages.sh build bench && python3 -B bench/all.py
 
 $(BENCHES): bench-%:
 	@bash bench/run.sh $*

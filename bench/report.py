@@ -3,8 +3,9 @@
 target measured them, and draws their plots beside them.
 report.py worst FILE.json NAME: of a class or mode of bench-boolean or
 bench-rank, the queries that take skipidx longest.
-report.py summary [FILE.svg]: the table of the README at the top of the tree,
-and its plot.
+report.py summary [FILE.svg]: the table of doc/compared.md, and its plot.
+report.py html FILE.html: one page of all files in bench/results, or in
+BENCH_RESULTS, ratios first.
 
 A file holds the single times, in the order they were taken; every figure
 printed is computed from them.  The exit code is 1 if a run is not valid (what
@@ -19,32 +20,12 @@ and where answers are compared, or single queries kept:
   worst(run, name)    prints
 """
 import importlib
-import importlib.util
-import os
-import subprocess
 import sys
 
 from harness.plot import beside, draw
 from harness.record import load
 
 SHOWN_WRONG = 20
-DEBIAN_PYTHON = "/usr/bin/python3"      # which has Debian's matplotlib
-
-
-def has_matplotlib(python):
-    return os.path.exists(python) and subprocess.run(
-        [python, "-c", "import matplotlib"], check=False,
-        stderr=subprocess.DEVNULL).returncode == 0
-
-
-def find_matplotlib():
-    """Goes on by the distribution's Python where another one comes first in
-    PATH."""
-    if (importlib.util.find_spec("matplotlib") is None and
-            os.path.realpath(sys.executable) !=
-            os.path.realpath(DEBIAN_PYTHON) and
-            has_matplotlib(DEBIAN_PYTHON)):
-        os.execv(DEBIAN_PYTHON, [DEBIAN_PYTHON] + sys.argv)
 
 
 def target_of(run):
@@ -72,12 +53,12 @@ def show(path):
 
 def main():
     if len(sys.argv) > 2 and sys.argv[1] == "show":
-        find_matplotlib()
         return 0 if all([show(path) for path in sys.argv[2:]]) else 1
     if len(sys.argv) in (2, 3) and sys.argv[1] == "summary":
-        find_matplotlib()
         importlib.import_module("summary").show((sys.argv + [None])[2])
         return 0
+    if len(sys.argv) == 3 and sys.argv[1] == "html":
+        return 0 if importlib.import_module("page").write(sys.argv[2]) else 1
     if len(sys.argv) == 4 and sys.argv[1] == "worst":
         run = load(sys.argv[2])
         if hasattr(target_of(run), "worst"):

@@ -14,8 +14,13 @@
 #   BENCH_LIMIT          rows of each at most
 #   BENCH_SHARED_BUFFERS of the cluster
 #   BENCH_CACHE_SIZE     of skipidx (default 512MB, where a target sets it)
+#   BENCH_SUFFIX         at the end of the name of each file of results
+#   BENCH_MADE           a file to which the paths of these are appended
 # and those at the heads of harness/prepare.sh and peers/peers.sh.
 set -u
+# The options that are given, for the record, before others are set.
+BENCH_GIVEN=$(compgen -e BENCH_ | grep -vxE 'BENCH_(RESULTS|MADE|SUFFIX|ONLY|INSTALL)' | tr '\n' ' ')
+export BENCH_GIVEN
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/.." && pwd)
 . "$root/test/setup/cluster.sh"
@@ -39,7 +44,7 @@ settings=(shared_buffers="${BENCH_SHARED_BUFFERS:-2GB}" max_wal_size=32GB
 
 # measure NAME: keeps and prints it; fails if the run is not valid
 measure() {
-	local file=$results/$1.json setting options=() cluster=()
+	local file=$results/$1${BENCH_SUFFIX:-}.json setting options=() cluster=()
 	for setting in "${settings[@]}"; do
 		options+=(-c "$setting")
 	done
@@ -51,7 +56,7 @@ measure() {
 		measure_in_root "$file" "${options[@]}"
 	else
 		${cluster[@]+"${cluster[@]}"} python3 -m "targets.$target.measure" "$file"
-	fi && python3 "$here/report.py" show "$file"
+	fi && echo "$file" >>"${BENCH_MADE:-/dev/null}" && python3 "$here/report.py" show "$file"
 }
 
 measure_corpora() {

@@ -1,5 +1,5 @@
-"""summary.py: the figures at the top of the README of this tree, from the files
-in results/; imported by report.py.
+"""summary.py: the figures of doc/compared.md, from the files in results/; imported
+by report.py and page.py.
 
 Each row of the table is of one run, in which both engines took turns on one
 machine.  The plot is of the run that holds all peers.
@@ -19,14 +19,13 @@ RANKED = (("OR10", "any of the words"), ("AND10", "all of the words"),
 SERIES = (("skipidx", "skipidx"), ("lucene", "Lucene"),
           ("tantivy", "Tantivy"), ("rum", "RUM"), ("gin", "GIN + ts_rank_cd"))
 CLIENTS = 4
+FILES = ("rank-enwiki_1m-all", "boolean-enwiki_1m", "build-enwiki_1m",
+         "insert-enwiki_1m")
 
 
-def result(name):
-    return load(os.path.join(RESULTS, name + "-enwiki_1m.json"))
-
-
-def ranked_run():
-    return load(os.path.join(RESULTS, "rank-enwiki_1m-all.json"))
+def results():
+    """Of each of FILES what it holds."""
+    return [load(os.path.join(RESULTS, name + ".json")) for name in FILES]
 
 
 def three_digits(value):
@@ -43,9 +42,8 @@ def row(what, unit, ours, theirs, ratio):
 
 
 def table():
-    """One row a line of the README's table, as it stands there."""
-    rank, boolean = ranked_run(), result("boolean")
-    build, insert = result("build"), result("insert")
+    """One row a line of the table, as it stands there."""
+    rank, boolean, build, insert = results()
     rows = []
     for mode, what in RANKED[:2]:
         ours, theirs = (spread(rank, figures(rank, mode, name))[0] / 1000
@@ -77,7 +75,7 @@ def show(path):
         print(line)
     if path is None:
         return
-    run = ranked_run()
+    run = results()[0]
     panels = []
     for mode, what in RANKED:
         panel = []

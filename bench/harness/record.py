@@ -4,6 +4,7 @@ measure.py of each target.
 A record is one JSON object: what was measured on in its fields, single
 measurements in lists, one line each.
 """
+import datetime
 import json
 import os
 import sys
@@ -43,10 +44,19 @@ def temporary(*names):
     return os.path.join(option("TEMP", "/tmp"), *names)
 
 
+def given_options():
+    """Those that were given; of a file its name alone."""
+    return {name: os.path.basename(os.environ.get(name, ""))
+            for name in option("GIVEN", "").split()}
+
+
 def begin(bench, rounds):
     """`rounds`: how many there are where BENCH_ROUNDS does not say.  In a root of
     its own, BENCH_HARDWARE says what the machine is."""
     run = {"bench": bench, "skipidx": option("SKIPIDX", ""),
+           "date": datetime.datetime.now(datetime.timezone.utc).isoformat(
+               timespec="seconds"),
+           "options": given_options(),
            "rounds": int(option("ROUNDS", rounds)),
            "hardware": (json.loads(option("HARDWARE", "")) if
                         option("HARDWARE", "") else describe(temporary()))}

@@ -40,7 +40,7 @@ wanted() {
 			versions) echo debootstrap python3 python3-pip ;;
 			analysis) echo gcc-12 ;;
 			source) echo make gcc libc6-dev zlib1g-dev bzip2 patch perl ;;
-			bench) echo python3 python3-matplotlib liburing-dev ;;
+			bench) echo python3 liburing-dev ;;
 			rum) echo postgresql-$major-rum ;;
 			callgrind) echo valgrind libpq-dev gcc libc6-dev ;;
 			*) say "unknown set of packages: $set"; return 1 ;;
