@@ -74,21 +74,36 @@ def is_done(state, options):
     return bool(state["files"])
 
 
+def code_of(process):
+    """Its exit code.  An interrupt, which it has got as well, is raised when it
+    has removed its cluster and ended."""
+    interrupted = False
+    while True:
+        try:
+            code = process.wait()
+            break
+        except KeyboardInterrupt:
+            interrupted = True
+    if interrupted:
+        raise KeyboardInterrupt
+    return code
+
+
 def run(name, options):
     """Returns what is kept of it in the state."""
     began, more = time.time(), name.split("-", 1)[1:]
     with tempfile.NamedTemporaryFile("r", prefix="skipidx-made.") as made:
         environment = dict(os.environ, **options, BENCH_MADE=made.name,
                            BENCH_SUFFIX="".join("-" + word for word in more))
-        done = subprocess.run(
+        code = code_of(subprocess.Popen(
             ["bash", os.path.join(HERE, "run.sh"), target_of(name)],
-            env=environment, check=False)
+            env=environment))
         files = made.read().split()
     return {"name": name, "options": options, "commit": head(),
             "date": datetime.datetime.now(datetime.timezone.utc).isoformat(
                 timespec="seconds"),
             "seconds": round(time.time() - began),
-            "status": "done" if done.returncode == 0 else "failed",
+            "status": "done" if code == 0 else "failed",
             "files": [os.path.basename(file) for file in files]}
 
 

@@ -76,14 +76,16 @@ for my $target (map { m{([^/]+)/target\.conf$} } glob "$tree/bench/targets/*/tar
 append_to_file("$tree/bench/figures.conf", "quality-more BENCH_SWEEP=\"0 0.1\"  # another\n");
 append_to_file("$tree/src/a.c", "1\n");
 append_to_file("$tree/bench/run.sh", <<"SH");
+trap 'sleep 1; echo removed >>$tree/calls; exit 130' INT
 name=\$1\$BENCH_SUFFIX
 echo "\$name \${BENCH_SWEEP-none}" >>$tree/calls
 [ ! -e $tree/fails-\$name ] || exit 1
+[ ! -e $tree/waits-\$name ] || for i in \$(seq 600); do sleep .1; done
 commit=\$(git -C $tree rev-parse --short HEAD)
 sed "s/^ \\"skipidx\\": .*/ \\"skipidx\\": \\"\$commit\\",/" $bench/results/\$1.json >\$BENCH_RESULTS/\$name.json
 echo \$BENCH_RESULTS/\$name.json >>\$BENCH_MADE
 SH
-append_to_file("$tree/.gitignore", "/results/\n/calls\n/fails-*\n");
+append_to_file("$tree/.gitignore", "/results/\n/calls\n/fails-*\n/waits-*\n");
 run_it("git init -q $tree && $git add -A && $git commit -q -m one");
 
 # make bench; gives the names that were measured, and the exit code.
@@ -120,6 +122,30 @@ is(measured('BENCH_SWEEP=0 BENCH_ONLY=quality-more'), ' -> 0', 'one alone');
 is(measured('BENCH_ONLY=nothing'), ' -> 1', 'one that is not there');
 unlink "$results/io.json";
 is(measured('BENCH_SWEEP=0'), 'io 0 -> 0', 'a file that is gone is made again');
+
+# An interrupt of all processes, as by a terminal, waits for what ends.
+append_to_file("$tree/waits-quality", '');
+unlink "$tree/calls";
+my $pid = fork // die "no process: $!";
+
+if ($pid == 0)
+{
+	setpgrp;
+	$ENV{BENCH_RESULTS} = $results;
+	exec "exec python3 -B $tree/bench/all.py >/dev/null 2>&1" or exit 3;
+}
+for (1 .. 600)
+{
+	last if -e "$tree/calls" && slurp_file("$tree/calls") =~ /^quality none$/m;
+	select undef, undef, undef, .1;
+}
+kill INT => -$pid;
+waitpid $pid, 0;
+isnt($?, 0, 'an interrupt ends it');
+is(slurp_file("$tree/calls"), "io none\nquality none\nremoved\n", 'when the measurement has removed what it made');
+unlink "$tree/waits-quality";
+is(measured(''), 'quality none, quality-more 0 0.1 -> 0', 'and it goes on from there');
+is(measured('BENCH_SWEEP=0'), 'io 0, quality 0, quality-more 0 -> 0', 'with the options of before');
 
 append_to_file("$tree/README.md", "text\n");
 run_it("$git add -A && $git commit -q -m two");
