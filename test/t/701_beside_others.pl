@@ -43,7 +43,7 @@ my %available = map { $_ => 1 } split /\n/, $node->safe_psql('postgres', 'SELECT
 my %runs = map { my $extension = $extension_of{$_}; $_ => defined $extension && ($extension eq '' || $available{$extension}) }
   keys %extension_of;
 
-ok($runs{skipidx} && $runs{pg_trgm}, 'the extensions of every server');
+ok($runs{skipidx}, 'skipidx is there');
 note("beside it: " . join ' ', grep { $runs{$_} } sort keys %runs);
 
 # The engine of a cell's head, which may say more: "ParadeDB (from its manual)".
