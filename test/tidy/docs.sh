@@ -46,7 +46,7 @@ exists() {	# exists DIR NAME: as seen from the README, the top, src/, a group or
 	[ -n "$(find src sql test bench expected -name "$2" 2>/dev/null | head -n 1)" ]
 }
 
-for readme in $(find . \( -name README.md -o -path './doc/*.md' -o -path ./CONTRIBUTING.md -o -path ./ARCHITECTURE.md \) -not -path './.git/*' | sort); do
+for readme in $(find . \( -name README.md -o -path './doc/*.md' -o -path ./CONTRIBUTING.md -o -path ./ARCHITECTURE.md -o -path ./SECURITY.md \) -not -path './.git/*' | sort); do
 	dir=$(dirname "$readme")
 	for name in $(awk '/^[ \t]*```/ { fence = !fence; next } !fence' "$readme" |
 		grep -oE '`[^` ]+`' | tr -d '`' | sort -u | grep -vE '[$<>|&~]'); do

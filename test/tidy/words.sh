@@ -5,7 +5,7 @@
 # README at the top and of doc/.
 root=${1:-.}
 cd "$root" || exit 2
-{ find src -name "*.[ch]" -o -name "*.md" | sort; ls README.md CONTRIBUTING.md ARCHITECTURE.md doc/*.md 2>/dev/null; } | xargs -r awk '
+{ find src -name "*.[ch]" -o -name "*.md" | sort; ls README.md CONTRIBUTING.md ARCHITECTURE.md SECURITY.md doc/*.md 2>/dev/null; } | xargs -r awk '
 function complain(what) {
 	printf "%s:%d: %s\n", FILENAME, FNR, what
 	bad = 1
