@@ -10,6 +10,7 @@ CREATE EXTENSION IF NOT EXISTS skipidx;
 CREATE TABLE near (id int, v tsvector) WITH (autovacuum_enabled = off);
 INSERT INTO near SELECT i, ('all:1 n' || i % 9 || ':2')::tsvector FROM generate_series(1, 90) i;
 CREATE INDEX near_v ON near USING skipidx (v);
+CREATE INDEX near_id ON near USING skipidx (v, id);
 CREATE TABLE far_h (LIKE near);
 CREATE TABLE far_r (LIKE near);
 CREATE TABLE far_a (LIKE near);
@@ -89,6 +90,17 @@ SELECT 'n1 by far_h_v'::skipidx_ref;
 -- a ranking is computed with anywhere
 SELECT bound('SELECT id FROM far_h ORDER BY v <@> ''documents=90 length=180 ''''n1''''(df=10)''::skipidx_ranking LIMIT 3');
 SELECT id FROM far_h ORDER BY v <@> 'documents=90 length=180 ''n1''(df=10)'::skipidx_ranking LIMIT 3;
+-- A ranking opens its index once, by the look-ups of its table among those of shards
+CREATE FUNCTION opened(call text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	before bigint := pg_stat_get_xact_numscans('pg_catalog.pg_dist_partition'::regclass);
+BEGIN
+	EXECUTE 'SELECT ' || call;
+	RETURN pg_stat_get_xact_numscans('pg_catalog.pg_dist_partition'::regclass) - before;
+END $$;
+SELECT call, opened(call) FROM (VALUES ('skipidx_ranking(''near_v'', ''n1'')'), ('skx_ranking_here(''near_v'', ''n1'')'),
+	('skipidx_ranking(''near_id'', ''n1'', ''id'', 7)'), ('count(skipidx_ranking(''near_v'', ''n1'')) FROM near'), ('skipidx_count(''near_v'', ''n1'')')) c(call);
+DROP FUNCTION opened;
 -- without the column, nothing is known of how they are divided
 SET allow_system_table_mods = on;
 ALTER TABLE pg_catalog.pg_dist_partition DROP COLUMN partmethod;
