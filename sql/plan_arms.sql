@@ -72,20 +72,13 @@ BEGIN
 	END LOOP;
 	RETURN NULL;
 END $$;
-CREATE FUNCTION ranked_by(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-	found text[] := '{}';
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF, VERBOSE) ' || query LOOP
-		found := found || ARRAY(SELECT m[1] FROM regexp_matches(line, 'by ([a-z0-9_, .]+)''::', 'g') m);
-	END LOOP;
-	RETURN (SELECT string_agg(DISTINCT f, '; ') FROM unnest(found) f);
-END $$;
+\getenv tree PG_ABS_SRCDIR
+\set plans :tree /sql/shared/plans.sql
+\i :plans
 SELECT source, differ(source, 'rare | common'), differ(source, 'w1 & common'), differ(source, 'rar:* | w2') FROM unnest('{everything,exchanged,nested,joined,merged}'::text[]) source;
 SELECT differ('twice', 'rare | common', 2);
-SELECT ranked_by($$SELECT id FROM everything ORDER BY v <@> 'rare' LIMIT 3$$);
-SELECT ranked_by($$SELECT id FROM exchanged ORDER BY v <@> 'rare' LIMIT 3$$);
+SELECT ranked_by(plan_of($$SELECT id FROM everything ORDER BY v <@> 'rare' LIMIT 3$$));
+SELECT ranked_by(plan_of($$SELECT id FROM exchanged ORDER BY v <@> 'rare' LIMIT 3$$));
 -- each arm in its own order
 SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM everything ORDER BY v <@> 'rare' LIMIT 3;
@@ -104,13 +97,13 @@ PREPARE best_of_one(tsquery) AS SELECT id, v <@> $1 AS d FROM one ORDER BY d, id
 CREATE TABLE a AS EXECUTE best('rare | w3');
 CREATE TABLE b AS EXECUTE best_of_one('rare | w3');
 SELECT count(*), bool_and(a.d = b.d) FROM a JOIN b USING (id);
-SELECT ranked_by($$EXECUTE best('rare')$$);
+SELECT ranked_by(plan_of($$EXECUTE best('rare')$$));
 
 -- Parameters that differ: the index of the first arm ranks; a plan that is kept follows
 ALTER INDEX comments_v SET (k1 = 2);
-SELECT ranked_by($$EXECUTE best('rare')$$), ranked_by($$SELECT id FROM exchanged ORDER BY v <@> 'rare' LIMIT 3$$);
+SELECT ranked_by(plan_of($$EXECUTE best('rare')$$)), ranked_by(plan_of($$SELECT id FROM exchanged ORDER BY v <@> 'rare' LIMIT 3$$));
 ALTER INDEX comments_v SET (k1 = 1.2);
-SELECT ranked_by($$EXECUTE best('rare')$$);
+SELECT ranked_by(plan_of($$EXECUTE best('rare')$$));
 ALTER INDEX comments_v RESET (k1);
 DEALLOCATE ALL;
 RESET plan_cache_mode;
@@ -120,14 +113,14 @@ CREATE TABLE bare AS SELECT i AS id, words(i, 2) AS v FROM generate_series(4001,
 CREATE VIEW bare_first AS TABLE bare UNION ALL TABLE everything;
 CREATE VIEW bare_last AS TABLE everything UNION ALL TABLE bare;
 CREATE VIEW made AS SELECT id, v FROM issues UNION ALL SELECT 0, 'rare:1 common:2'::tsvector UNION ALL SELECT -1, NULL;
-SELECT ranked_by($$SELECT id FROM bare_first ORDER BY v <@> 'rare' LIMIT 3$$), ranked_by($$SELECT id FROM bare_last ORDER BY v <@> 'rare' LIMIT 3$$),
-	ranked_by($$SELECT id FROM made ORDER BY v <@> 'rare' LIMIT 3$$);
+SELECT ranked_by(plan_of($$SELECT id FROM bare_first ORDER BY v <@> 'rare' LIMIT 3$$)), ranked_by(plan_of($$SELECT id FROM bare_last ORDER BY v <@> 'rare' LIMIT 3$$)),
+	ranked_by(plan_of($$SELECT id FROM made ORDER BY v <@> 'rare' LIMIT 3$$));
 SELECT count(*), bool_and(f.d = l.d), bool_and(l.d = o.d) FILTER (WHERE l.id < 4000) AS as_one FROM (SELECT id, v <@> 'rare | w1' AS d FROM bare_first) f JOIN (SELECT id, v <@> 'rare | w1' AS d FROM bare_last) l USING (id)
 	LEFT JOIN (SELECT id, v <@> 'rare | w1' AS d FROM one) o USING (id);
 SELECT id FROM made WHERE v @@ 'rare' ORDER BY v <@> 'rare', id LIMIT 2;
 SELECT id FROM (TABLE bare UNION ALL TABLE bare) x ORDER BY v <@> 'rare' LIMIT 3;
 -- a named index is that of each arm, or asked for
-SELECT ranked_by($$SELECT id FROM everything ORDER BY v <@> skipidx_query('rare', 'comments_v') LIMIT 3$$);
+SELECT ranked_by(plan_of($$SELECT id FROM everything ORDER BY v <@> skipidx_query('rare', 'comments_v') LIMIT 3$$));
 
 -- Partitions in an arm, and a table that is in two
 CREATE TABLE parted (id int, v tsvector) PARTITION BY RANGE (id);
@@ -140,7 +133,7 @@ DELETE FROM parted WHERE id % 4 = 0;
 ANALYZE parted;
 CREATE VIEW with_parts AS SELECT id, v FROM comments UNION ALL SELECT * FROM parted UNION ALL SELECT id, to_tsvector('simple', name) FROM names;
 SELECT differ('with_parts', 'rare | common');
-SELECT ranked_by($$SELECT id FROM (SELECT * FROM parted UNION ALL SELECT * FROM parted UNION ALL SELECT * FROM comments) x ORDER BY v <@> 'rare' LIMIT 3$$);
+SELECT ranked_by(plan_of($$SELECT id FROM (SELECT * FROM parted UNION ALL SELECT * FROM parted UNION ALL SELECT * FROM comments) x ORDER BY v <@> 'rare' LIMIT 3$$));
 
 -- The statistics of one cursor stay
 BEGIN;
@@ -165,4 +158,4 @@ RESET ROLE;
 DROP OWNED BY regress_skipidx_viewer;
 DROP ROLE regress_skipidx_viewer;
 DROP TABLE issues, comments, names, one, bare, parted, a, b CASCADE;
-DROP FUNCTION words, differ, ranked_by;
+DROP FUNCTION words, differ, plan_of, ranked_by;

@@ -21,21 +21,14 @@ SET enable_sort = off;
 SET jit = off;
 
 -- The indexes that a plan is bound to, and how it reads them
-CREATE FUNCTION bound(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-	plan text := '';
-	names text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF, VERBOSE) ' || query LOOP
-		plan := plan || line || E'\n';
-	END LOOP;
-	SELECT string_agg(DISTINCT m[1], ', ' ORDER BY m[1]) INTO names
-		FROM regexp_matches(plan, 'by ([a-z0-9_, ]+)''::skipidx_ref', 'g') m;
-	RETURN coalesce(names, 'nothing')
-		|| CASE WHEN plan LIKE '%Order By: %' THEN ', in order' ELSE '' END
-		|| CASE WHEN plan LIKE '%Skipidx Scan%' THEN ', handed over' ELSE '' END;
-END $$;
+\getenv tree PG_ABS_SRCDIR
+\set plans :tree /sql/shared/plans.sql
+\i :plans
+CREATE FUNCTION bound(query text) RETURNS text LANGUAGE sql AS $$
+	SELECT coalesce(ranked_by(plan), 'nothing') || CASE WHEN plan LIKE '%Order By: %' THEN ', in order' ELSE '' END
+		|| CASE WHEN plan LIKE '%Skipidx Scan%' THEN ', handed over' ELSE '' END
+	FROM plan_of(query) plan;
+$$;
 
 -- Binding of a query with columns id and s, ordered by s; and the number of
 -- rows, if order and scores are the same however it is executed.
@@ -344,6 +337,6 @@ CREATE INDEX ON notes ((body <@> 'river'::tsquery));
 ALTER TABLE notes ADD CHECK (body <@> 'river'::tsquery < 0);
 SELECT round((body <@> skipidx_query('n7', 'notes_en'))::numeric, 3) FROM notes WHERE id = 7;
 
-DROP FUNCTION bound, form, score_of, fail, ranked CASCADE;
+DROP FUNCTION bound, form, score_of, fail, ranked, plan_of, ranked_by CASCADE;
 DROP TABLE notes, more_notes, tales, typed, logs, parent, child, broken CASCADE;
 DROP DOMAIN words;

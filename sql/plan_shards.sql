@@ -33,16 +33,13 @@ INSERT INTO pg_catalog.pg_dist_partition VALUES ('far_bare', 'h');
 RESET allow_system_table_mods;
 
 -- What the `<@>` of a plan have on the right
-CREATE FUNCTION bound(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-	plan text := '';
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF, VERBOSE) ' || query LOOP
-		plan := plan || line || E'\n';
-	END LOOP;
-	RETURN (SELECT string_agg(DISTINCT coalesce('by ' || m[1], m[2]), ', ') FROM regexp_matches(plan, '<@> ''(?:''''\w+'''' by ([^'']+)''::skipidx_ref|[^'']*''''\w+''''[^'']*''::(tsquery|skipidx_ranking))', 'g') m);
-END $$;
+\getenv tree PG_ABS_SRCDIR
+\set plans :tree /sql/shared/plans.sql
+\i :plans
+CREATE FUNCTION bound(query text) RETURNS text LANGUAGE sql AS $$
+	SELECT string_agg(DISTINCT coalesce('by ' || m[1], m[2]), ', ')
+	FROM regexp_matches(plan_of(query), '<@> ''(?:''''\w+'''' by ([^'']+)''::skipidx_ref|[^'']*''''\w+''''[^'']*''::(tsquery|skipidx_ranking))', 'g') m;
+$$;
 
 --
 -- Shards: not bound; one warning where each ranks for itself
@@ -142,4 +139,4 @@ SELECT skipidx_query('n1', 'heirs_v'), bound('SELECT id FROM ONLY heirs ORDER BY
 
 DROP TABLE near, far_h, far_r, far_a, far_n, far_x, far_bare, parts, heirs CASCADE;
 DROP FOREIGN DATA WRAPPER nothing CASCADE;
-DROP FUNCTION bound;
+DROP FUNCTION bound, plan_of, ranked_by;

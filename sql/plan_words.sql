@@ -22,22 +22,15 @@ SET enable_bitmapscan = off;
 SET jit = off;
 
 -- What a query is planned as: the index that it is bound to, and how it is read
-CREATE FUNCTION bound(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-	plan text := '';
-	names text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF, VERBOSE) ' || query LOOP
-		plan := plan || line || E'\n';
-	END LOOP;
-	SELECT string_agg(DISTINCT m[1], ', ' ORDER BY m[1]) INTO names
-		FROM regexp_matches(plan, 'by ([a-z0-9_, ]+)''::skipidx_ref', 'g') m;
-	RETURN coalesce(names, 'nothing')
-		|| CASE WHEN plan LIKE '%Order By: %' THEN ', in order' ELSE '' END
+\getenv tree PG_ABS_SRCDIR
+\set plans :tree /sql/shared/plans.sql
+\i :plans
+CREATE FUNCTION bound(query text) RETURNS text LANGUAGE sql AS $$
+	SELECT coalesce(ranked_by(plan), 'nothing') || CASE WHEN plan LIKE '%Order By: %' THEN ', in order' ELSE '' END
 		|| CASE WHEN plan LIKE '%Index Cond: %@@ %' THEN ', condition' ELSE '' END
-		|| CASE WHEN plan ~ '(<@>|@@@) [^ ]*::skipidx_words' THEN ', words left' ELSE '' END;
-END $$;
+		|| CASE WHEN plan ~ '(<@>|@@@) [^ ]*::skipidx_words' THEN ', words left' ELSE '' END
+	FROM plan_of(query) plan;
+$$;
 
 -- Says how `words` and `vectors`, which have the same words by an operator on
 -- tsvector, differ: in rows, values or order, by index and by sequential scan.
@@ -256,5 +249,4 @@ EXECUTE one_word('stones');
 CREATE INDEX letters_body ON letters USING skipidx (to_tsvector('simple', body));
 EXECUTE one_word('stones');
 DROP TABLE letters CASCADE;
-DROP FUNCTION bound(text);
-DROP FUNCTION alike(text, text);
+DROP FUNCTION bound, alike, plan_of, ranked_by;
