@@ -9,9 +9,9 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_session skx_seed skx_relation_file skx_until);
+use SkipidxTest qw(skx_node skx_session skx_seed skx_relation_file skx_median);
 use Test::More;
-use Time::HiRes qw(time sleep);
+use Time::HiRes qw(time);
 
 # Of each kind, and the middle one of so many counts, in ms; the least of so many
 # series, as the machine may have been busy.
@@ -63,18 +63,11 @@ END
 	kill 'TERM', $dropper if $dropper;
 }
 
-sub median
-{
-	my @sorted = sort { $a <=> $b } @_;
-
-	return $sorted[ $#sorted / 2 ];
-}
-
 sub figures
 {
 	my @sorted = sort { $a <=> $b } @_;
 
-	return sprintf '%.1f (%.1f to %.1f)', median(@_), @sorted[ 0, -1 ];
+	return sprintf '%.1f (%.1f to %.1f)', skx_median(@_), @sorted[ 0, -1 ];
 }
 
 sub told_to_stop
@@ -84,22 +77,13 @@ sub told_to_stop
 	return $said =~ /ERROR:  57014/ ? 1 : diag(substr $said, 0, 300);
 }
 
-# Cancels what the session has been doing for a while; ms until it has said so.
-# A cancel that came before the statement would do nothing.
+# Cancels a statement; ms until it has said so.
 my $watch = skx_session($node, 'postgres');
 
 sub cancel
 {
 	my ($s, $sql, $bad) = @_;
-
-	$s->start($sql);
-	skx_until("a session to begin: $sql", sub { $watch->value('SELECT state FROM pg_stat_activity WHERE pid = ' . $s->backend) eq 'active' });
-	sleep 0.01 + rand 0.1;
-	my $from = time - $s->queued / 1000;
-
-	kill 'INT', $s->backend;
-	my $said = $s->finish;
-	my $ms = 1000 * (time - $from) - $s->queued;
+	my ($said, $ms) = $s->start_and_cancel($watch, $sql, 0.1);
 
 	$$bad++ unless told_to_stop($said);
 	return $ms;
@@ -152,7 +136,7 @@ sub soon
 {
 	my ($ms, $kind) = @_;
 
-	return median(@{ $ms->{$kind} }) < SOON + allowance(median(@{ $ms->{"$kind, control"} }));
+	return skx_median(@{ $ms->{$kind} }) < SOON + allowance(skx_median(@{ $ms->{"$kind, control"} }));
 }
 
 my @methods = grep { $_ ne 'auto' } split /,/, $node->safe_psql('postgres',
@@ -210,10 +194,10 @@ for my $method (grep { $_ ne 'shared_buffers' } @methods)
 	{
 		@ms = map { cancel($s, "SELECT count(*) FROM docs WHERE v @@ '!b:* & !c:* & !d:*'", \$bad) } 1 .. TIMES;
 		note "$method, slow: cancel, ms: ", figures(@ms);
-		last if median(@ms) < $limit;
+		last if skx_median(@ms) < $limit;
 	}
 	is($bad, 0, "$method, slow: all are told to stop");
-	cmp_ok(median(@ms), '<', $limit, "$method, slow: cancel is heard soon");
+	cmp_ok(skx_median(@ms), '<', $limit, "$method, slow: cancel is heard soon");
 	$s->close;
 }
 

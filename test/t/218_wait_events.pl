@@ -9,9 +9,9 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_seed skx_session skx_reload);
+use SkipidxTest qw(skx_node skx_seed skx_session skx_reload skx_median);
 use Test::More;
-use Time::HiRes qw(time sleep);
+use Time::HiRes qw(sleep);
 
 # Until a wait that was cancelled counts as deaf, ms; and until a session that
 # does not wait counts as one that got through without, s.
@@ -69,8 +69,6 @@ sub rest
 	return;
 }
 
-sub median { return (sort { $a <=> $b } @_)[ $#_ / 2 ]; }
-
 # Lets the reader, whose reads are slow, read and another want what it must
 # wait for.
 sub both
@@ -120,21 +118,18 @@ for my $case ([ 'SkipidxFrameLoad', 'docs', 64 ], [ 'SkipidxReadQueue', 'others'
 			last if @ms >= TIMES;
 			both($table);
 			sleep 0.01 + rand 0.05;
-			my $from = time - $waiter->queued / 1000;
+			my ($said, $ms) = $waiter->cancel;
 
-			kill 'INT', $waiter->backend;
-			my $said = $waiter->finish;
-
-			push @ms, 1000 * (time - $from) - $waiter->queued if $said =~ /57014/;
+			push @ms, $ms if $said =~ /57014/;
 			is($said, $count, "$name: or right") if $said !~ /57014/;
 			kill 'INT', $reader->backend;
 			rest();
 		}
-		last if @ms < TIMES || median(@ms) < SOON;
+		last if @ms < TIMES || skx_median(@ms) < SOON;
 	}
 	is(scalar(@ms), TIMES, "$name: cancelled while it waits");
-	note sprintf '%s: cancelled after %.1f ms', $name, median(@ms);
-	cmp_ok(median(@ms), '<', SOON, "$name: and soon");
+	note sprintf '%s: cancelled after %.1f ms', $name, skx_median(@ms);
+	cmp_ok(skx_median(@ms), '<', SOON, "$name: and soon");
 	is($watch->value("SELECT pinned || ' ' || reads_under_way || ' ' || reads_queued FROM skipidx_cache()"),
 		'0 0 0', "$name: nothing stays behind");
 }

@@ -10,9 +10,8 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_session skx_seed skx_until);
+use SkipidxTest qw(skx_node skx_session skx_seed skx_median);
 use Test::More;
-use Time::HiRes qw(time sleep);
 
 use constant TEXTS => $ENV{SKX_DOCUMENT_TEXTS} || 2;
 use constant MB => 1024 * 1024;
@@ -220,21 +219,11 @@ my $watch = skx_session($node, 'utf8');
 sub told
 {
 	my ($sql) = @_;
-
-	$s->start($sql);
-	skx_until("a session to begin: $sql", sub { $watch->value('SELECT state FROM pg_stat_activity WHERE pid = ' . $s->backend) eq 'active' });
-	sleep 0.01 + rand 0.15;
-	my $from = time - $s->queued / 1000;
-
-	kill 'INT', $s->backend;
-	my $said = $s->finish;
-	my $ms = 1000 * (time - $from) - $s->queued;
+	my ($said, $ms) = $s->start_and_cancel($watch, $sql, 0.15);
 
 	like($said, qr/ERROR:  57014/, 'told to stop') or diag substr $said, 0, 300;
 	return $ms;
 }
-
-sub median { return (sort { $a <=> $b } @_)[ $#_ / 2 ]; }
 
 for my $name (@names)
 {
@@ -245,11 +234,11 @@ for my $name (@names)
 	for (1 .. 4)
 	{
 		@ms = map { told($sql) } 1 .. 7;
-		$control = median(map { told('DO $$BEGIN LOOP NULL; END LOOP; END$$') } 1 .. 7);
-		last if median(@ms) < SOON + $control;
+		$control = skx_median(map { told('DO $$BEGIN LOOP NULL; END LOOP; END$$') } 1 .. 7);
+		last if skx_median(@ms) < SOON + $control;
 	}
 	note "$name: ", join ' ', map { sprintf '%.1f', $_ } sort { $a <=> $b } @ms;
-	cmp_ok(median(@ms), '<', SOON + $control, "$name: stops within 10 ms");
+	cmp_ok(skx_median(@ms), '<', SOON + $control, "$name: stops within 10 ms");
 }
 
 done_testing();

@@ -21,7 +21,7 @@ use Test::More ();
 use Time::HiRes ();
 
 our @EXPORT_OK = qw(skx_node skx_database skx_session skx_seed skx_setseed
-  skx_install_try skx_recovered skx_until skx_logged skx_reload skx_workers_done skx_fault_lock skx_module skx_relation_file skx_refuse_io_uring skx_start_apart);
+  skx_install_try skx_recovered skx_until skx_median skx_logged skx_reload skx_workers_done skx_fault_lock skx_module skx_relation_file skx_refuse_io_uring skx_start_apart);
 
 # A file that takes longer than it may says where it waits, and ends; so does a
 # session whose answer does not come.  Seconds; 0: no such end.
@@ -224,6 +224,9 @@ sub skx_until
 	}
 	return;
 }
+
+# The middle one of figures, the lesser of two.
+sub skx_median { return (sort { $a <=> $b } @_)[ $#_ / 2 ]; }
 
 # Until the log of a node has, from this place on, what the pattern says.
 sub skx_logged
@@ -461,6 +464,31 @@ sub readable
 
 	vec($bits, fileno($self->{out}), 1) = 1;
 	return select($bits, undef, undef, $seconds) > 0;
+}
+
+# Cancels what was started.  Returns what the session said, and how many ms it
+# took to say so, but for those in which it waited for a processor.
+sub cancel
+{
+	my ($self) = @_;
+	my $seconds = $self->watch;
+
+	kill 'INT', $self->{backend};
+	return ($self->finish, 1000 * $seconds->());
+}
+
+# Starts a statement that takes longer, and cancels it 10 ms after it has begun
+# or up to `most` seconds later: a cancel that came before it would do nothing.
+# Another session sees it begin.
+sub start_and_cancel
+{
+	my ($self, $other, $sql, $most) = @_;
+
+	$self->start($sql);
+	SkipidxTest::skx_until("a session to begin: $sql",
+		sub { $other->value("SELECT state FROM pg_stat_activity WHERE pid = $self->{backend}") eq 'active' });
+	Time::HiRes::sleep(0.01 + rand $most);
+	return $self->cancel;
 }
 
 # As finish when the whole answer is there already; else undef, at once.
