@@ -11,7 +11,7 @@ use utf8;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_seed skx_session);
+use SkipidxTest qw(skx_median skx_node skx_seed skx_session);
 use Test::More;
 
 my $node = skx_node('words', conf => "skipidx.max_workers = 0\nmax_parallel_workers_per_gather = 2");
@@ -295,6 +295,46 @@ for my $n (0 .. 4)
 	$s->value("CREATE VIEW exists_$n AS " . $view =~ s/MATCH/\@\@\@ 'hill'/gr);
 	is(answer("SELECT * FROM exists_$n"), answer($view =~ s/MATCH/\@\@\@ 'hill'/gr), "EXISTS of a view, $n functions before");
 }
+
+# ---- many words ----
+
+# Those of @@@ are parsed in pieces, by which the query stays what it is.
+my @parts = (qw(the a rivers stone well-known -tree OR or Or or-x or.x y.or (or or) x: - -- & ! ororo été дом éor oré 漢字 http://x.y/or?z=1 -or "" "), '-"two words"', '"a phrase of rivers"', '"or', "\x{a0}", "\x{3000}");
+my @gaps = (' ', ' ', ' ', '  ', "\t", "\x{a0}", '', ' -', ' or ', ' OR ');
+my @long = map { my ($n, $gaps) = (200 + int rand 900, 7 + int rand 4); join '', map { $parts[ rand @parts ] . $gaps[ rand $gaps ] } 1 .. $n } 1 .. 150;
+my @other = grep { $s->value("SELECT skx_web_words('english', w::skipidx_words, 0)::text = websearch_to_tsquery('english', w)::text FROM (VALUES (" . quoted($_) . ')) v(w)') ne 't' } @long;
+is(scalar(@other), 0, 'long texts in the syntax of web searches') or diag $other[0];
+is($s->value("SELECT count(*) FROM plain WHERE body \@\@\@ (repeat('nothing or ', 20000) || 'stone')"), $s->value("SELECT count(*) FROM plain WHERE body \@\@\@ 'stone'"), '20,000 alternatives');
+
+# 90,000 of them: no error, and a cancel at any moment.
+my $watch = skx_session($node, 'postgres');
+
+$s->value("CREATE TABLE many AS SELECT string_agg(i::text, ' ') AS w FROM generate_series(1, 90000) i");
+is($s->value(q{SELECT (SELECT count(*) FROM plain WHERE body @@@ w), (SELECT count(*) FROM plain WHERE body @@@ (replace(w, ' ', ' or ') || ' or stone')) - (SELECT count(*) FROM plain WHERE body @@@ 'stone or 3'), to_tsvector('english', w) @@ skx_web_words('english', w, 0), (SELECT count(body <@> w) FROM plain WHERE id = 3) FROM many}),
+	'0|0|t|1', '90,000 words, all or any of them');
+
+sub soon
+{
+	my ($stmt) = @_;
+	my ($said, $ms) = $s->start_and_cancel($watch, $stmt, 0.2);
+
+	like($said, qr/57014/, 'a cancel acts') if $said !~ /57014/;
+	return $ms;
+}
+
+for my $stmt (map { "SELECT count(*) FROM plain, many WHERE $_" } 'body @@@ w', q{body @@@ replace(w, ' ', ' or -')}, 'body <@> w < -1')
+{
+	my (@ms, $control);
+
+	for (1 .. 4)
+	{
+		@ms = map { soon($stmt) } 1 .. 5;
+		$control = skx_median(map { soon('DO $$BEGIN LOOP NULL; END LOOP; END$$') } 1 .. 3);
+		last if skx_median(@ms) < 10 + $control;
+	}
+	cmp_ok(skx_median(@ms), '<', 10 + $control, "a cancel acts soon: $stmt");
+}
+$watch->close;
 
 # ---- rights ----
 
