@@ -139,6 +139,15 @@ SELECT alike('SELECT id, (SELECT a.body <@> ''river'') AS s FROM letters a ORDER
 	'SELECT id, (SELECT to_tsvector(''english'', a.body) <@> ''river''::tsquery) AS s FROM letters a ORDER BY id');
 SELECT alike('SELECT w, d.* FROM (VALUES (''river''), (''stone'')) q(w), LATERAL (SELECT id, body <@> w AS s FROM letters WHERE body @@@ w ORDER BY s, id LIMIT 5) d ORDER BY w, s, id',
 	'SELECT w, d.* FROM (VALUES (''river''), (''stone'')) q(w), LATERAL (SELECT id, to_tsvector(''english'', body) <@> plainto_tsquery(''english'', w) AS s FROM letters WHERE to_tsvector(''english'', body) @@ plainto_tsquery(''english'', w) ORDER BY s, id LIMIT 5) d ORDER BY w, s, id');
+-- a document that is not NULL where its column is: rows that an outer join adds have none
+CREATE INDEX letters_title ON letters USING skipidx (to_tsvector('english', coalesce(title, 'none')));
+SELECT alike('SELECT g, id, s, m FROM generate_series(398, 403) g LEFT JOIN (SELECT id, title <@> ''hill'' AS s, title @@@ ''-river'' AS m FROM letters) l ON id = g ORDER BY g',
+	'SELECT g, id, s, m FROM generate_series(398, 403) g LEFT JOIN (SELECT id, to_tsvector(''english'', coalesce(title, ''none'')) <@> ''hill''::tsquery AS s, to_tsvector(''english'', coalesce(title, ''none'')) @@ ''!river'' AS m FROM letters) l ON id = g ORDER BY g');
+SELECT alike('SELECT g, s FROM generate_series(398, 403) g LEFT JOIN (SELECT id, title <@> ''hill'' AS s, title @@@ ''-river'' AS m FROM letters) l ON id = g WHERE m OR s = 0 ORDER BY g',
+	'SELECT g, s FROM generate_series(398, 403) g LEFT JOIN (SELECT id, to_tsvector(''english'', coalesce(title, ''none'')) <@> ''hill''::tsquery AS s, to_tsvector(''english'', coalesce(title, ''none'')) @@ ''!river'' AS m FROM letters) l ON id = g WHERE m OR s = 0 ORDER BY g');
+SELECT count(*), count(title <@> NULL), count(title @@@ NULL) FROM letters WHERE id < 5;
+DROP INDEX letters_title;
+SELECT count(title <@> NULL), count(NULL::text @@@ skipidx_words 'x') FROM letters WHERE id < 5;
 CREATE TABLE more_letters AS SELECT id + 1000 AS id, body FROM letters WHERE id % 5 = 0;
 CREATE INDEX more_letters_body ON more_letters USING skipidx (to_tsvector('english', body));
 SELECT alike('SELECT id, body <@> ''river'' AS s FROM (SELECT id, body FROM letters UNION ALL SELECT id, body FROM more_letters) n ORDER BY s, id LIMIT 50',

@@ -1415,7 +1415,9 @@ COMMENT ON OPERATOR <@> (pg_catalog.tsvector, pg_catalog.text) IS
 -- Words beside columns of text.  The planner puts the document of an index in
 -- place of the columns, and a query in place of the words.  The left operand is
 -- a column or a row of columns.  The right operand is of a type of its own, so
--- that other extensions with such operators on text keep their statements.
+-- that other extensions with such operators on text keep their statements.  The
+-- functions are not strict: a document may not be NULL where its columns are, as
+-- that of coalesce(), and the planner asks before it has the document.
 --
 
 CREATE TYPE skipidx_words;
@@ -1480,7 +1482,7 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION skx_distance(pg_catalog.anyelement, skipidx_words)
 RETURNS pg_catalog.float4
 AS 'MODULE_PATHNAME', 'skipidx_words_distance'
-LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 100
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 100
 SUPPORT skx_words_support;
 
 COMMENT ON FUNCTION skx_distance(pg_catalog.anyelement, skipidx_words) IS
@@ -1489,7 +1491,7 @@ COMMENT ON FUNCTION skx_distance(pg_catalog.anyelement, skipidx_words) IS
 CREATE FUNCTION skx_match(pg_catalog.anyelement, skipidx_words)
 RETURNS pg_catalog.bool
 AS 'MODULE_PATHNAME', 'skipidx_words_match'
-LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100
+LANGUAGE C STABLE PARALLEL SAFE COST 100
 SUPPORT skx_words_support;
 
 COMMENT ON FUNCTION skx_match(pg_catalog.anyelement, skipidx_words) IS

@@ -27,7 +27,10 @@ PG_FUNCTION_INFO_V1(skipidx_words_match);
 PG_FUNCTION_INFO_V1(skipidx_passages);
 PG_FUNCTION_INFO_V1(skipidx_words_support);
 
-/* Raises an error: no index was found, or the call is not one of a query. */
+/*
+ * Raises an error: no index was found, or the call is not one of a query.
+ * Calls with NULL return that.
+ */
 static void
 skx_plan_fail_unbound(const char *operand, const char *name)
 {
@@ -43,14 +46,16 @@ skx_plan_fail_unbound(const char *operand, const char *name)
 Datum
 skipidx_words_distance(PG_FUNCTION_ARGS)
 {
-	skx_plan_fail_unbound("left operand", "<@>");
+	if (!PG_ARGISNULL(0) && !PG_ARGISNULL(1))
+		skx_plan_fail_unbound("left operand", "<@>");
 	PG_RETURN_NULL();
 }
 
 Datum
 skipidx_words_match(PG_FUNCTION_ARGS)
 {
-	skx_plan_fail_unbound("left operand", "@@@");
+	if (!PG_ARGISNULL(0) && !PG_ARGISNULL(1))
+		skx_plan_fail_unbound("left operand", "@@@");
 	PG_RETURN_NULL();
 }
 
