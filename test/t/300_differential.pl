@@ -13,7 +13,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_database skx_session skx_seed skx_logged);
+use SkipidxTest qw(skx_node skx_database skx_session skx_seed skx_logged skx_recovered);
 use SkipidxGen;
 use SkipidxDiff;
 use Test::More;
@@ -393,13 +393,7 @@ $s->close;
 
 # The postmaster lets sessions in until it is told of the dead one.
 skx_logged($node, 0, qr/all server processes terminated/);
-for (1 .. 300)
-{
-	my ($rc) = $node->psql('d', 'SELECT 1', stdout => \my $out, stderr => \my $err);
-
-	last if $rc == 0;
-	select undef, undef, undef, 0.1;
-}
+skx_recovered($node);
 reconnect();
 is($s->value('SELECT count(*) FROM docs WHERE id >= 500000'), 0,
 	'the killed transaction left no rows');

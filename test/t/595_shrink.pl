@@ -28,7 +28,22 @@ CREATE TABLE docs (id serial, v tsvector) WITH (autovacuum_enabled = off);
 CREATE FUNCTION text_of(i int) RETURNS tsvector LANGUAGE sql IMMUTABLE AS
 	$$ SELECT array_to_tsvector(array_agg(DISTINCT 'w' || (i % 997 * j * 7919 % 5003))) || ('all:1 n' || i)::tsvector
 	FROM generate_series(1, 40) j $$;
+-- unlike any other
+CREATE FUNCTION unlike(i int) RETURNS tsvector LANGUAGE sql IMMUTABLE AS
+	$$ SELECT array_to_tsvector(array_agg('u' || i || 'x' || j)) || ('all:1 n' || i)::tsvector || text_of(i)
+	FROM generate_series(1, 20) j $$;
+-- Made once: parsing them took most of the time of this test.
+CREATE TABLE texts AS SELECT i, text_of(i) AS alike, unlike(i) AS unlike FROM generate_series(1, 62000) i;
+ALTER TABLE texts ADD PRIMARY KEY (i);
 SQL
+
+# A statement that inserts texts, 'alike' or 'unlike', of these numbers.
+sub insert
+{
+	my ($kind, $first, $last) = @_;
+
+	return "INSERT INTO docs (v) SELECT $kind FROM texts WHERE i BETWEEN $first AND $last ORDER BY i";
+}
 
 sub set_up
 {
@@ -49,7 +64,7 @@ sub load
 	{
 		my $to = $i + $step - 1;
 
-		$s->value("INSERT INTO docs (v) SELECT text_of(i) FROM generate_series($i, $to) i");
+		$s->value(insert('alike', $i, $to));
 	}
 	return;
 }
@@ -115,18 +130,12 @@ sub set_up_behind
 	my $to = $first;
 
 	set_up();
-	$s->value(<<~'SQL');
-	DROP INDEX docs_v;
-	CREATE OR REPLACE FUNCTION unlike(i int) RETURNS tsvector LANGUAGE sql IMMUTABLE AS
-		$$ SELECT array_to_tsvector(array_agg('u' || i || 'x' || j)) || ('all:1 n' || i)::tsvector || text_of(i)
-		FROM generate_series(1, 20) j $$;
-	SQL
-	$s->value("INSERT INTO docs (v) SELECT unlike(i) FROM generate_series(1, $first) i;"
-		  . ' CREATE INDEX docs_v ON docs USING skipidx (v)'
+	$s->value('DROP INDEX docs_v; ' . insert('unlike', 1, $first)
+		  . '; CREATE INDEX docs_v ON docs USING skipidx (v)'
 		  . " WITH (block_size = '8kB', pending_limit = '256MB', max_merged_segment = '8MB')");
 	for my $rows (@rows)
 	{
-		$s->value("INSERT INTO docs (v) SELECT unlike(i) FROM generate_series($to + 1, $to + $rows) i;"
+		$s->value(insert('unlike', $to + 1, $to + $rows) . ";"
 			  . " SELECT skipidx_flush('docs_v'), pg_current_xact_id()");
 		$to += $rows;
 	}
@@ -472,7 +481,7 @@ my $now = $s->value('SELECT clock_timestamp()');
 $large = pages();
 for my $i (1 .. 12)
 {
-	$s->value("INSERT INTO docs (v) SELECT unlike(50000 + $i * 200 + i) FROM generate_series(1, 200) i");
+	$s->value(insert('unlike', 50001 + $i * 200, 50200 + $i * 200));
 	skx_workers_done($node);
 }
 is( $s->value("SELECT count(*) FILTER (WHERE segments > 1) > 0, count(*) FILTER (WHERE segments = 1) FROM skipidx_merges"
@@ -517,7 +526,7 @@ for my $point (qw(shrink_flipped shrink_done))
 	set_up();
 	load(1, 12000, 12000);
 	# another stripe, at the end of the file
-	$others->value('INSERT INTO docs (v) SELECT text_of(i) FROM generate_series(1, 3000) i');
+	$others->value(insert('alike', 1, 3000));
 	$s->value("SELECT skipidx_flush('docs_v'), pg_current_xact_id()");
 	# which VACUUM finds enough to give back depends on the sessions' stripes
 	$others->value("SET skipidx.fault = '$point:kill'");
@@ -551,7 +560,7 @@ for my $i (1 .. 124)
 	# of two tiers, so that there is nothing to merge
 	my $rows = $i % 2 ? 1 : 400;
 
-	$s->value("INSERT INTO docs (v) SELECT text_of(i) FROM generate_series(1, $rows) i; SELECT skipidx_flush('docs_v')");
+	$s->value(insert('alike', 1, $rows) . "; SELECT skipidx_flush('docs_v')");
 }
 $others->value('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM pg_class');
 for (1 .. 600)
