@@ -10,6 +10,7 @@
 #include "executor/tuptable.h"
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "support/compat/compat_planner.h"
 
 static void
 skx_count_fetch_begin(SkxCount *c)
@@ -18,7 +19,7 @@ skx_count_fetch_begin(SkxCount *c)
 
 	if (c->fetch != NULL)
 		return;
-	c->fetch = table_index_fetch_begin(heap);
+	c->fetch = skx_compat_fetch_begin(heap);
 	c->is_counted = MemoryContextAlloc(c->context,
 									   sizeof(bool) * SKX_QUERY_BATCH_DOCS);
 	c->row = table_slot_create(heap, NULL);

@@ -15,6 +15,7 @@
 #include "index/document/document.h"
 #include "pgstat.h"
 #include "support/compat/compat.h"
+#include "support/compat/compat_planner.h"
 
 struct SkxFacetRows
 {
@@ -76,7 +77,7 @@ skx_facets_rows_begin(const SkxFacetsRequest *request)
 	skx_document_check_caller(request->rows.heap, request->rows.index,
 							  r->info->ii_Expressions);
 	r->estate = CreateExecutorState();
-	r->fetch = table_index_fetch_begin(request->rows.heap);
+	r->fetch = skx_compat_fetch_begin(request->rows.heap);
 	r->row = table_slot_create(request->rows.heap, NULL);
 	return r;
 }

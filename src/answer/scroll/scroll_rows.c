@@ -9,6 +9,7 @@
 #include "answer/scroll/scroll.h"
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "support/compat/compat_planner.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
@@ -100,7 +101,7 @@ skx_scroll_rows(const SkxScrollRequest *request)
 	places->from_key = request->from_key;
 	skx_rows_tids_begin(places);
 	s.tids = palloc(sizeof(ItemPointerData) * SKX_SCROLL_BATCH);
-	s.fetch = table_index_fetch_begin(request->rows_request.heap);
+	s.fetch = skx_compat_fetch_begin(request->rows_request.heap);
 	s.row = table_slot_create(request->rows_request.heap, NULL);
 	skx_snapshot_heap_begin(&s.heap_prefetch, request->rows_request.heap);
 	do

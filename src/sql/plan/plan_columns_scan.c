@@ -117,7 +117,7 @@ skx_plan_close_columns(SkxPlanNode *node)
 static bool
 skx_plan_columns_batch(SkxColumnsState *state)
 {
-	Instrumentation *instrument = state->child->ss.ps.instrument;
+	SkxInstrumentation *instrument = state->child->ss.ps.instrument;
 
 	if (instrument != NULL)
 		InstrStartNode(instrument);

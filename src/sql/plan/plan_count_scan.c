@@ -58,7 +58,7 @@ static bool
 skx_plan_count_child(SkxCountScan *state, IndexScanState *child,
 					 SkxCountShared *share, uint64 *rows)
 {
-	Instrumentation *instrument = child->ss.ps.instrument;
+	SkxInstrumentation *instrument = child->ss.ps.instrument;
 	SkxScanDesc *desc;
 	bool		known = true;
 

@@ -95,7 +95,7 @@ skx_plan_open_facets(SkxFacetsScan *state)
 {
 	IndexScanState *child = skx_plan_node_child(&state->node,
 												state->current_table);
-	Instrumentation *instrument = child->ss.ps.instrument;
+	SkxInstrumentation *instrument = child->ss.ps.instrument;
 
 	state->request.columns = &state->columns[state->current_table];
 	skx_plan_open_child(child);

@@ -17,6 +17,7 @@
 #include "sql/am/am.h"
 #include "sql/plan/plan_internal.h"
 #include "sql/plan/plan_node.h"
+#include "support/compat/compat.h"
 #include "support/compat/compat_planner.h"
 #include "utils/tuplesort.h"
 #include "utils/typcache.h"
@@ -51,6 +52,7 @@ skx_plan_ties_desc(const IndexScanState *child)
 	for (i = 1; i <= columns->natts; i++)
 		TupleDescCopyEntry(desc, i, columns, i);
 	TupleDescInitEntry(desc, columns->natts + 1, NULL, TIDOID, -1, 0);
+	SKX_COMPAT_FINISH_DESC(desc);
 	return desc;
 }
 

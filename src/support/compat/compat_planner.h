@@ -184,6 +184,13 @@ skx_compat_group_column(const RangeTblEntry *rte, AttrNumber column)
 	return NULL;
 }
 
+/* What EXPLAIN ANALYZE counts and times of a node. */
+#if PG_VERSION_NUM >= 190000
+typedef NodeInstrumentation SkxInstrumentation;
+#else
+typedef Instrumentation SkxInstrumentation;
+#endif
+
 /* Begins and returns the scan of an Index Scan, as its first fetch would. */
 static inline IndexScanDesc
 skx_compat_begin_index_scan(IndexScanState *state)
@@ -249,6 +256,16 @@ skx_compat_parallel_part(ParallelIndexScanDesc shared)
 #else
 #define skx_compat_index_beginscan(heap, index, snapshot, nkeys, norderbys) \
 	index_beginscan(heap, index, snapshot, nkeys, norderbys)
+#endif
+
+/*
+ * Begins to fetch rows of a table by TIDs of its index.  A scan of 19 could be
+ * told that the statement does not write to the table, which is a hint.
+ */
+#if PG_VERSION_NUM >= 190000
+#define skx_compat_fetch_begin(heap)	table_index_fetch_begin(heap, SO_NONE)
+#else
+#define skx_compat_fetch_begin(heap)	table_index_fetch_begin(heap)
 #endif
 
 /* Begins and returns this process's part of a parallel scan of a table. */
