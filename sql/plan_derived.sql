@@ -29,7 +29,8 @@ BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
 		IF line ~ 'Index Cond' THEN
 			conds := concat_ws('; ', conds, regexp_replace(regexp_replace(line, '^.*Index Cond: ', ''), '\(*(d\.)?tsv @@ ''''''\w*''''''::tsquery\)*( AND )?', ''));
-			conds := replace(regexp_replace(conds, '\)\)$', ')'), '(InitPlan 1).col1', '$0');
+			-- from 17 on, from 19 on
+			conds := regexp_replace(regexp_replace(conds, '\)\)$', ')'), '\(InitPlan (expr_)?1\)\.col1', '$0');
 		END IF;
 	END LOOP;
 	conds := coalesce(conds, '-');

@@ -228,7 +228,8 @@ SELECT id FROM letters WHERE title @@@ 'hill';
 RESET default_text_search_config;
 -- where rows of a table are not read
 CREATE INDEX ON letters (id) WHERE body @@@ 'river';
-CREATE INDEX ON letters ((body <@> 'river'));
+-- (19 says where, too)
+DO $$ BEGIN CREATE INDEX ON letters ((body <@> 'river')); EXCEPTION WHEN OTHERS THEN RAISE NOTICE '%', sqlerrm; END $$;
 CREATE TABLE bad (body text, found bool GENERATED ALWAYS AS (body @@@ 'river') STORED);
 CREATE TABLE bad (body text CHECK (body @@@ 'river'));
 INSERT INTO bad VALUES ('river');
