@@ -20,7 +20,7 @@ CREATE VIEW leaf_pages AS SELECT b AS block, p.* FROM generate_series(0, pg_rela
 SELECT value AS kind, count(*) > 0 AS pages FROM leaf_pages WHERE field = 'kind' GROUP BY 1 ORDER BY value COLLATE "C";
 SELECT field, array_agg(DISTINCT value) AS values FROM leaf_pages WHERE field IN ('damage', 'server checksum', 'page version') GROUP BY 1 ORDER BY field COLLATE "C";
 SELECT count(DISTINCT value) AS indexes FROM leaf_pages WHERE field = 'index incarnation';
-SELECT field, value FROM skipidx_page('leaf_body', 0) WHERE field IN ('kind', 'ordinal', 'format version', 'block size');
+SELECT field, value FROM skipidx_page('leaf_body', 0) WHERE field IN ('kind', 'ordinal', 'format version', 'oldest reader', 'block size') OR field LIKE 'features%';
 SELECT k.value AS kind, p.field, p.value FROM leaf_pages k JOIN leaf_pages p USING (block)
 	WHERE k.field = 'kind' AND p.field IN ('documents', 'null documents', 'deleted documents', 'terms', 'postings', 'columns with keys', 'bytes of document', 'segments', 'stripes', 'first document')
 		AND k.value IN ('header', 'deletes', 'pending', 'chain', 'root') AND NOT (k.value = 'pending' AND p.value = '0')

@@ -190,7 +190,7 @@ skx_inspect_io_incarnation(Oid oid)
 			(const SkxDiskMeta *) skx_manifest_page_content(buffer);
 
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
-		if (meta->magic == SKX_MAGIC)
+		if (skx_disk_format_use(&meta->format) <= SKX_FORMAT_READ)
 			incarnation = meta->incarnation;
 		UnlockReleaseBuffer(buffer);
 	}

@@ -60,11 +60,29 @@ skx_inspect_put_block(ReturnSetInfo *rows, const char *field,
  */
 
 static void
+skx_inspect_page_format(ReturnSetInfo *rows, const SkxDiskFormat *format)
+{
+	char		text[SKX_RELEASE_TEXT];
+
+	skx_inspect_put_number(rows, "format version", format->number);
+	skx_inspect_put_field(rows, "oldest reader",
+						  skx_disk_release_print(format->oldest_reader, text));
+	skx_inspect_put_field(rows, "written by",
+						  skx_disk_release_print(format->writer, text));
+	skx_inspect_put_number(rows, "features that may be ignored",
+						   format->may_ignore);
+	skx_inspect_put_number(rows, "features that may be read",
+						   format->may_read);
+	skx_inspect_put_number(rows, "features that must be known",
+						   format->must_know);
+}
+
+static void
 skx_inspect_page_meta(ReturnSetInfo *rows, const char *content)
 {
 	const SkxDiskMeta *meta = (const SkxDiskMeta *) content;
 
-	skx_inspect_put_number(rows, "format version", meta->version);
+	skx_inspect_page_format(rows, &meta->format);
 	skx_inspect_put_number(rows, "generation", meta->generation);
 	skx_inspect_put_number(rows, "block size", meta->block_size);
 	skx_inspect_put_block(rows, "root", meta->root);
@@ -136,6 +154,7 @@ skx_inspect_page_header(ReturnSetInfo *rows, const char *content,
 
 	if (ordinal != 0)
 		return;
+	skx_inspect_page_format(rows, &header->format);
 	skx_inspect_put_number(rows, "documents", header->ndocs);
 	skx_inspect_put_number(rows, "null documents", header->nnull);
 	skx_inspect_put_number(rows, "terms", header->nterms);

@@ -196,7 +196,7 @@ skipidx_stats(PG_FUNCTION_ARGS)
 	nnull = sum.nnull + pending.nnull;
 	length = sum.total_length + pending.total_length;
 	row.values[row.n++] = Int32GetDatum(view->meta.block_size);
-	row.values[row.n++] = Int32GetDatum(view->meta.version);
+	row.values[row.n++] = Int32GetDatum(view->meta.format.number);
 	skx_inspect_row_add(&row, view->meta.generation);
 	skx_inspect_row_add(&row, ndocs);
 	skx_inspect_row_add(&row, sum.ndeleted + pending.ndead);

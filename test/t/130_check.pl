@@ -339,25 +339,28 @@ spoil_index('mixed');
 my $nblocks = @$pages;
 my $stripe = page_of(STRIPE);
 
-# Of another version, nothing else is looked at.
+# Of a format of before release 1.0, nothing else is looked at.
 {
 	my $page = $pages->[0];
 
-	substr($page, START + 4, 4) = pack('V', 1 + unpack('V', substr($page, START + 4, 4)));
-	substr($page, START + 24, 4) = "\xff" x 4;
+	substr($page, START + 4, 4) = pack('V', 4);
+	substr($page, START + 24, 24) = "\xff" x 24;
 	write_page($path, 0, $page);
 	$node->start;
 	for my $sql ("SELECT skipidx_check('mixed')", "INSERT INTO more VALUES (-1, 'a')",
 		"SET enable_seqscan = off; SELECT count(*) FROM more WHERE v @@ 'w1'")
 	{
 		like(($node->psql('postgres', $sql))[2],
-			qr/"mixed" has format version \d+, but.*HINT:  Rebuild it with REINDEX/s, "another version: $sql");
+			qr/"mixed" has format 4, which is of before release 1\.0.*HINT:  Rebuild it with REINDEX/s, "an early format: $sql");
 	}
 	$node->stop('immediate');
 	write_page($path, 0, $pages->[0]);
 }
 
-spoil('a file too short', META, add(36, 'V', 16), 'here',
+spoil('format', META, add(4, 'V', 1), 'here', qr/the format is damaged/);
+spoil('features', META, add(24, 'V', 1), 'here', qr/the format is damaged/);
+spoil('reserved fields', META, add(104, 'V', 1), 'here', qr/a reserved field is in use/);
+spoil('a file too short', META, add(60, 'V', 16), 'here',
 	qr/the file has $nblocks pages, but should have/);
 spoil('documents of the stripe', STRIPE, add(0, 'Q<', 1), 'any',
 	qr/ends before document 340|has 339 documents, but the stripe counts 340/);
@@ -487,7 +490,7 @@ $node->safe_psql('postgres', 'CHECKPOINT');
 spoil_index('worn_v');
 
 # The root, in one page: where its arrays start, and entries of each kind.
-my ($where_root) = unpack('V', substr($pages->[0], START + 28, 4));
+my ($where_root) = unpack('V', substr($pages->[0], START + 52, 4));
 my $root = substr($pages->[$where_root], START + 8);
 my @counts = unpack('V4', $root);
 my $segments_at = 8 + 16;
@@ -515,7 +518,7 @@ my ($flushed) = grep {
 my ($stripe_block, $first, $through, $oldest) =
   unpack('VVQ<x32V', substr($pages->[$where_root], START + $stripes_at + 56 * $flushed, 52));
 my $ref = $stripes_at + 56 * $flushed;
-my ($pool_block, $pool_pages) = unpack('VV', substr($pages->[0], START + 56, 8));
+my ($pool_block, $pool_pages) = unpack('VV', substr($pages->[0], START + 128, 8));
 
 is("@counts[0, 1, 3]", '4 4 2', 'the root is read');
 ok($reserved && $waiting && $pool_pages && $oldest != 0xFFFFFFFF,
@@ -523,13 +526,13 @@ ok($reserved && $waiting && $pool_pages && $oldest != 0xFFFFFFFF,
 
 my @damage = (
 	# name, page, offset, template, number to add, block reported, reason
-	[ 'root', 0, 28, 'V', 1, 'any', qr/of another kind|page is empty/ ],
-	[ 'next segment', 0, 32, 'V', -2, $where_root, qr/impossible segment/ ],
-	[ 'end of the file', 0, 36, 'V', -2, 'any', qr/impossible|outside|past the file/ ],
-	[ 'length of the pool', 0, 42, 'v', 1, 0, qr/impossible extent in its pool/ ],
-	[ 'shorter pool', 0, 42, 'v', -1, 'any', qr/\d+ pages have no owner/ ],
-	[ 'start of a pool extent', 0, 56, 'V', -1, 'any', qr/overlaps/ ],
-	[ 'length of a pool extent', 0, 60, 'V', -1, 'any', qr/1 pages have no owner/ ],
+	[ 'root', 0, 52, 'V', 1, 'any', qr/of another kind|page is empty/ ],
+	[ 'next segment', 0, 56, 'V', -2, $where_root, qr/impossible segment/ ],
+	[ 'end of the file', 0, 60, 'V', -2, 'any', qr/impossible|outside|past the file/ ],
+	[ 'length of the pool', 0, 66, 'v', 1, 0, qr/impossible extent in its pool/ ],
+	[ 'shorter pool', 0, 66, 'v', -1, 'any', qr/\d+ pages have no owner/ ],
+	[ 'start of a pool extent', 0, 128, 'V', -1, 'any', qr/overlaps/ ],
+	[ 'length of a pool extent', 0, 132, 'V', -1, 'any', qr/1 pages have no owner/ ],
 	[ 'salt', $where_root, $segments_at, 'Q<', 1, 'any', qr/header does not fit/ ],
 	[ 'id of a segment', $where_root, $segments_at + 8, 'V', 1, 'any',
 		qr/belongs to another segment|still being made|names segment \d+ twice/ ],

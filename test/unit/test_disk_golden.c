@@ -3,7 +3,8 @@
  *	  The writers make, byte for byte, the pages that golden files hold, and
  *	  the validators accept them.
  *
- * A difference means that the format changed: then SKX_VERSION must change.
+ * A difference means that the format changed: then its number must rise,
+ *	  or it gets a bit (disk_format.h).
  * The writers' sources are included; of the server they need palloc, which
  * libpgcommon has, and the few names below.
  *
@@ -96,8 +97,7 @@ test_meta(void)
 	SkxDiskMeta meta = {0};
 	char	   *page;
 
-	meta.magic = SKX_MAGIC;
-	meta.version = SKX_VERSION;
+	skx_disk_format_of(SKX_RELEASE, SKX_FORMAT_NEWEST, &meta.format);
 	meta.incarnation = UINT64CONST(0x1122334455667788);
 	meta.generation = 3;
 	meta.block_size = 131072;
@@ -216,8 +216,7 @@ test_header(void)
 	char	   *page;
 
 	memset(&content, 0, sizeof(content));
-	header->magic = SKX_MAGIC;
-	header->version = SKX_VERSION;
+	skx_disk_format_of(SKX_RELEASE, SKX_FORMAT_NEWEST, &header->format);
 	header->salt = UINT64CONST(0xFEDCBA9876543210);
 	header->segment = 9;
 	header->block_size = 131072;

@@ -52,8 +52,7 @@ largest(void)
 	Header		h;
 
 	memset(&h, 0, sizeof(h));
-	h.seg.magic = SKX_MAGIC;
-	h.seg.version = SKX_VERSION;
+	skx_disk_format_of(SKX_RELEASE, SKX_FORMAT_NEWEST, &h.seg.format);
 	h.seg.salt = 1;
 	h.seg.segment = 9;
 	h.seg.block_size = BLOCK_PAGES * BLCKSZ;
@@ -273,8 +272,7 @@ test_metapage(void)
 	char	   *p = page(sizeof(SkxDiskMeta));
 	SkxDiskMeta *meta = (SkxDiskMeta *) (p + SKX_PAGE_START);
 
-	meta->magic = SKX_MAGIC;
-	meta->version = SKX_VERSION;
+	skx_disk_format_of(SKX_RELEASE, SKX_FORMAT_NEWEST, &meta->format);
 	meta->block_size = BLCKSZ;
 	meta->next_segment = 1;
 	meta->nblocks = MaxBlockNumber;

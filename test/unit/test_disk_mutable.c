@@ -83,8 +83,7 @@ metapage(void)
 	memset(&x, 0, sizeof(x));
 	x.plane = SKX_PLANE_META;
 	x.size = sizeof(x.meta);
-	x.meta.magic = SKX_MAGIC;
-	x.meta.version = SKX_VERSION;
+	skx_disk_format_of(SKX_RELEASE, SKX_FORMAT_NEWEST, &x.meta.format);
 	x.meta.block_size = 2 * BLCKSZ;
 	x.meta.root = 1;
 	x.meta.next_segment = 10;
@@ -148,10 +147,14 @@ test_meta(void)
 {
 	REFUSED(metapage,, "");
 	REFUSED(metapage, x.size--, "the metapage has an impossible length");
-	REFUSED(metapage, x.meta.magic++,
+	REFUSED(metapage, x.meta.format.magic++,
 			"the metapage has a wrong magic number");
-	REFUSED(metapage, x.meta.version++,
-			"the metapage has a version that is not known here");
+	REFUSED(metapage, x.meta.format.number++,
+			"the format is not known here");
+	REFUSED(metapage, x.meta.format.crc++,
+			"the format is not known here");
+	REFUSED(metapage, x.meta.reserved[5] = 1,
+			"a reserved field is in use");
 	REFUSED(metapage, x.meta.block_size++,
 			"the metapage has an impossible block size");
 	REFUSED(metapage, x.meta.nblocks++,

@@ -66,6 +66,7 @@ make_draft(uint32 block_pages, BlockNumber nblocks)
 {
 	SkxDraft   *draft = calloc(1, sizeof(SkxDraft));
 
+	skx_disk_format_of(SKX_RELEASE, SKX_FORMAT_NEWEST, &present.meta.format);
 	present.meta.nblocks = nblocks;
 	present.meta.block_size = block_pages * BLCKSZ;
 	draft->rel = &relation;
@@ -81,6 +82,18 @@ free_draft(SkxDraft *draft)
 {
 	free(draft->extents);
 	free(draft);
+}
+
+void
+skx_manifest_meta(Relation rel, SkxDiskMeta *meta)
+{
+	*meta = present.meta;
+}
+
+uint32
+skx_manifest_installed_release(Relation rel, bool committed)
+{
+	return SKX_RELEASE;
 }
 
 /* An operation's draft: nothing is free, and the file ends where it does. */

@@ -151,8 +151,7 @@ static void
 finish(uint32 base)
 {
 	memset(&header, 0, sizeof(header));
-	header.magic = SKX_MAGIC;
-	header.version = SKX_VERSION;
+	skx_disk_format_of(SKX_RELEASE, SKX_FORMAT_NEWEST, &header.format);
 	header.salt = 1;
 	header.segment = 9;
 	header.block_size = block_pages * BLCKSZ;

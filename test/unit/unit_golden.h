@@ -1,6 +1,6 @@
 /*
  * unit_golden.h
- *	  Golden pages: files of hex in test/golden/v4/, one for each kind of page.
+ *	  Golden pages: files of hex in test/golden/v5/, one for each kind of page.
  *
  * A line is the offset of 32 bytes and those bytes; lines of zeros are left
  * out.  With UNIT_GOLDEN=write in the environment a test writes the files
@@ -11,7 +11,7 @@
 
 #include "unit.h"
 
-#define UNIT_GOLDEN_DIR		"../golden/v4/"
+#define UNIT_GOLDEN_DIR		"../golden/v5/"
 #define UNIT_GOLDEN_LINE	32
 
 static inline FILE *

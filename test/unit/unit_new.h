@@ -143,6 +143,7 @@ unit_new_index(uint32 block_pages, uint32 most, bool sieve)
 	m->segments = new.refs;
 	m->extents = new.extents;
 	m->pool = new.pool;
+	skx_manifest_new_format(&unit_index, &m->format);
 	skx_manifest_create(&unit_index, m);
 }
 

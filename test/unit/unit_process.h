@@ -112,6 +112,12 @@ skx_compat_standby_horizon(void)
 	return unit_feedback != 0 ? Min(oldest, unit_feedback) : oldest;
 }
 
+uint32
+skx_manifest_installed_release(Relation rel, bool committed)
+{
+	return SKX_RELEASE;
+}
+
 void
 skx_compat_refresh_horizon(Relation heap)
 {

@@ -58,6 +58,12 @@ errmsg_internal(const char *format,...)
 }
 
 int
+errdetail(const char *format,...)
+{
+	return 0;
+}
+
+int
 errhint(const char *format,...)
 {
 	return 0;

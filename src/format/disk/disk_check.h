@@ -18,6 +18,7 @@
 #define SKX_DISK_CHECK_H
 
 #include "format/disk/disk_dict.h"
+#include "format/disk/disk_format.h"
 #include "format/disk/disk_keys.h"
 #include "format/disk/disk_meta.h"
 #include "format/disk/disk_pending.h"
@@ -31,6 +32,13 @@
 #define SKX_SEGMENT_LEVEL_MAX	32
 
 /* disk_check_mutable.c : pages that change in place */
+
+/*
+ * Checks the format of a file or segment, and the n reserved fields beside it,
+ * which are 0 unless a later feature uses them.
+ */
+extern const char *skx_disk_check_format(const SkxDiskFormat *format,
+										 const uint64 *reserved, int n);
 
 /* Checks the metapage. */
 extern const char *skx_disk_check_meta(const char *page);

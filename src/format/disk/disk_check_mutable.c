@@ -64,17 +64,42 @@ skx_disk_check_pool(const SkxDiskMeta *meta)
 }
 
 const char *
+skx_disk_check_format(const SkxDiskFormat *format, const uint64 *reserved,
+					  int n)
+{
+	SkxFormatUse use = skx_disk_format_use(format);
+	SkxDiskFormat own;
+	int			i;
+
+	if (use != SKX_FORMAT_WRITE && use != SKX_FORMAT_READ)
+		return "the format is not known here";
+	if (format->oldest_reader < SKX_RELEASE_NUMBER(1, 0) ||
+		format->oldest_reader > format->writer)
+		return "the format has impossible releases";
+	skx_disk_format_of(SKX_RELEASE, SKX_FORMAT_NEWEST, &own);
+	for (i = 0; i < n && skx_disk_format_covers(&own, format); i++)
+	{
+		if (reserved[i] != 0)
+			return "a reserved field is in use";
+	}
+	return NULL;
+}
+
+const char *
 skx_disk_check_meta(const char *page)
 {
 	const SkxDiskMeta *meta = (const SkxDiskMeta *) SKX_PAGE_CONTENT(page);
+	const char *wrong;
 	uint32		block_pages;
 
 	if (skx_disk_content_size(page) != sizeof(SkxDiskMeta))
 		return "the metapage has an impossible length";
-	if (meta->magic != SKX_MAGIC)
+	if (meta->format.magic != SKX_MAGIC)
 		return "the metapage has a wrong magic number";
-	if (meta->version != SKX_VERSION)
-		return "the metapage has a version that is not known here";
+	wrong = skx_disk_check_format(&meta->format, meta->reserved,
+								  lengthof(meta->reserved));
+	if (wrong != NULL)
+		return wrong;
 	if (meta->block_size < SKX_BLOCK_SIZE_MIN ||
 		meta->block_size > SKX_BLOCK_SIZE_MAX ||
 		(meta->block_size & (meta->block_size - 1)) != 0)

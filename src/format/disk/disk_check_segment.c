@@ -86,10 +86,12 @@ skx_disk_check_segment(const char *stream, Size nbytes, uint32 segment,
 
 	if (nbytes < sizeof(SkxDiskSegment))
 		return "the segment header is too short";
-	if (seg->magic != SKX_MAGIC)
+	if (seg->format.magic != SKX_MAGIC)
 		return "the segment header has a wrong magic number";
-	if (seg->version != SKX_VERSION)
-		return "the segment has a version that is not known here";
+	wrong = skx_disk_check_format(&seg->format, seg->reserved,
+								  lengthof(seg->reserved));
+	if (wrong != NULL)
+		return wrong;
 	if (seg->segment != segment)
 		return "the segment header is that of another segment";
 	if (seg->salt == 0)

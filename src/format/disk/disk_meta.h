@@ -13,6 +13,7 @@
 #ifndef SKX_DISK_META_H
 #define SKX_DISK_META_H
 
+#include "format/disk/disk_format.h"
 #include "storage/block.h"
 
 /*
@@ -33,9 +34,8 @@ StaticAssertDecl(sizeof(SkxDiskPoolExtent) == 8, "pool extent size");
 /* Content of the metapage. */
 typedef struct SkxDiskMeta
 {
-	uint32		magic;			/* SKX_MAGIC; first, so that any version can
-								 * be recognised */
-	uint32		version;		/* SKX_VERSION of the whole file */
+	SkxDiskFormat format;		/* of the whole file; first, so that any
+								 * release can tell whether it knows it */
 	uint64		incarnation;	/* random id of the index, set at build */
 	uint64		generation;		/* number of flips of `root` */
 	uint32		block_size;		/* bytes; fixed at build */
@@ -52,12 +52,13 @@ typedef struct SkxDiskMeta
 	uint64		freed_xid;		/* next xid after the flip to `root`: safexid
 								 * of extents with SKX_SAFEXID_FLIP; 0: not
 								 * noted */
+	uint64		reserved[6];	/* 0; for fields of later features */
 	SkxDiskPoolExtent pool[SKX_META_POOL_EXTENTS];	/* a stripe takes extents
 													 * from here before the
 													 * file grows */
 } SkxDiskMeta;
 
-StaticAssertDecl(sizeof(SkxDiskMeta) == 568, "metapage size");
+StaticAssertDecl(sizeof(SkxDiskMeta) == 640, "metapage size");
 
 /* Header of a root page; `nbytes` of the root's stream follow. */
 typedef struct SkxDiskRootPage

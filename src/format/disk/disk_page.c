@@ -48,7 +48,7 @@ skx_disk_page_init(char *page, const SkxPageIdentity *id)
 	trailer->incarnation = id->incarnation;
 	trailer->segment = id->segment;
 	trailer->ordinal = id->ordinal;
-	trailer->version = SKX_VERSION;
+	trailer->version = SKX_PAGE_VERSION;
 	trailer->plane = id->plane;
 	trailer->page_id = SKX_PAGE_ID;
 }
@@ -94,7 +94,7 @@ skx_disk_page_check(const char *page, const SkxPageIdentity *id)
 		return "the page header is wrong";
 	if (trailer->page_id != SKX_PAGE_ID)
 		return "the page is not one of skipidx";
-	if (trailer->version != SKX_VERSION)
+	if (trailer->version != SKX_PAGE_VERSION)
 		return "the page has a version that is not known here";
 	if (!SkxPlaneIsMutable(trailer->plane) &&
 		trailer->crc != skx_disk_page_crc(page))

@@ -12,8 +12,8 @@
 
 #include "storage/bufpage.h"
 
-#define SKX_MAGIC			0x736B6978	/* "skix" */
-#define SKX_VERSION			4
+/* Version of what all pages share: the trailer, and where content is. */
+#define SKX_PAGE_VERSION	5
 
 /* Planes: the kinds of page, and the ordinal spaces of a segment. */
 typedef enum SkxPlane
@@ -51,7 +51,7 @@ typedef struct SkxDiskTrailer
 	uint32		segment;		/* 0 on pages that belong to no segment */
 	uint32		ordinal;		/* of the page in its plane */
 	uint32		crc;
-	uint8		version;		/* SKX_VERSION of the writer */
+	uint8		version;		/* SKX_PAGE_VERSION */
 	uint8		plane;
 	uint16		page_id;		/* SKX_PAGE_ID; the last two bytes of a page */
 } SkxDiskTrailer;

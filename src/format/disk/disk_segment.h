@@ -9,6 +9,7 @@
 #ifndef SKX_DISK_SEGMENT_H
 #define SKX_DISK_SEGMENT_H
 
+#include "format/disk/disk_format.h"
 #include "storage/block.h"
 
 /* Planes that a header describes, as indexes into its array of planes. */
@@ -55,8 +56,7 @@ StaticAssertDecl(sizeof(SkxDiskRun) == 12, "run size");
 /* Header of a segment. */
 typedef struct SkxDiskSegment
 {
-	uint32		magic;			/* SKX_MAGIC */
-	uint32		version;		/* SKX_VERSION of the writer */
+	SkxDiskFormat format;		/* of all planes of the segment */
 	uint64		salt;			/* as in the root's reference */
 	uint32		segment;		/* id */
 	uint32		block_size;		/* bytes */
@@ -74,9 +74,10 @@ typedef struct SkxDiskSegment
 	float		weights[4];		/* label weights D, C, B, A at build, which
 								 * the impacts contain */
 	SkxDiskPlane planes[SKX_SEGMENT_NPLANES];
+	uint64		reserved[7];	/* 0; for planes and fields of later features */
 } SkxDiskSegment;
 
-StaticAssertDecl(sizeof(SkxDiskSegment) == 144, "segment header size");
+StaticAssertDecl(sizeof(SkxDiskSegment) == 224, "segment header size");
 
 /*
  * TID plane.  A data page is SkxDiskTidPage, an array of SkxDiskTidGroup, and

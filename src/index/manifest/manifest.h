@@ -148,10 +148,32 @@ extern bool skx_manifest_view_reopen(Relation rel, SkxView *view);
  */
 extern uint64 *skx_manifest_extent_waits(Relation rel, const SkxView *view);
 
+/* manifest_format.c : what releases can read and write */
+
 /*
- * Copies the metapage into *meta, under its share lock.  Raises
- * ERRCODE_INDEX_CORRUPTED for damage, and for another format version, with the
- * hint to REINDEX.
+ * Raises an error unless this release can read a file or segment of *format,
+ * which begins in `block`: ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, naming
+ * the release that it needs; ERRCODE_INDEX_CORRUPTED for damage, and for a
+ * format of before release 1.0.
+ */
+extern void skx_manifest_check_format(Relation rel, BlockNumber block,
+									  const SkxDiskFormat *format);
+
+/*
+ * The same for a release that is going to write the index, of which *meta is
+ * the metapage.
+ */
+extern void skx_manifest_check_writable(Relation rel, const SkxDiskMeta *meta);
+
+/*
+ * Sets *format to that of a new index: what the installed SQL objects' release
+ * wrote, so that the library of that release can read it.
+ */
+extern void skx_manifest_new_format(Relation rel, SkxDiskFormat *format);
+
+/*
+ * Copies the metapage into *meta, under its share lock.  Raises errors as
+ * skx_manifest_check_format() does, and ERRCODE_INDEX_CORRUPTED for damage.
  */
 extern void skx_manifest_meta(Relation rel, SkxDiskMeta *meta);
 
@@ -188,6 +210,7 @@ extern Buffer skx_manifest_lock_page(Relation rel, uint64 incarnation,
 /* The content of a new index. */
 typedef struct SkxManifestNew
 {
+	SkxDiskFormat format;
 	uint64		incarnation;
 	uint32		block_size;		/* bytes */
 	uint32		next_segment;

@@ -76,8 +76,7 @@ skx_manifest_head_meta(SkxManifestHead *head)
 	meta = (SkxDiskMeta *) skx_manifest_head_page(head, SKX_META_BLOCK,
 												  SKX_PLANE_META, 0,
 												  sizeof(SkxDiskMeta));
-	meta->magic = SKX_MAGIC;
-	meta->version = SKX_VERSION;
+	meta->format = m->format;
 	meta->incarnation = m->incarnation;
 	meta->generation = 1;
 	meta->block_size = m->block_size;
@@ -286,6 +285,7 @@ skx_manifest_create_init(Relation rel, uint64 incarnation, uint32 block_size)
 	SkxManifestHead *head;
 	BlockNumber block;
 
+	skx_manifest_new_format(rel, &m.format);
 	m.incarnation = incarnation;
 	m.block_size = block_size;
 	m.next_segment = 1;

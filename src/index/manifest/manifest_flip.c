@@ -340,6 +340,8 @@ skx_manifest_flip_meta(SkxManifestFlip *f, Buffer metabuf)
 		f->meta.old_end = Max(f->meta.old_end, f->meta.nblocks);
 	f->meta.nblocks = nblocks;
 	f->meta.freed_xid = 0;
+	if (f->draft->format != NULL)
+		skx_disk_format_add(&f->meta.format, f->draft->format);
 	xlog = GenericXLogStart(rel);
 	memcpy((char *) GenericXLogRegisterBuffer(xlog, metabuf, 0) +
 		   SKX_PAGE_START, &f->meta, sizeof(SkxDiskMeta));

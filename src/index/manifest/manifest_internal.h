@@ -21,6 +21,13 @@
 extern uint32 skx_manifest_root_max_pages(Size size);
 
 /*
+ * Returns the release of the SQL objects that belong to the access method of
+ * the index (manifest_installed.c), or 0 if that is not known.  With
+ * `committed` a release that this transaction has installed is not known.
+ */
+extern uint32 skx_manifest_installed_release(Relation rel, bool committed);
+
+/*
  * Returns a page that nothing refers to, pinned and locked exclusively.  Its
  * content is not read from disk and is undefined (manifest_grow.c).
  */
@@ -245,6 +252,8 @@ typedef struct SkxDraft
 	uint32		grow_operation; /* operation that gets them */
 	uint32		pool_target;	/* pages that the pool should have */
 	uint32		pool_least;		/* pages of an extent for it, at least */
+	const SkxDiskFormat *format;	/* that the index has from the flip on; or
+									 * NULL */
 	bool		is_optional;	/* the flip is optional: a full disk is no
 								 * error */
 	uint64		reuse_safexid;	/* largest safexid of pages taken again, or a

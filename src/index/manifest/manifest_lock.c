@@ -101,10 +101,15 @@ skx_manifest_operation_unlock(Relation rel, uint32 kind)
 bool
 skx_manifest_lock(Relation rel, bool wait)
 {
+	SkxDiskMeta meta;
+
 	Assert(!skx_manifest_holds_lock(rel, AccessShareLock));
-	if (!wait)
-		return ConditionalLockPage(rel, SKX_META_BLOCK, ExclusiveLock);
-	LockPage(rel, SKX_META_BLOCK, ExclusiveLock);
+	if (wait)
+		LockPage(rel, SKX_META_BLOCK, ExclusiveLock);
+	else if (!ConditionalLockPage(rel, SKX_META_BLOCK, ExclusiveLock))
+		return false;
+	skx_manifest_meta(rel, &meta);
+	skx_manifest_check_writable(rel, &meta);
 	return true;
 }
 

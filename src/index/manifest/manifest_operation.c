@@ -123,7 +123,8 @@ skx_manifest_operation_fill(SkxOperation *op, const SkxDraft *draft,
 
 /* Adds an operation to the draft, and returns it. */
 static SkxOperation *
-skx_manifest_operation_add(SkxDraft *draft, uint32 kind, SkxManifestWait wait)
+skx_manifest_operation_add(SkxDraft *draft, uint32 kind, SkxManifestWait wait,
+						   const SkxDiskFormat *format)
 {
 	SkxOperation *op = palloc0(sizeof(SkxOperation));
 	SkxDiskOperation *disk;
@@ -140,6 +141,7 @@ skx_manifest_operation_add(SkxDraft *draft, uint32 kind, SkxManifestWait wait)
 	op->segment = draft->next_segment++;
 	op->salt = skx_manifest_random();
 	op->incarnation = draft->view->meta.incarnation;
+	op->format = *format;
 	op->block_pages = draft->block_pages;
 	op->waits_for_lock = wait != SKX_WAIT_NEVER;
 	op->reserved_size = 16;
@@ -152,14 +154,39 @@ skx_manifest_operation_add(SkxDraft *draft, uint32 kind, SkxManifestWait wait)
 }
 
 /*
- * Takes the locks for the begin of an operation, and returns a draft.  Returns
- * NULL if it would have to wait for longer than `wait` allows.
+ * Sets *format to that of the segment of an operation.  If the index has not
+ * all that this release writes, it is what the installed SQL objects' release
+ * wrote.  A merge does not raise the number.  Takes locks of the catalog.
+ */
+static void
+skx_manifest_operation_format(Relation rel, uint32 kind,
+							  SkxDiskFormat *format)
+{
+	SkxDiskMeta meta;
+	uint32		most = SKX_FORMAT_NEWEST;
+	uint32		release = SKX_RELEASE;
+
+	skx_manifest_meta(rel, &meta);
+	if (kind == SKX_OPERATION_MERGE)
+		most = meta.format.number;
+	skx_disk_format_of(release, SKX_FORMAT_NEWEST, format);
+	if (!skx_disk_format_covers(&meta.format, format))
+		release = skx_manifest_installed_release(rel, true);
+	skx_disk_format_of(release, most, format);
+}
+
+/*
+ * Takes the locks for the begin of an operation, and returns a draft.  Sets
+ * *format to that of its segment.  Returns NULL if it would have to wait for
+ * longer than `wait` allows.
  */
 static SkxDraft *
-skx_manifest_begin_draft(Relation rel, uint32 kind, SkxManifestWait wait)
+skx_manifest_begin_draft(Relation rel, uint32 kind, SkxManifestWait wait,
+						 SkxDiskFormat *format)
 {
 	if (!skx_manifest_operation_lock(rel, kind, wait == SKX_WAIT_ALL))
 		return NULL;
+	skx_manifest_operation_format(rel, kind, format);
 	if (skx_manifest_lock(rel, wait != SKX_WAIT_NEVER))
 		return skx_manifest_draft(rel);
 	skx_manifest_operation_unlock(rel, kind);
@@ -183,10 +210,11 @@ skx_manifest_begin_abort(SkxDraft *draft, uint32 kind)
  */
 static SkxOperation *
 skx_manifest_begin_flip(SkxDraft *draft, uint32 kind, uint32 nblocks,
-						uint32 least, SkxManifestWait wait, int *error)
+						uint32 least, SkxManifestWait wait,
+						const SkxDiskFormat *format, int *error)
 {
 	Relation	rel = draft->rel;
-	SkxOperation *op = skx_manifest_operation_add(draft, kind, wait);
+	SkxOperation *op = skx_manifest_operation_add(draft, kind, wait, format);
 	int			full;
 
 	skx_manifest_free_reserve(draft, op->segment, nblocks, least);
@@ -212,7 +240,8 @@ SkxOperation *
 skx_manifest_begin(Relation rel, uint32 kind, uint32 nblocks, bool run,
 				   SkxManifestWait wait, int *error)
 {
-	SkxDraft   *draft = skx_manifest_begin_draft(rel, kind, wait);
+	SkxDiskFormat format;
+	SkxDraft   *draft = skx_manifest_begin_draft(rel, kind, wait, &format);
 
 	if (error != NULL)
 		*error = 0;
@@ -221,14 +250,15 @@ skx_manifest_begin(Relation rel, uint32 kind, uint32 nblocks, bool run,
 	return skx_manifest_begin_flip(draft, kind, nblocks,
 								   run ? nblocks :
 								   skx_manifest_min_run(nblocks, wait),
-								   wait, error);
+								   wait, &format, error);
 }
 
 SkxOperation *
 skx_manifest_begin_reusing(Relation rel, uint32 kind, uint32 least,
 						   uint32 most, SkxManifestWait wait)
 {
-	SkxDraft   *draft = skx_manifest_begin_draft(rel, kind, wait);
+	SkxDiskFormat format;
+	SkxDraft   *draft = skx_manifest_begin_draft(rel, kind, wait, &format);
 	uint32		run = skx_manifest_min_run(least, wait);
 	uint32		roots;
 	uint32		nblocks;
@@ -248,7 +278,7 @@ skx_manifest_begin_reusing(Relation rel, uint32 kind, uint32 least,
 	nblocks = Min(most, nblocks - Min(nblocks, roots));
 	if (nblocks >= least)
 		return skx_manifest_begin_flip(draft, kind, nblocks, run, wait,
-									   &error);
+									   &format, &error);
 	skx_manifest_begin_abort(draft, kind);
 	return NULL;
 }

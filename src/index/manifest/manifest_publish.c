@@ -100,6 +100,7 @@ skx_manifest_publish(SkxOperation *op, const SkxPublish *change)
 	Assert(skx_manifest_stripes_advance(draft->view, change->stripes));
 	skx_manifest_remove_segments(draft, change);
 	skx_manifest_publish_segment(draft, op, change->add);
+	draft->format = &op->format;
 	if (change->stripes != NULL)
 		draft->stripes = change->stripes;
 	for (i = 0; i < change->nfreed; i++)

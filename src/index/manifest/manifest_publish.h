@@ -35,6 +35,7 @@ typedef struct SkxOperation
 	uint32		segment;		/* id of the segment to make */
 	uint64		salt;			/* of that segment */
 	uint64		incarnation;
+	SkxDiskFormat format;		/* of that segment */
 	uint32		block_pages;
 	bool		waits_for_lock; /* true if it waits for the metapage's lock */
 	bool		is_joined;		/* another process has begun it */
@@ -123,8 +124,9 @@ extern void skx_manifest_leave_operation(SkxOperation *op);
 /* manifest_lock.c : the heavyweight lock on the metapage */
 
 /*
- * Takes the heavyweight lock on the metapage.  Returns false if it is not free
- * and `wait` is false.
+ * Takes the heavyweight lock on the metapage.  All that writes to the index
+ * takes it, but for inserts.  Returns false if it is not free and `wait` is
+ * false.  Raises an error if this release must not write to the index.
  */
 extern bool skx_manifest_lock(Relation rel, bool wait);
 

@@ -74,7 +74,7 @@ skx_manifest_lock_page(Relation rel, uint64 incarnation, BlockNumber block,
 }
 
 /*
- * Checks magic and version before anything else, because another version may
+ * Checks magic and format before anything else, because another format may
  * have another layout.
  */
 static void
@@ -87,16 +87,10 @@ skx_manifest_check_meta(Relation rel, const char *page)
 
 	if (PageIsNew((Page) page))
 		skx_damage_report(rel, SKX_META_BLOCK, "the metapage is empty");
-	if (meta->magic != SKX_MAGIC)
+	if (meta->format.magic != SKX_MAGIC)
 		skx_damage_report(rel, SKX_META_BLOCK,
 						  "the metapage is not one of skipidx");
-	if (meta->version != SKX_VERSION)
-		ereport(ERROR,
-				(errcode(ERRCODE_INDEX_CORRUPTED),
-				 errmsg("index \"%s\" has format version %u, but this skipidx reads version %u",
-						RelationGetRelationName(rel), meta->version,
-						SKX_VERSION),
-				 errhint("Rebuild it with REINDEX.")));
+	skx_manifest_check_format(rel, SKX_META_BLOCK, &meta->format);
 	wrong = skx_disk_page_check(page, &id);
 	if (wrong != NULL)
 		skx_damage_report(rel, SKX_META_BLOCK, wrong);
@@ -440,6 +434,7 @@ skx_manifest_stripe(Relation rel, uint32 choice, SkxDiskMeta *meta)
 	int			i;
 
 	skx_manifest_meta(rel, meta);
+	skx_manifest_check_writable(rel, meta);
 	if (cache == NULL || cache->incarnation != meta->incarnation)
 	{
 		view = skx_manifest_view(rel);

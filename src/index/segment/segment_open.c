@@ -224,9 +224,8 @@ skx_segment_check_header(const SkxSegment *seg, const SkxDiskSegmentRef *ref,
 {
 	const SkxDiskSegment *header = &seg->header;
 
-	if (header->magic != SKX_MAGIC ||
-		header->version > SKX_VERSION ||
-		header->salt != ref->salt ||
+	skx_manifest_check_format(seg->rel, ref->header, &header->format);
+	if (header->salt != ref->salt ||
 		header->segment != ref->segment ||
 		header->ndocs != ref->ndocs ||
 		header->block_size != block_size ||

@@ -46,8 +46,8 @@ typedef struct SkxBuild
 /*
  * Initializes a build, with options from the storage parameters of the index
  * and from maintenance_work_mem.  Each process of a parallel build calls it
- * with the same incarnation, and ends the writer.  Allocates in the current
- * memory context.
+ * with the same incarnation, gives the options the same format, and ends the
+ * writer.  Allocates in the current memory context.
  */
 extern void skx_am_build_begin(SkxBuild *b, Relation index,
 							   uint64 incarnation);

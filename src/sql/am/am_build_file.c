@@ -103,6 +103,7 @@ skx_am_build_write_head(SkxBuild *b)
 {
 	SkxManifestNew m = {0};
 
+	m.format = b->options.format;
 	m.incarnation = b->options.incarnation;
 	m.block_size = b->options.block_size;
 	m.next_segment = b->nsegments + 1;
@@ -147,6 +148,7 @@ skx_am_build_index_file(Relation heap, Relation index, IndexInfo *info,
 	int			nworkers;
 
 	skx_am_build_begin(&b, index, skx_manifest_random());
+	skx_manifest_new_format(index, &b.options.format);
 	skx_am_build_reserve_head(&b, heap);
 	skx_am_build_skip_pages(&b);
 	nworkers = skx_compat_build_workers(heap, index, info);

@@ -80,6 +80,7 @@ typedef struct SkxBuildShared
 	Oid			index;
 	bool		concurrent;
 	uint64		incarnation;
+	SkxDiskFormat format;
 	int			nparticipants;
 	Size		memory;			/* bytes, of each member */
 
@@ -412,6 +413,7 @@ skx_am_build_worker(dsm_segment *seg, shm_toc *toc)
 	info->ii_Concurrent = shared->concurrent;
 	skx_build_join(team, seg);
 	skx_am_build_begin(&build, index, shared->incarnation);
+	build.options.format = shared->format;
 	member.build = &build;
 	member.shared = shared;
 	member.parallel = team;
@@ -465,6 +467,7 @@ skx_am_leader_fill_shared(SkxBuildLeader *leader, SkxBuild *b, Relation heap,
 	shared->index = RelationGetRelid(b->index);
 	shared->concurrent = concurrent;
 	shared->incarnation = b->options.incarnation;
+	shared->format = b->options.format;
 	shared->memory = (b->memory - leader->reserved_docs) / nmembers;
 	shared->nparticipants = nmembers;
 	shared->heap_blocks = RelationGetNumberOfBlocks(heap);

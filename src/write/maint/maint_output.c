@@ -85,6 +85,7 @@ skx_maint_output_begin(SkxMaintOutput *out, SkxOperation *op,
 	out->store.give_back = skx_maint_output_give_back;
 	out->store.write = skx_maint_output_write;
 	out->store.arg = out;
+	out->build.format = op->format;
 	out->build.incarnation = op->incarnation;
 	out->build.segment = op->segment;
 	out->build.salt = op->salt;

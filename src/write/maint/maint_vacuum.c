@@ -141,7 +141,7 @@ skx_maint_vacuum_part_ms(const SkxVacuum *v)
 static SkxView *
 skx_maint_vacuum_lock(SkxVacuum *v)
 {
-	LockPage(v->index, SKX_META_BLOCK, ExclusiveLock);
+	(void) skx_manifest_lock(v->index, true);
 	INSTR_TIME_SET_CURRENT(v->part_start);
 	return skx_manifest_view_unlisted(v->index);
 }
@@ -149,7 +149,7 @@ skx_maint_vacuum_lock(SkxVacuum *v)
 static void
 skx_maint_vacuum_unlock(SkxVacuum *v, SkxView *view)
 {
-	UnlockPage(v->index, SKX_META_BLOCK, ExclusiveLock);
+	skx_manifest_unlock(v->index);
 	v->longest_ms = Max(v->longest_ms, skx_maint_vacuum_part_ms(v));
 	v->nparts++;
 	pfree(view);

@@ -33,6 +33,7 @@ typedef struct SkxSegmentStore
 /* What a segment is built with. */
 typedef struct SkxSegmentBuildOptions
 {
+	SkxDiskFormat format;		/* of the segment */
 	uint64		incarnation;
 	uint32		segment;		/* its id */
 	uint64		salt;			/* random, for its reference and header */

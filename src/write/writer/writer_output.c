@@ -99,8 +99,7 @@ skx_writer_output_close(SkxSegmentOutput *out, const SkxTermTotals *totals,
 							   SKX_DELETES_PER_PAGE,
 							   sizeof(SkxDiskDeletes) + SKX_DELETES_BYTES,
 							   &deletes, sizeof(deletes));
-	header.magic = SKX_MAGIC;
-	header.version = SKX_VERSION;
+	header.format = out->options.format;
 	header.salt = out->options.salt;
 	header.segment = out->options.segment;
 	header.block_size = out->options.block_size;
