@@ -86,7 +86,7 @@ make_chroot() {
 }
 
 # What building and testing needs there.
-tools_inside() { echo liburing-dev libipc-run-perl perl pgbouncer make gcc libc6-dev; }
+tools_inside() { echo liburing-dev libipc-run-perl perl pgbouncer make gcc libc6-dev xz-utils; }
 server_inside() { echo "postgresql-$1" "postgresql-server-dev-$1"; }
 
 # Of the upper suite only the server is taken, and what it needs of there.

@@ -52,7 +52,7 @@ work=
 upgrade() {
 	old_server "$CHROOT" || return 1
 	work=$(tree_in_chroot "$root" "$CHROOT") || return 1
-	inside "$CHROOT" env SKX_SUITES=610_upgrade SKX_OLD_INSTALL="$old_install" CI="${CI:-}" \
+	inside "$CHROOT" env SKX_SUITES="610_upgrade 645_golden_upgrade" SKX_OLD_INSTALL="$old_install" CI="${CI:-}" \
 		bash "${work#"$CHROOT"}/test/setup/server_tests.sh"
 }
 

@@ -10,6 +10,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use SkipidxUpgrade qw(upgrade_prepare upgrade_run);
 use Test::More;
 
 my $install = $ENV{SKX_OLD_INSTALL};
@@ -75,46 +76,14 @@ GROUP BY w ORDER BY w
 SQL
 }
 
-# Some servers keep an option of columns that others refuse, so that not even a
-# plain table could be upgraded.
-$old->safe_psql('postgres', <<'SQL');
-UPDATE pg_attribute SET attoptions = NULL
-WHERE attoptions IS NOT NULL AND attrelid >= 16384
-SQL
+upgrade_prepare($old);
 
 my $docs = answers($old, 'docs');
 my $fleeting = answers($old, 'fleeting');
 
 is($docs, rows_by_scan($old, 'docs'), 'the old server answers right');
 $old->stop;
-
-my $dir = PostgreSQL::Test::Utils::tempdir;
-
-chdir $dir or die "could not change to $dir: $!";
-my ($said, $complained) = ('', '');
-my $upgraded = IPC::Run::run(
-	[
-		$new->installed_command('pg_upgrade'), '--no-sync',
-		'--old-datadir' => $old->data_dir,
-		'--new-datadir' => $new->data_dir,
-		'--old-bindir' => "$install/bin",
-		'--new-bindir' => $new->config_data('--bindir'),
-		'--socketdir' => $new->host,
-		'--old-port' => $old->port,
-		'--new-port' => $new->port
-	],
-	'>', \$said, '2>', \$complained);
-
-# The reason is in the newest of its own log files.
-if (!ok($upgraded, 'pg_upgrade'))
-{
-	my @logs = sort { -M $b <=> -M $a }
-	  glob($new->data_dir . '/pg_upgrade_output.d/*/log/*.log');
-
-	diag("$said$complained" . slurp_file($logs[-1]));
-	done_testing();
-	exit 1;
-}
+upgrade_run($old, $install, $new);
 $new->start;
 is(answers($new, 'docs'), $docs, 'the same answers afterwards');
 is(answers($new, 'fleeting'), $fleeting, 'of the unlogged index too');
