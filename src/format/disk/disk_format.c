@@ -49,7 +49,8 @@ skx_disk_format_crc(const SkxDiskFormat *format)
 SkxFormatUse
 skx_disk_format_use(const SkxDiskFormat *format)
 {
-	SkxDiskFormat own;
+	const SkxReleaseFormat *own =
+		&skx_disk_formats[lengthof(skx_disk_formats) - 1];
 
 	if (format->magic != SKX_MAGIC)
 		return SKX_FORMAT_DAMAGED;
@@ -58,12 +59,11 @@ skx_disk_format_use(const SkxDiskFormat *format)
 			SKX_FORMAT_EARLY : SKX_FORMAT_DAMAGED;
 	if (format->number < SKX_FORMAT_OLDEST)
 		return SKX_FORMAT_DAMAGED;
-	skx_disk_format_of(SKX_RELEASE, SKX_FORMAT_NEWEST, &own);
-	if (format->number > SKX_FORMAT_NEWEST ||
+	if (format->number > own->number ||
 		format->oldest_reader > SKX_RELEASE ||
-		(format->must_know & ~own.must_know) != 0)
+		(format->must_know & ~own->must_know) != 0)
 		return SKX_FORMAT_LATER;
-	return (format->may_read & ~own.may_read) != 0 ?
+	return (format->may_read & ~own->may_read) != 0 ?
 		SKX_FORMAT_READ : SKX_FORMAT_WRITE;
 }
 
