@@ -153,16 +153,18 @@ format_library($primary, 'later');
 
 # An update that is rolled back leaves no trace; one that is not committed counts
 # for no index that is older.
-$primary->safe_psql('postgres', <<"SQL");
-SELECT add($next, 10);
-BEGIN;
-UPDATE pg_extension SET extversion = '1.3' WHERE extname = 'skipidx';
-SELECT skipidx_flush('docs_v');
-CREATE INDEX young ON docs USING skipidx (v);
-SELECT 1 / (value <> '1.3')::int FROM skipidx_page('docs_v', 0) WHERE field = 'oldest reader';
-SELECT 1 / (value = '1.3')::int FROM skipidx_page('young', 0) WHERE field = 'oldest reader';
-ROLLBACK
-SQL
+{
+	my $session = skx_session($primary, 'postgres');
+	my $reader = q{SELECT value FROM skipidx_page('%s', 0) WHERE field = 'oldest reader'};
+
+	$session->value("SELECT add($next, 10)");
+	$session->value(q{BEGIN; UPDATE pg_extension SET extversion = '1.3' WHERE extname = 'skipidx'});
+	$session->value($_) for "SELECT skipidx_flush('docs_v')", 'CREATE INDEX young ON docs USING skipidx (v)';
+	is($session->value(sprintf $reader, 'docs_v'), '1.0', 'an update that is not committed: a flush');
+	is($session->value(sprintf $reader, 'young'), '1.3', 'an update that is not committed: a new index');
+	$session->value('ROLLBACK');
+	$session->close;
+}
 $next += 10;
 is(format_of($primary, 'docs_v'), $format{'1.0'}, 'an update that was rolled back');
 
