@@ -45,6 +45,9 @@ OBJS := $(SKX_SOURCES:.c=.o)
 
 DATA := $(sort $(wildcard sql/skipidx--*.sql))
 
+# The control file has the release, of which the library tells.
+SKX_RELEASE := $(shell sed -n "s/^default_version = '\(.*\)'$$/\1/p" skipidx.control)
+
 REGRESS := $(filter-out skipidx--%,$(patsubst sql/%.sql,%,$(sort $(wildcard sql/*.sql))))
 ISOLATION := $(patsubst test/specs/%.spec,%,$(sort $(wildcard test/specs/*.spec)))
 ISOLATION_OPTS = --inputdir=$(srcdir)/test
@@ -55,7 +58,7 @@ endif
 
 # Sums of floating-point terms must not depend on the compiler's choice of
 # fused instructions; the -Wno-* are those that core is built with.
-PG_CPPFLAGS = -I$(srcdir)/src
+PG_CPPFLAGS = -I$(srcdir)/src -DSKX_RELEASE='"$(SKX_RELEASE)"'
 PG_CFLAGS = -Wextra -Wno-unused-parameter -Wno-sign-compare \
 	-Wno-missing-field-initializers -ffp-contract=off -MMD -MP $(SKX_CFLAGS)
 SHLIB_LINK += $(SKX_LIBS)
@@ -87,6 +90,7 @@ include $(PGXS)
 $(OBJS): Makefile
 $(OBJS:.o=.bc): $(SKX_HEADERS) Makefile
 -include $(OBJS:.o=.d)
+src/sql/functions/functions_version.o src/sql/functions/functions_version.bc: skipidx.control
 else
 .PHONY: all install installcheck clean
 all install installcheck:

@@ -93,6 +93,8 @@ INSERT INTO rights VALUES
 	('skx_words_recv(internal)', 'internal', NULL),
 	('skx_words_send(skipidx_words)', 'none', 'skx_words_send(''a'')'),
 	('skx_words_support(internal)', 'internal', NULL),
+	('skx_requires(text)', 'none', 'skx_requires(''1.0dev'')'),
+	('skipidx_version()', 'none', 'skipidx_version()'),
 	('skipidx_work()', 'none', 'skipidx_work()'),
 	('view skipidx_io', 'none', 'x FROM skipidx_io x'),
 	('view skipidx_merges', 'own', 'x FROM skipidx_merges x');

@@ -91,11 +91,12 @@ sub skx_module
 
 # A started cluster.  Options: conf (text appended last), extra (initdb
 # options), streaming (a primary for replicas), start (0 to leave it stopped),
-# faults (each session has skipidx.fault_read, _write, _grow and _skip).
+# faults (each session has skipidx.fault_read, _write, _grow and _skip), install (the
+# server's directory, of skx_install()).
 sub skx_node
 {
 	my ($name, %opt) = @_;
-	my $node = PostgreSQL::Test::Cluster->new($name);
+	my $node = PostgreSQL::Test::Cluster->new($name, defined $opt{install} ? (install_path => $opt{install}) : ());
 
 	{
 		no warnings 'redefine';

@@ -1,7 +1,30 @@
-/* skipidx--1.0.sql: what CREATE EXTENSION creates */
+/* skipidx--1.0dev.sql: what CREATE EXTENSION creates */
 
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION skipidx" to load this file. \quit
+
+--
+-- The releases of library and script
+--
+
+-- Each script calls it with the release of the objects that it makes.
+CREATE FUNCTION skx_requires(pg_catalog.text)
+RETURNS pg_catalog.void
+AS 'MODULE_PATHNAME', 'skipidx_requires'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION skx_requires(pg_catalog.text) IS
+	'raises an error if the library is of an older release than this';
+
+SELECT skx_requires('1.0dev'::pg_catalog.text);
+
+CREATE FUNCTION skipidx_version()
+RETURNS pg_catalog.text
+AS 'MODULE_PATHNAME'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION skipidx_version() IS
+	'the release of the library; that of the objects of a database is in pg_extension';
 
 --
 -- The access method
