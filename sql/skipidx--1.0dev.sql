@@ -1095,7 +1095,8 @@ CREATE FUNCTION skipidx_search(
 	ranking skipidx_ranking DEFAULT NULL,
 	OUT ctid pg_catalog.tid,
 	OUT score pg_catalog.float4,
-	OUT token pg_catalog.bytea)
+	OUT token pg_catalog.bytea,
+	OUT is_final pg_catalog.bool)
 RETURNS SETOF pg_catalog.record
 AS 'MODULE_PATHNAME'
 LANGUAGE C STABLE PARALLEL RESTRICTED

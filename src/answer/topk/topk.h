@@ -17,6 +17,8 @@ typedef struct SkxTopkHit
 {
 	ItemPointerData tid;
 	bool		is_null;		/* its tsvector is NULL */
+	bool		is_final;		/* no document that was not looked at can come
+								 * before it */
 	int32		sum;			/* in units; 0: no word */
 	int			hit_index;		/* index of its document in the hits of the
 								 * search; -1: not known */

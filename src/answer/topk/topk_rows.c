@@ -108,6 +108,7 @@ skx_topk_unscored_next(SkxTopk *topk, SkxTopkRows *rows)
 	{
 		skx_rows_key_tid(places->keys[i], &topk->rows_out[i].tid);
 		topk->rows_out[i].is_null = places->only_nulls;
+		topk->rows_out[i].is_final = true;
 		topk->rows_out[i].hit_index = -1;
 		topk->rows_out[i].sum = 0;
 	}

@@ -204,9 +204,12 @@ static int
 skx_topk_return_hits(SkxTopk *topk)
 {
 	int			n;
+	int			i;
 
 	skx_topk_reserve_rows(topk, topk->hits.n);
 	n = skx_topk_hits_rows(topk, topk->rows_out);
+	for (i = 0; i < n; i++)
+		topk->rows_out[i].is_final = !topk->budget_spent;
 	if (n > 0)
 	{
 		topk->returned_hits += n;

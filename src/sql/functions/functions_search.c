@@ -71,8 +71,8 @@ skx_functions_search_row(SkxSearchCall *call, const SkxScanDesc *desc,
 	const SkxTopkHit *hit = desc->hit;
 	SkxTopkAfter place = {hit->sum, hit->tid, desc->given};
 	float4		distance = skx_score_distance(desc->scorer, hit->sum);
-	Datum		values[3];
-	bool		nulls[3] = {false, hit->is_null, false};
+	Datum		values[4];
+	bool		nulls[4] = {false, hit->is_null, false, false};
 
 	if (call->page != NULL)
 		place.rows_before += call->page->after.rows_before;
@@ -80,6 +80,7 @@ skx_functions_search_row(SkxSearchCall *call, const SkxScanDesc *desc,
 	values[1] = Float4GetDatum(distance == 0 ? 0 : -distance);
 	values[2] = PointerGetDatum(skx_topk_token_make(call->token, desc->scorer,
 													&place));
+	values[3] = BoolGetDatum(hit->is_final);
 	tuplestore_putvalues(call->result->setResult, call->result->setDesc,
 						 values, nulls);
 }

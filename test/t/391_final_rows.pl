@@ -1,0 +1,85 @@
+# Rows that skipidx_search() calls final are the first rows of the whole answer,
+# whenever skipidx.search_budget ends the search; without a budget all are.
+#
+# Holds: topk 15; functions 9
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+use PostgreSQL::Test::Utils;
+use SkipidxTest qw(skx_node skx_session skx_seed skx_setseed);
+use Test::More;
+
+skx_seed(391);
+my $node = skx_node('final');
+my $s = skx_session($node, 'postgres');
+
+# Some segments, of which the later ones have the better rows, some the worse ones,
+# and pending documents.  Scores have many ties.
+$s->value('SELECT ' . skx_setseed());
+$s->value(<<'SQL');
+CREATE EXTENSION skipidx;
+CREATE TABLE docs (id int, v tsvector) WITH (autovacuum_enabled = off);
+CREATE FUNCTION doc(i int, richness int) RETURNS tsvector LANGUAGE sql VOLATILE AS $$
+	SELECT string_agg(w || ':' || p, ' ')::tsvector
+	FROM (SELECT 'w' || floor(40 * random() ^ 3)::int AS w, p FROM generate_series(1, richness + i % 7) p) x $$;
+INSERT INTO docs SELECT i, doc(i, 14) FROM generate_series(1, 20000) i;
+CREATE INDEX docs_v ON docs USING skipidx (v) WITH (pending_limit = '64MB', segments_per_tier = 64);
+INSERT INTO docs SELECT i, doc(i, 5) FROM generate_series(20001, 28000) i;
+SELECT skipidx_flush('docs_v');
+INSERT INTO docs SELECT i, doc(i, 30) FROM generate_series(28001, 34000) i;
+SELECT skipidx_flush('docs_v');
+INSERT INTO docs SELECT i, ('w' || i % 40 || ':1 rare:2')::tsvector FROM generate_series(34001, 34600) i;
+SELECT skipidx_flush('docs_v');
+INSERT INTO docs SELECT i, doc(i, 14) FROM generate_series(34601, 35000) i;
+DELETE FROM docs WHERE id % 37 = 0;
+SQL
+cmp_ok($s->value("SELECT segments FROM skipidx_stats('docs_v')"), '>=', 4, 'several segments');
+
+# What one search gives: [place, score, is_final], and whether its budget ended it.
+sub search
+{
+	my ($budget, $query, $rows, $rank) = @_;
+	my $answer = $s->raw("SET skipidx.search_budget = $budget; SELECT string_agg(ctid::text || score || ' ' || is_final, ';')"
+		  . " FROM skipidx_search('docs_v', '$query', $rows, $rank)");
+	my @rows = map { [/^(\(\d+,\d+\))(\S+) (\w+)/] } split /;/, ($answer =~ /^(\(.*)$/m)[0] // '';
+
+	return (\@rows, $answer =~ /NOTICE.*ended after/ ? 1 : 0);
+}
+
+$s->value('SET client_min_messages = notice');
+
+my ($ended, $searches, $some, $all) = (0, 0, 0, 0);
+my @wrong;
+
+for my $n (1 .. 200)
+{
+	my @words = map { int rand 4 ? 'w' . int 40 * rand() ** 2 : ('rare', 'w*', 'w1:*')[ rand 3 ] } 0 .. 1 + rand 6;
+
+	s/^w\*$/w:*/ for @words;
+	my $query = join ' | ', @words;
+	my $filter = (sub { $query }, sub { "$words[0] & ($query)" }, sub { "!w39 & ($query)" }, sub { "w0 <-> w1 | $query" })[ rand 4 ]->();
+	my $rows = (10, 100, 1000, 20000)[ rand 4 ];
+	my ($whole) = search(0, $filter, $rows, "'$query'");
+
+	push @wrong, "$filter $rows: not all final without a budget" if grep { $_->[2] ne 'true' } @$whole;
+	my ($found, $spent) = search(1, $filter, $rows, "'$query'");
+	my $final = 0;
+
+	$final++ while $final < @$found && $found->[$final][2] eq 'true';
+	$ended += $spent;
+	$searches++;
+	$some++ if $spent && $final > 0;
+	$all += $final if $spent;
+	push @wrong, "$filter $rows: a final row behind one that is not" if grep { $_->[2] eq 'true' } @$found[ $final .. $#$found ];
+	push @wrong, "$filter $rows: not all final, and no budget spent" if !$spent && $final < @$whole;
+	push @wrong, "$filter $rows: row $_ is " . ($whole->[$_] // ['none'])->[0] . ", not $found->[$_][0]"
+	  for grep { !defined $whole->[$_] || "@{$found->[$_]}[0, 1]" ne "@{$whole->[$_]}[0, 1]" } 0 .. $final - 1;
+}
+is(join("\n", @wrong[ 0 .. ($#wrong < 9 ? $#wrong : 9) ]), '', 'final rows are the first of the whole answer');
+cmp_ok($ended, '>', 20, "the budget ended $ended of $searches searches");
+note("$some of them had final rows, $all in all");
+
+$s->close;
+done_testing();
