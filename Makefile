@@ -75,7 +75,7 @@ PG_CPPFLAGS += -DSKX_WITH_LIBURING
 SHLIB_LINK += -luring
 endif
 
-EXTRA_CLEAN = results regression.diffs regression.out output_iso tmp_check log \
+EXTRA_CLEAN = skipidx_next.so results regression.diffs regression.out output_iso tmp_check log \
 	test/results test/output_iso test/module/*.o test/module/*.so \
 	$(foreach d,src src/* src/*/*,$(wildcard $(d)/*.bc $(d)/*.o $(d)/*.d))
 
@@ -127,6 +127,13 @@ $(SKX_ANALYZED): %.analyzed: %.c
 	@echo 'analyzed $<'
 	@$(ANALYZE_CC) $(filter-out -MMD -MP,$(CFLAGS)) $(CPPFLAGS) -include $(srcdir)/test/analysis/memory.h \
 		-O2 -fanalyzer -Wnull-dereference -Wno-analyzer-malloc-leak $(ANALYZE_FLAGS) -S -o /dev/null $<
+
+# The library as a later release may be, for tests: its number, and its defaults.
+SKX_NEXT := src/sql/am/am_defaults.next.o src/sql/functions/functions_version.next.o
+%.next.o: %.c $(SKX_HEADERS) Makefile
+	$(CC) $(filter-out -MMD -MP,$(CFLAGS)) $(CPPFLAGS) -USKX_RELEASE -DSKX_RELEASE='"99.0"' -DSKX_NEXT_DEFAULTS -c -o $@ $<
+skipidx_next.so: $(OBJS) $(SKX_NEXT)
+	$(CC) $(CFLAGS) $(filter-out $(SKX_NEXT:.next.o=.o),$^) $(LDFLAGS) $(LDFLAGS_SL) -shared -o $@ $(SHLIB_LINK)
 
 # A library that TAP tests load; it is not installed.
 .PHONY: test-module

@@ -45,17 +45,15 @@ typedef struct SkxOptions
 								 * from the start of this struct */
 	double		labels[4];		/* the weights of labels D, C, B and A, which
 								 * that string gives */
+	int			defaults;		/* offset of that string, or 0 */
+	bool		knows_defaults; /* this library has them; else the parameters
+								 * of ranking are not valid */
 } SkxOptions;
 
 #define SKX_DEFAULT_BLOCK_SIZE	(32 * 1024)
 #define SKX_DEFAULT_PENDING_LIMIT	1024
 #define SKX_DEFAULT_SEGMENTS_PER_TIER	8
 #define SKX_DEFAULT_DELETES_PCT	20
-#define SKX_DEFAULT_K1			1.2
-#define SKX_DEFAULT_B			0.75
-#define SKX_DEFAULT_PROXIMITY	0.1
-#define SKX_DEFAULT_WEIGHT		1.0
-#define SKX_DEFAULT_WEIGHTS		"{1, 1, 1, 1}"
 
 /* am_columns.c */
 
@@ -80,6 +78,47 @@ extern bool skx_am_is_skipidx(Relation index);
  * skx_score_check_rights() asks for, on any of its indexes.
  */
 extern Relation skx_am_open_referenced(const struct SkxRef *ref);
+
+/* am_defaults.c : defaults of parameters that scores depend on, by release */
+
+/*
+ * A release is written as numbers with dots between them.  With letters behind
+ * them it is one on the way to that release, and older.
+ */
+#define SKX_RELEASE_PARTS	3	/* most numbers */
+
+typedef struct SkxRelease
+{
+	int			parts[SKX_RELEASE_PARTS];
+	const char *suffix;			/* "": it is that release */
+} SkxRelease;
+
+/* Reads a release, which must outlive *release.  Returns false if it is none. */
+extern bool skx_am_parse_release(const char *text, SkxRelease *release);
+
+/* Returns less than 0 if a is older than b, more if it is newer. */
+extern int	skx_am_compare_releases(const SkxRelease *a, const SkxRelease *b);
+
+/* The storage parameter that names a release. */
+#define SKX_DEFAULTS_OPTION	"defaults"
+
+typedef struct SkxDefaults
+{
+	const char *release;		/* the first one that has them */
+	SkxRankOptions ranking;
+} SkxDefaults;
+
+/*
+ * Returns the defaults that an index has by its storage parameter, those of 1.0
+ * if that is NULL.  Returns NULL if this library does not have them.
+ */
+extern const SkxDefaults *skx_am_find_defaults(const char *release);
+
+/*
+ * Names the defaults of an index that is being created, unless its statement
+ * does.  Ends the current command.
+ */
+extern void skx_am_note_defaults(Oid index);
 
 /* am_guest.c : an index that a background process works on */
 
@@ -140,7 +179,16 @@ extern bytea *skxoptions(Datum reloptions, bool validate);
 /* Returns the block size of the index in bytes. */
 extern uint32 skx_am_block_size(Relation index);
 
-/* Fills in the ranking parameters of the index. */
+/*
+ * Fills in the ranking parameters of the index.  Returns false if they depend
+ * on defaults that this library does not have; then they are those of 1.0.
+ */
+extern bool skx_am_find_rank_options(Relation index, SkxRankOptions *options);
+
+/*
+ * Fills in the ranking parameters of the index.  Raises an error if they depend
+ * on defaults that this library does not have.
+ */
 extern void skx_am_rank_options(Relation index, SkxRankOptions *options);
 
 /*
@@ -156,7 +204,10 @@ extern void skx_am_maint_options(Relation index, SkxWorkerRequester asker,
 
 extern bool skx_am_allow_policies;	/* skipidx.allow_policies */
 
-/* Installs the hook that refuses them; called once, when the module is loaded. */
+/*
+ * Installs the hook that refuses them, and lets skx_am_note_defaults() know of
+ * all others; called once, when the module is loaded.
+ */
 extern void skx_am_policy_init(void);
 
 /* am_columns.c */

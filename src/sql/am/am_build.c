@@ -175,8 +175,9 @@ skx_am_build_serial(SkxBuild *b, Relation heap, IndexInfo *info)
 void
 skx_am_build_begin(SkxBuild *b, Relation index, uint64 incarnation)
 {
-	const SkxOptions *reloptions = (const SkxOptions *) index->rd_options;
+	SkxRankOptions ranking;
 
+	skx_am_rank_options(index, &ranking);
 	memset(b, 0, sizeof(*b));
 	b->index = index;
 	b->block_pages = skx_am_block_size(index) / BLCKSZ;
@@ -188,8 +189,8 @@ skx_am_build_begin(SkxBuild *b, Relation index, uint64 incarnation)
 	b->options.incarnation = incarnation;
 	b->options.block_size = skx_am_block_size(index);
 	skx_column_key_columns(index, &b->options.keys);
-	b->options.k1 = reloptions ? reloptions->k1 : SKX_DEFAULT_K1;
-	b->options.b = reloptions ? reloptions->b : SKX_DEFAULT_B;
+	b->options.k1 = ranking.k1;
+	b->options.b = ranking.b;
 	b->options.store = &b->store;
 	b->options.progress = skx_am_build_progress;
 	b->writer = skx_blkio_writer_begin_new(index);

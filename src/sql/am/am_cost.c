@@ -15,7 +15,8 @@ skx_am_cost_open(const IndexOptInfo *info, SkxCostIndex *index)
 	if (!skx_cost_readable(info))
 		return;
 	index->rel = index_open(info->indexoid, NoLock);
-	skx_am_rank_options(index->rel, &index->options);
+	/* Statements that do not rank are planned with any parameters. */
+	(void) skx_am_find_rank_options(index->rel, &index->options);
 }
 
 static void

@@ -38,6 +38,9 @@
 
 static relopt_kind skx_am_relopt_kind;
 
+/* Of a parameter of ranking: its default holds. */
+#define SKX_NOT_GIVEN	(-1.0)
+
 /* Largest weight of an occurrence. */
 #define SKX_WEIGHT_MAX	100.0
 
@@ -131,11 +134,33 @@ skx_am_parse_weights(const char *value, double weights[4])
 }
 
 static void
+skx_am_check_defaults(const char *value)
+{
+	SkxRelease	release;
+
+	if (skx_am_find_defaults(value) != NULL)
+		return;
+	if (!skx_am_parse_release(value, &release))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid value for option \"%s\": \"%s\"",
+						SKX_DEFAULTS_OPTION, value),
+				 errdetail("It must be a release of skipidx that has other defaults than the one before.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("this library does not have the defaults of skipidx %s",
+					value),
+			 errhint("Install skipidx %s, or name the defaults of 1.0.",
+					 value)));
+}
+
+/* NULL, which is no value, is what the server has for no default. */
+static void
 skx_am_check_weights(const char *value)
 {
 	double		weights[4];
 
-	if (!skx_am_parse_weights(value, weights))
+	if (value != NULL && !skx_am_parse_weights(value, weights))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("invalid value for option \"%s\": \"%s\"",
@@ -185,18 +210,22 @@ skx_am_options_init(void)
 						 ShareUpdateExclusiveLock);
 	add_real_reloption(skx_am_relopt_kind, "k1",
 					   "How far repeating a word in a document raises its score (BM25)",
-					   SKX_DEFAULT_K1, 0.0, 100.0,
+					   SKX_NOT_GIVEN, 0.0, 100.0,
 					   ShareUpdateExclusiveLock);
 	add_real_reloption(skx_am_relopt_kind, "b",
 					   "How far the length of a document lowers its score (BM25)",
-					   SKX_DEFAULT_B, 0.0, 1.0, ShareUpdateExclusiveLock);
+					   SKX_NOT_GIVEN, 0.0, 1.0, ShareUpdateExclusiveLock);
 	add_real_reloption(skx_am_relopt_kind, "proximity",
 					   "What neighbouring words of a query add to a score that are neighbours in a document, too, against the weight of the lesser word",
-					   SKX_DEFAULT_PROXIMITY, 0.0, 100.0,
+					   SKX_NOT_GIVEN, 0.0, 100.0,
 					   ShareUpdateExclusiveLock);
 	add_string_reloption(skx_am_relopt_kind, "weights",
 						 "How many times an occurrence with label D, C, B or A counts, in steps of 1/256",
-						 SKX_DEFAULT_WEIGHTS, skx_am_check_weights,
+						 NULL, skx_am_check_weights,
+						 ShareUpdateExclusiveLock);
+	add_string_reloption(skx_am_relopt_kind, SKX_DEFAULTS_OPTION,
+						 "Release whose defaults hold for k1, b, proximity and weights; set by CREATE INDEX",
+						 NULL, skx_am_check_defaults,
 						 ShareUpdateExclusiveLock);
 }
 
@@ -212,6 +241,33 @@ skx_am_stored_size(const SkxOptions *options, int offset, int otherwise)
 	if (offset > 0)
 		size = skx_am_parse_size((const char *) options + offset);
 	return size > 0 ? size : otherwise;
+}
+
+/*
+ * Sets the parameters of ranking that are not given.  Until here `weights` and
+ * `defaults` are offsets of their strings.
+ */
+static void
+skx_am_complete_ranking(SkxOptions *options)
+{
+	const char *strings = (const char *) options;
+	const SkxDefaults *defaults;
+
+	defaults = skx_am_find_defaults(options->defaults == 0 ? NULL :
+									strings + options->defaults);
+	options->knows_defaults = defaults != NULL;
+	if (defaults == NULL)
+		return;
+	if (options->k1 < 0)
+		options->k1 = defaults->ranking.k1;
+	if (options->b < 0)
+		options->b = defaults->ranking.b;
+	if (options->proximity < 0)
+		options->proximity = defaults->ranking.proximity;
+	if (options->weights == 0 ||
+		!skx_am_parse_weights(strings + options->weights, options->labels))
+		memcpy(options->labels, defaults->ranking.labels,
+			   sizeof(options->labels));
 }
 
 bytea *
@@ -231,6 +287,8 @@ skxoptions(Datum reloptions, bool validate)
 		{"b", RELOPT_TYPE_REAL, offsetof(SkxOptions, b)},
 		{"proximity", RELOPT_TYPE_REAL, offsetof(SkxOptions, proximity)},
 		{"weights", RELOPT_TYPE_STRING, offsetof(SkxOptions, weights)},
+		{SKX_DEFAULTS_OPTION, RELOPT_TYPE_STRING,
+		offsetof(SkxOptions, defaults)},
 	};
 	SkxOptions *options;
 
@@ -241,7 +299,7 @@ skxoptions(Datum reloptions, bool validate)
 	if (options == NULL)
 		return NULL;
 
-	/* Until here the sizes and `weights` are offsets of their strings. */
+	/* Until here the sizes are offsets of their strings. */
 	options->block_size =
 		skx_am_stored_size(options, options->block_size,
 						   SKX_DEFAULT_BLOCK_SIZE / 1024) * 1024;
@@ -251,10 +309,7 @@ skxoptions(Datum reloptions, bool validate)
 	options->max_merged_segment =
 		skx_am_stored_size(options, options->max_merged_segment,
 						   SKX_MERGED_SEGMENT_MAX);
-	if (options->weights == 0 ||
-		!skx_am_parse_weights((const char *) options + options->weights,
-							  options->labels))
-		(void) skx_am_parse_weights(SKX_DEFAULT_WEIGHTS, options->labels);
+	skx_am_complete_ranking(options);
 	return (bytea *) options;
 }
 
@@ -266,19 +321,36 @@ skx_am_block_size(Relation index)
 	return options != NULL ? options->block_size : SKX_DEFAULT_BLOCK_SIZE;
 }
 
+bool
+skx_am_find_rank_options(Relation index, SkxRankOptions *options)
+{
+	const SkxOptions *given = (const SkxOptions *) index->rd_options;
+
+	*options = skx_am_find_defaults(NULL)->ranking;
+	if (given == NULL)
+		return true;
+	if (!given->knows_defaults)
+		return false;
+	options->k1 = given->k1;
+	options->b = given->b;
+	options->proximity = given->proximity;
+	memcpy(options->labels, given->labels, sizeof(options->labels));
+	return true;
+}
+
 void
 skx_am_rank_options(Relation index, SkxRankOptions *options)
 {
 	const SkxOptions *given = (const SkxOptions *) index->rd_options;
-	int			i;
 
-	options->k1 = given != NULL ? given->k1 : SKX_DEFAULT_K1;
-	options->b = given != NULL ? given->b : SKX_DEFAULT_B;
-	options->proximity = given != NULL ? given->proximity :
-		SKX_DEFAULT_PROXIMITY;
-	for (i = 0; i < lengthof(options->labels); i++)
-		options->labels[i] = given != NULL ? given->labels[i] :
-			SKX_DEFAULT_WEIGHT;
+	if (!skx_am_find_rank_options(index, options))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("index \"%s\" has the defaults of skipidx %s, which this library does not have",
+						RelationGetRelationName(index),
+						(const char *) given + given->defaults),
+				 errhint("Install skipidx %s or later.",
+						 (const char *) given + given->defaults)));
 }
 
 void
@@ -286,13 +358,15 @@ skx_am_maint_options(Relation index, SkxWorkerRequester asker,
 					 SkxMaintOptions *options)
 {
 	const SkxOptions *given = (const SkxOptions *) index->rd_options;
+	SkxRankOptions ranking;
 	int			memory = maintenance_work_mem;
 
+	skx_am_rank_options(index, &ranking);
 	if ((skx_compat_autovacuum() || asker == SKX_REQUESTER_WORKER) &&
 		autovacuum_work_mem != -1)
 		memory = autovacuum_work_mem;
-	options->k1 = given != NULL ? given->k1 : SKX_DEFAULT_K1;
-	options->b = given != NULL ? given->b : SKX_DEFAULT_B;
+	options->k1 = ranking.k1;
+	options->b = ranking.b;
 	options->memory = (Size) memory * 1024;
 	options->needs_all_space = false;
 	options->moves = SKX_MOVES_LAST;

@@ -1,7 +1,7 @@
 /*
  * am_policy.c
  *	  Refuses new indexes of tables with row security, where the server's
- *	  administrator says so.
+ *	  administrator says so, and tells of all others.
  *
  * The server tells of a new index by a hook, with partitioned ones, which are
  * never built.  It also says whether the index is one that ALTER TABLE makes
@@ -141,16 +141,14 @@ skx_am_has_policies(Oid table)
 }
 
 /*
- * Raises an error if the relation is a new index of a table with row security.
- * One that is made `unasked` is let be unless its table is being attached.
+ * Raises an error if the table of a new index has row security.  An index that
+ * is made `unasked` is let be unless its table is being attached.
  */
 static void
-skx_am_check_policies(Oid relation, bool unasked)
+skx_am_check_policies(Oid index, Oid table, bool unasked)
 {
-	Oid			table = skx_am_new_table(relation);
-
-	if (OidIsValid(table) && skx_am_has_policies(table) &&
-		(!unasked || skx_am_attaches(relation, table)))
+	if (skx_am_has_policies(table) &&
+		(!unasked || skx_am_attaches(index, table)))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("cannot create a skipidx index on table \"%s\", which has row-level security",
@@ -162,14 +160,20 @@ static void
 skx_am_object_access(ObjectAccessType access, Oid class, Oid object,
 					 int part, void *arg)
 {
+	Oid			table;
+
 	if (skx_am_next_access_hook != NULL)
 		skx_am_next_access_hook(access, class, object, part, arg);
-	if (skx_am_allow_policies || access != OAT_POST_CREATE ||
-		class != RelationRelationId || part != 0 ||
-		(ActivePortal != NULL && ActivePortal->commandTag == CMDTAG_REINDEX))
+	if (access != OAT_POST_CREATE || class != RelationRelationId || part != 0)
 		return;
-	skx_am_check_policies(object,
-						  ((ObjectAccessPostCreate *) arg)->is_internal);
+	table = skx_am_new_table(object);
+	if (!OidIsValid(table))
+		return;
+	if (!skx_am_allow_policies &&
+		(ActivePortal == NULL || ActivePortal->commandTag != CMDTAG_REINDEX))
+		skx_am_check_policies(object, table,
+							  ((ObjectAccessPostCreate *) arg)->is_internal);
+	skx_am_note_defaults(object);
 }
 
 void

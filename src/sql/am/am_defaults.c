@@ -1,0 +1,203 @@
+/*
+ * am_defaults.c
+ *	  The defaults of the parameters that scores depend on, by release.
+ *
+ * A release may have better defaults than the one before, but the scores of an
+ * index must not change with the library.  So an index has the storage
+ * parameter `defaults`, which names the release whose defaults it has.  The
+ * server takes it along where it makes the index again: in a dump, for REINDEX
+ * CONCURRENTLY, after a change of a type, for the partitions of a partitioned
+ * index.  Pages of the index could not tell: it gets new ones, and a partitioned
+ * index has none.
+ *
+ * The server tells of a new index by a hook, before it is built.
+ */
+#include "postgres.h"
+
+#include <ctype.h>
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/reloptions.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/indexing.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_extension.h"
+#include "commands/extension.h"
+#include "nodes/makefuncs.h"
+#include "sql/am/am.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/syscache.h"
+
+/*
+ * k1, b, proximity and weights, in the order of releases.  A new one comes
+ * behind the others, of which none changes.
+ */
+static const SkxDefaults skx_am_defaults[] = {
+	{"1.0", {1.2, 0.75, 0.1, {1, 1, 1, 1}}},
+#ifdef SKX_NEXT_DEFAULTS		/* for tests: those of a later release */
+	{SKX_RELEASE, {2, 0.3, 1, {0.5, 2, 3, 4}}},
+#endif
+};
+
+bool
+skx_am_parse_release(const char *text, SkxRelease *release)
+{
+	int			i;
+
+	memset(release, 0, sizeof(*release));
+	for (i = 0; i < SKX_RELEASE_PARTS; i++)
+	{
+		int			digits = strspn(text, "0123456789");
+
+		if (digits == 0 || digits > 6)
+			return false;
+		release->parts[i] = atoi(text);
+		text += digits;
+		if (*text != '.')
+			break;
+		text++;
+	}
+	release->suffix = text;
+	while (isalnum((unsigned char) *text))
+		text++;
+	return i < SKX_RELEASE_PARTS && *text == '\0';
+}
+
+int
+skx_am_compare_releases(const SkxRelease *a, const SkxRelease *b)
+{
+	int			i;
+
+	for (i = 0; i < SKX_RELEASE_PARTS; i++)
+		if (a->parts[i] != b->parts[i])
+			return a->parts[i] < b->parts[i] ? -1 : 1;
+	if (*a->suffix == '\0' || *b->suffix == '\0')
+		return (*a->suffix == '\0') - (*b->suffix == '\0');
+	return strcmp(a->suffix, b->suffix);
+}
+
+const SkxDefaults *
+skx_am_find_defaults(const char *release)
+{
+	int			i;
+
+	if (release == NULL)
+		return &skx_am_defaults[0];
+	for (i = 0; i < lengthof(skx_am_defaults); i++)
+		if (strcmp(skx_am_defaults[i].release, release) == 0)
+			return &skx_am_defaults[i];
+	return NULL;
+}
+
+/*
+ * Returns the version of the objects in this database; NULL if there are
+ * none.
+ */
+static char *
+skx_am_objects_version(void)
+{
+	Relation	rel = table_open(ExtensionRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	char	   *version = NULL;
+
+	ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber,
+				F_NAMEEQ, CStringGetDatum("skipidx"));
+	scan = systable_beginscan(rel, ExtensionNameIndexId, true, NULL, 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+	{
+		bool		isnull;
+		Datum		value = heap_getattr(tuple, Anum_pg_extension_extversion,
+										 RelationGetDescr(rel), &isnull);
+
+		version = TextDatumGetCString(value);
+	}
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+	return version;
+}
+
+/*
+ * Returns the defaults of new indexes: the newest that are not newer than the
+ * objects of this database.  Until these are updated, the library before may
+ * come back, and must know the index.
+ */
+static const SkxDefaults *
+skx_am_new_defaults(void)
+{
+	int			i = lengthof(skx_am_defaults) - 1;
+	char	   *version = skx_am_objects_version();
+	SkxRelease	objects;
+
+	if (version == NULL || !skx_am_parse_release(version, &objects))
+		return &skx_am_defaults[0];
+	for (; i > 0; i--)
+	{
+		SkxRelease	release;
+
+		if (skx_am_parse_release(skx_am_defaults[i].release, &release) &&
+			skx_am_compare_releases(&release, &objects) <= 0)
+			break;
+	}
+	return &skx_am_defaults[i];
+}
+
+/* Returns true if these storage parameters say which defaults there are. */
+static bool
+skx_am_names_defaults(Datum reloptions)
+{
+	List	   *options = untransformRelOptions(reloptions);
+	ListCell   *lc;
+
+	foreach(lc, options)
+	{
+		if (strcmp(lfirst_node(DefElem, lc)->defname, SKX_DEFAULTS_OPTION) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The row of a new index cannot be changed by the command that has made it, so
+ * that one ends here.
+ */
+void
+skx_am_note_defaults(Oid index)
+{
+	const char *release = skx_am_new_defaults()->release;
+	Datum		values[Natts_pg_class] = {0};
+	bool		nulls[Natts_pg_class] = {0};
+	bool		replaces[Natts_pg_class] = {0};
+	Relation	rel;
+	HeapTuple	tuple;
+	Datum		options;
+	bool		none;
+
+	CommandCounterIncrement();
+	rel = table_open(RelationRelationId, RowExclusiveLock);
+	tuple = SearchSysCacheCopy1(RELOID, ObjectIdGetDatum(index));
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for index %u", index);
+	options = SysCacheGetAttr(RELOID, tuple, Anum_pg_class_reloptions, &none);
+	if (none || !skx_am_names_defaults(options))
+	{
+		DefElem    *named = makeDefElem(SKX_DEFAULTS_OPTION,
+										(Node *) makeString(pstrdup(release)),
+										-1);
+		const int	at = Anum_pg_class_reloptions - 1;
+
+		values[at] = transformRelOptions(none ? (Datum) 0 : options,
+										 list_make1(named), NULL, NULL,
+										 false, false);
+		replaces[at] = true;
+		tuple = heap_modify_tuple(tuple, RelationGetDescr(rel), values, nulls,
+								  replaces);
+		CatalogTupleUpdate(rel, &tuple->t_self, tuple);
+	}
+	table_close(rel, RowExclusiveLock);
+}
