@@ -46,7 +46,7 @@ OBJS := $(SKX_SOURCES:.c=.o)
 DATA := $(sort $(wildcard sql/skipidx--*.sql))
 
 # The control file has the release, of which the library tells.
-SKX_RELEASE := $(shell sed -n "s/^default_version = '\(.*\)'$$/\1/p" skipidx.control)
+SKX_RELEASE_NAME := $(shell sed -n "s/^default_version = '\(.*\)'$$/\1/p" skipidx.control)
 
 REGRESS := $(filter-out skipidx--%,$(patsubst sql/%.sql,%,$(sort $(wildcard sql/*.sql))))
 ISOLATION := $(patsubst test/specs/%.spec,%,$(sort $(wildcard test/specs/*.spec)))
@@ -58,7 +58,7 @@ endif
 
 # Sums of floating-point terms must not depend on the compiler's choice of
 # fused instructions; the -Wno-* are those that core is built with.
-PG_CPPFLAGS = -I$(srcdir)/src -DSKX_RELEASE='"$(SKX_RELEASE)"'
+PG_CPPFLAGS = -I$(srcdir)/src -DSKX_RELEASE_NAME='"$(SKX_RELEASE_NAME)"'
 PG_CFLAGS = -Wextra -Wno-unused-parameter -Wno-sign-compare \
 	-Wno-missing-field-initializers -ffp-contract=off -MMD -MP $(SKX_CFLAGS)
 SHLIB_LINK += $(SKX_LIBS)
@@ -131,7 +131,7 @@ $(SKX_ANALYZED): %.analyzed: %.c
 # The library as a later release may be, for tests: its number, and its defaults.
 SKX_NEXT := src/sql/am/am_defaults.next.o src/sql/functions/functions_version.next.o
 %.next.o: %.c $(SKX_HEADERS) Makefile
-	$(CC) $(filter-out -MMD -MP,$(CFLAGS)) $(CPPFLAGS) -USKX_RELEASE -DSKX_RELEASE='"99.0"' -DSKX_NEXT_DEFAULTS -c -o $@ $<
+	$(CC) $(filter-out -MMD -MP,$(CFLAGS)) $(CPPFLAGS) -USKX_RELEASE_NAME -DSKX_RELEASE_NAME='"99.0"' -DSKX_NEXT_DEFAULTS -c -o $@ $<
 skipidx_next.so: $(OBJS) $(SKX_NEXT)
 	$(CC) $(CFLAGS) $(filter-out $(SKX_NEXT:.next.o=.o),$^) $(LDFLAGS) $(LDFLAGS_SL) -shared -o $@ $(SHLIB_LINK)
 

@@ -113,23 +113,36 @@ skx_disk_format_add(SkxDiskFormat *format, const SkxDiskFormat *part)
 	format->crc = skx_disk_format_crc(format);
 }
 
+/* Returns a number of up to two digits, and moves behind it; -1: none. */
+static int
+skx_disk_release_part(const char **text)
+{
+	int			digits = (int) strspn(*text, "0123456789");
+	int			part = digits == 0 || digits > 2 ? -1 : atoi(*text);
+
+	*text += digits;
+	return part;
+}
+
 uint32
 skx_disk_release_parse(const char *text)
 {
-	uint32		part[3] = {0, 0, 0};
-	int			n;
+	int			parts[3] = {0, 0, 0};
+	int			n = 0;
 
-	for (n = 0; n < lengthof(part) && *text >= '0' && *text <= '9'; n++)
+	for (;;)
 	{
-		for (; *text >= '0' && *text <= '9' && part[n] < 100; text++)
-			part[n] = part[n] * 10 + (*text - '0');
-		if (part[n] >= 100)
+		parts[n] = skx_disk_release_part(&text);
+		if (parts[n++] < 0)
 			return 0;
-		if (*text != '.')
-			return n == 0 ? 0 : part[0] * 10000 + part[1] * 100 + part[2];
+		if (*text != '.' || n == lengthof(parts))
+			break;
 		text++;
 	}
-	return n < 2 ? 0 : part[0] * 10000 + part[1] * 100 + part[2];
+	text += strspn(text, "-abcdefghijklmnopqrstuvwxyz0123456789");
+	if (n < 2 || *text != '\0')
+		return 0;
+	return parts[0] * 10000 + parts[1] * 100 + parts[2];
 }
 
 char *

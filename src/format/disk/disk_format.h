@@ -81,8 +81,8 @@ extern void skx_disk_format_add(SkxDiskFormat *format,
 								const SkxDiskFormat *part);
 
 /*
- * Returns the release that a text begins with ("1.2", "1.2.3", "1.2dev"), or 0
- * if it begins with none.
+ * Returns the release that a text is, or is on the way to ("1.2", "1.2.3",
+ * "1.2dev"); 0 if it is none.
  */
 extern uint32 skx_disk_release_parse(const char *text);
 

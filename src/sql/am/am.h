@@ -81,24 +81,6 @@ extern Relation skx_am_open_referenced(const struct SkxRef *ref);
 
 /* am_defaults.c : defaults of parameters that scores depend on, by release */
 
-/*
- * A release is written as numbers with dots between them.  With letters behind
- * them it is one on the way to that release, and older.
- */
-#define SKX_RELEASE_PARTS	3	/* most numbers */
-
-typedef struct SkxRelease
-{
-	int			parts[SKX_RELEASE_PARTS];
-	const char *suffix;			/* "": it is that release */
-} SkxRelease;
-
-/* Reads a release, which must outlive *release.  Returns false if it is none. */
-extern bool skx_am_parse_release(const char *text, SkxRelease *release);
-
-/* Returns less than 0 if a is older than b, more if it is newer. */
-extern int	skx_am_compare_releases(const SkxRelease *a, const SkxRelease *b);
-
 /* The storage parameter that names a release. */
 #define SKX_DEFAULTS_OPTION	"defaults"
 

@@ -14,8 +14,6 @@
  */
 #include "postgres.h"
 
-#include <ctype.h>
-
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/reloptions.h"
@@ -25,6 +23,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_extension.h"
 #include "commands/extension.h"
+#include "format/disk/disk_format.h"
 #include "nodes/makefuncs.h"
 #include "sql/am/am.h"
 #include "utils/builtins.h"
@@ -38,46 +37,9 @@
 static const SkxDefaults skx_am_defaults[] = {
 	{"1.0", {1.2, 0.75, 0.1, {1, 1, 1, 1}}},
 #ifdef SKX_NEXT_DEFAULTS		/* for tests: those of a later release */
-	{SKX_RELEASE, {2, 0.3, 1, {0.5, 2, 3, 4}}},
+	{SKX_RELEASE_NAME, {2, 0.3, 1, {0.5, 2, 3, 4}}},
 #endif
 };
-
-bool
-skx_am_parse_release(const char *text, SkxRelease *release)
-{
-	int			i;
-
-	memset(release, 0, sizeof(*release));
-	for (i = 0; i < SKX_RELEASE_PARTS; i++)
-	{
-		int			digits = strspn(text, "0123456789");
-
-		if (digits == 0 || digits > 6)
-			return false;
-		release->parts[i] = atoi(text);
-		text += digits;
-		if (*text != '.')
-			break;
-		text++;
-	}
-	release->suffix = text;
-	while (isalnum((unsigned char) *text))
-		text++;
-	return i < SKX_RELEASE_PARTS && *text == '\0';
-}
-
-int
-skx_am_compare_releases(const SkxRelease *a, const SkxRelease *b)
-{
-	int			i;
-
-	for (i = 0; i < SKX_RELEASE_PARTS; i++)
-		if (a->parts[i] != b->parts[i])
-			return a->parts[i] < b->parts[i] ? -1 : 1;
-	if (*a->suffix == '\0' || *b->suffix == '\0')
-		return (*a->suffix == '\0') - (*b->suffix == '\0');
-	return strcmp(a->suffix, b->suffix);
-}
 
 const SkxDefaults *
 skx_am_find_defaults(const char *release)
@@ -132,16 +94,12 @@ skx_am_new_defaults(void)
 {
 	int			i = lengthof(skx_am_defaults) - 1;
 	char	   *version = skx_am_objects_version();
-	SkxRelease	objects;
+	uint32		objects = version == NULL ? 0 :
+		skx_disk_release_parse(version);
 
-	if (version == NULL || !skx_am_parse_release(version, &objects))
-		return &skx_am_defaults[0];
 	for (; i > 0; i--)
 	{
-		SkxRelease	release;
-
-		if (skx_am_parse_release(skx_am_defaults[i].release, &release) &&
-			skx_am_compare_releases(&release, &objects) <= 0)
+		if (skx_disk_release_parse(skx_am_defaults[i].release) <= objects)
 			break;
 	}
 	return &skx_am_defaults[i];

@@ -136,11 +136,9 @@ skx_am_parse_weights(const char *value, double weights[4])
 static void
 skx_am_check_defaults(const char *value)
 {
-	SkxRelease	release;
-
 	if (skx_am_find_defaults(value) != NULL)
 		return;
-	if (!skx_am_parse_release(value, &release))
+	if (skx_disk_release_parse(value) == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("invalid value for option \"%s\": \"%s\"",

@@ -3,7 +3,7 @@
 # scripts made the objects of a database, they are those of a new installation,
 # made by a superuser or not, in any schema.
 #
-# Holds: functions 22
+# Holds: functions 24
 
 use strict;
 use warnings;
@@ -94,7 +94,7 @@ is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_proc WHERE proname ~ '
 
 $node->safe_psql('postgres', 'CREATE EXTENSION skipidx');
 my ($bare) = $release =~ /^([\d.]+)/;
-my %newer = ("$bare.1" => 1, '99.0dev' => 1, '0.9' => 0, '0.9.9' => 0, $release => 0, $bare => $bare ne $release, "${bare}zz" => $bare ne $release, '0.10' => 0);
+my %newer = ("$bare.1" => 1, '99.0dev' => 1, '0.9' => 0, '0.9.9' => 0, $release => 0, $bare => 0, "${bare}zz" => 0, '0.10' => 0);
 
 is($node->psql('postgres', "SELECT skx_requires('$_')") != 0 ? 1 : 0, $newer{$_} ? 1 : 0, "skx_requires('$_')") for sort keys %newer;
 for ('', '1.', 'dev', '1.0.0.0', '1..0', '1.0 ', '-1.0', '1.0;', '99999999.0')
