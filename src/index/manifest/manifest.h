@@ -172,6 +172,13 @@ extern void skx_manifest_check_writable(Relation rel, const SkxDiskMeta *meta);
 extern void skx_manifest_new_format(Relation rel, SkxDiskFormat *format);
 
 /*
+ * manifest_installed.c : returns the release of the SQL objects that belong to
+ * the access method, or 0 if that is not known.  With `committed` a release
+ * that this transaction has installed is not known.
+ */
+extern uint32 skx_manifest_installed_release(Oid am, bool committed);
+
+/*
  * Copies the metapage into *meta, under its share lock.  Raises errors as
  * skx_manifest_check_format() does, and ERRCODE_INDEX_CORRUPTED for damage.
  */

@@ -80,6 +80,7 @@ skx_manifest_check_writable(Relation rel, const SkxDiskMeta *meta)
 void
 skx_manifest_new_format(Relation rel, SkxDiskFormat *format)
 {
-	skx_disk_format_of(skx_manifest_installed_release(rel, false),
+	skx_disk_format_of(skx_manifest_installed_release(rel->rd_rel->relam,
+												  false),
 					   SKX_FORMAT_NEWEST, format);
 }

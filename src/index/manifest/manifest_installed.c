@@ -41,10 +41,9 @@ skx_manifest_extension_release(Relation extensions, HeapTuple tuple,
 }
 
 uint32
-skx_manifest_installed_release(Relation rel, bool committed)
+skx_manifest_installed_release(Oid am, bool committed)
 {
-	Oid			extension = getExtensionOfObject(AccessMethodRelationId,
-												 rel->rd_rel->relam);
+	Oid			extension = getExtensionOfObject(AccessMethodRelationId, am);
 	Relation	extensions;
 	ScanKeyData key;
 	SysScanDesc scan;

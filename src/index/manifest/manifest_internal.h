@@ -21,13 +21,6 @@
 extern uint32 skx_manifest_root_max_pages(Size size);
 
 /*
- * Returns the release of the SQL objects that belong to the access method of
- * the index (manifest_installed.c), or 0 if that is not known.  With
- * `committed` a release that this transaction has installed is not known.
- */
-extern uint32 skx_manifest_installed_release(Relation rel, bool committed);
-
-/*
  * Returns a page that nothing refers to, pinned and locked exclusively.  Its
  * content is not read from disk and is undefined (manifest_grow.c).
  */

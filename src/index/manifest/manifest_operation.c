@@ -171,7 +171,7 @@ skx_manifest_operation_format(Relation rel, uint32 kind,
 		most = meta.format.number;
 	skx_disk_format_of(release, SKX_FORMAT_NEWEST, format);
 	if (!skx_disk_format_covers(&meta.format, format))
-		release = skx_manifest_installed_release(rel, true);
+		release = skx_manifest_installed_release(rel->rd_rel->relam, true);
 	skx_disk_format_of(release, most, format);
 }
 

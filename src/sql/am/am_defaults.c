@@ -14,20 +14,17 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/reloptions.h"
 #include "access/table.h"
 #include "access/xact.h"
 #include "catalog/indexing.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_extension.h"
-#include "commands/extension.h"
 #include "format/disk/disk_format.h"
+#include "index/manifest/manifest.h"
 #include "nodes/makefuncs.h"
 #include "sql/am/am.h"
 #include "utils/builtins.h"
-#include "utils/fmgroids.h"
 #include "utils/syscache.h"
 
 /*
@@ -55,47 +52,15 @@ skx_am_find_defaults(const char *release)
 }
 
 /*
- * Returns the version of the objects in this database; NULL if there are
- * none.
- */
-static char *
-skx_am_objects_version(void)
-{
-	Relation	rel = table_open(ExtensionRelationId, AccessShareLock);
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple	tuple;
-	char	   *version = NULL;
-
-	ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber,
-				F_NAMEEQ, CStringGetDatum("skipidx"));
-	scan = systable_beginscan(rel, ExtensionNameIndexId, true, NULL, 1, &key);
-	tuple = systable_getnext(scan);
-	if (HeapTupleIsValid(tuple))
-	{
-		bool		isnull;
-		Datum		value = heap_getattr(tuple, Anum_pg_extension_extversion,
-										 RelationGetDescr(rel), &isnull);
-
-		version = TextDatumGetCString(value);
-	}
-	systable_endscan(scan);
-	table_close(rel, AccessShareLock);
-	return version;
-}
-
-/*
- * Returns the defaults of new indexes: the newest that are not newer than the
- * objects of this database.  Until these are updated, the library before may
- * come back, and must know the index.
+ * Returns the defaults of new indexes of the access method: the newest that
+ * are not newer than the objects of this database.  Until these are updated,
+ * the library before may come back, and must know the index.
  */
 static const SkxDefaults *
-skx_am_new_defaults(void)
+skx_am_new_defaults(Oid am)
 {
+	uint32		objects = skx_manifest_installed_release(am, false);
 	int			i = lengthof(skx_am_defaults) - 1;
-	char	   *version = skx_am_objects_version();
-	uint32		objects = version == NULL ? 0 :
-		skx_disk_release_parse(version);
 
 	for (; i > 0; i--)
 	{
@@ -127,7 +92,6 @@ skx_am_names_defaults(Datum reloptions)
 void
 skx_am_note_defaults(Oid index)
 {
-	const char *release = skx_am_new_defaults()->release;
 	Datum		values[Natts_pg_class] = {0};
 	bool		nulls[Natts_pg_class] = {0};
 	bool		replaces[Natts_pg_class] = {0};
@@ -144,9 +108,10 @@ skx_am_note_defaults(Oid index)
 	options = SysCacheGetAttr(RELOID, tuple, Anum_pg_class_reloptions, &none);
 	if (none || !skx_am_names_defaults(options))
 	{
+		Oid			am = ((Form_pg_class) GETSTRUCT(tuple))->relam;
+		char	   *release = pstrdup(skx_am_new_defaults(am)->release);
 		DefElem    *named = makeDefElem(SKX_DEFAULTS_OPTION,
-										(Node *) makeString(pstrdup(release)),
-										-1);
+										(Node *) makeString(release), -1);
 		const int	at = Anum_pg_class_reloptions - 1;
 
 		values[at] = transformRelOptions(none ? (Datum) 0 : options,
