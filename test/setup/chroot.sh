@@ -106,7 +106,8 @@ update_inside() {
 # complete_chroot VERSION CHROOT: adds packages that came to the list after the
 # chroot was made
 complete_chroot() {
-	inside "$2" dpkg-query -W $(tools_inside) $(server_inside "$1") >/dev/null 2>&1 && return 0
+	! inside "$2" dpkg-query -W -f '${Status}\n' $(tools_inside) $(server_inside "$1") 2>&1 |
+		grep -qv ' ok installed$' && return 0
 	install_inside "$1" "$2" && return 0
 	update_inside "$2"
 	install_inside "$1" "$2"
