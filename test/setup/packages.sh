@@ -1,5 +1,5 @@
 #!/bin/bash
-# packages.sh [-c COMMAND] [build] [test] [frameworks] [versions] [analysis]
+# packages.sh [-c COMMAND] [build] [test] [frameworks] [versions] [analysis] [compilers]
 # [source] [bench] [rum] [callgrind]: installs what is missing of the Debian packages that
 # these need (build alone by default).  Quick when nothing is missing.  As root, or with
 # sudo.
@@ -39,6 +39,7 @@ wanted() {
 				ruby-activerecord ruby-pg ;;
 			versions) echo debootstrap python3 python3-pip ;;
 			analysis) echo gcc-12 ;;
+			compilers) echo clang musl-tools gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user ;;
 			source) echo make gcc libc6-dev zlib1g-dev bzip2 patch perl ;;
 			bench) echo python3 liburing-dev ;;
 			rum) echo postgresql-$major-rum ;;

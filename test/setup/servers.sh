@@ -41,19 +41,28 @@ make_server_16() {
 	ln -s pgserver/pginstall "$dir/server"
 }
 
-# server_source DIR: Debian's source of the machine's version, as its authors
-# published it, in DIR/source
-server_source() {
-	local dir=$1 mirror sources
-	bash "$here/packages.sh" build test source || return 1
+# lists_of DIR KIND OPTION...: apt's lists of this machine's release, by a line of this
+# kind ("deb-src", "deb [arch=arm64]"), in DIR/apt and nowhere else; sets sources to
+# the options by which apt knows them
+lists_of() {
+	local dir=$1 kind=$2 mirror
+	shift 2
 	mirror=$(debian_mirror)
 	[ -n "$mirror" ] || { apt_wait update; mirror=$(debian_mirror); }
 	[ -n "$mirror" ] || { say "apt has no Debian archive on this machine"; return 1; }
-	mkdir -p "$dir/apt/lists/partial" "$dir/source" || return 1
-	echo "deb-src $mirror $(. /etc/os-release; echo "$VERSION_CODENAME") main" >"$dir/apt/sources.list"
+	mkdir -p "$dir/apt/lists/partial" || return 1
+	echo "$kind $mirror $(. /etc/os-release; echo "$VERSION_CODENAME") main" >"$dir/apt/sources.list"
 	sources="-o Dir::Etc::SourceList=$dir/apt/sources.list -o Dir::Etc::SourceParts=/dev/null
-		-o Dir::State::Lists=$dir/apt/lists -o APT::Sandbox::User=root"
-	apt_wait $sources update &&
+		-o Dir::State::Lists=$dir/apt/lists -o APT::Sandbox::User=root $*"
+	apt_wait $sources update
+}
+
+# server_source DIR: Debian's source of the machine's version, as its authors
+# published it, in DIR/source
+server_source() {
+	local dir=$1 sources
+	bash "$here/packages.sh" build test source || return 1
+	mkdir -p "$dir/source" && lists_of "$dir" deb-src &&
 		(cd "$dir/source" && apt_wait $sources source --download-only "postgresql-$(machine_major)") &&
 		tar -xf "$dir/source"/postgresql-*.orig.tar.* -C "$dir/source" --strip-components=1
 }
@@ -93,7 +102,28 @@ make_server_memory() {
 		ASAN_OPTIONS=detect_leaks=0 build_server "$1" CFLAGS="-O1 -fno-omit-frame-pointer $flags"
 }
 
-# need_server NAME: 16, cassert or memory; sets PG_CONFIG, makes the server if need be.
+# make_server_aarch64 DIR: headers and libraries of the machine's version for ARM,
+# without a server, with a pg_config that knows where they are
+make_server_aarch64() {
+	local dir=$1 major sources
+	major=$(machine_major)
+	lists_of "$dir" 'deb [arch=arm64]' -o APT::Architecture=arm64 -o APT::Architectures=arm64 &&
+		(cd "$dir" && apt_wait $sources download "postgresql-server-dev-$major:arm64") &&
+		dpkg-deb -x "$dir"/postgresql-server-dev-*.deb "$dir/root" &&
+		mkdir -p "$dir/server/bin" || return 1
+	rm -rf "$dir/apt" "$dir"/*.deb
+	cat >"$dir/server/bin/pg_config" <<-END || return 1
+	#!/bin/sh
+	case \$1 in
+	--includedir-server) echo '$dir/root/usr/include/postgresql/$major/server' ;;
+	--pkglibdir | --libdir) echo '$dir/root/usr/lib/postgresql/$major/lib' ;;
+	*) exit 1 ;;
+	esac
+	END
+	chmod 755 "$dir/server/bin/pg_config"
+}
+
+# need_server NAME: 16, cassert, memory or aarch64; sets PG_CONFIG, makes the server if need be.
 # A prefix is written into what is built, so it is made where it will lie, and
 # counts as made once its mark is there.
 need_server() {
