@@ -18,6 +18,10 @@
 #   make test-faults        crashes, replicas, concurrency and every method of
 #                           reading, at length
 #   make test-limits        the differential tests with small limits
+#   make test-compilers     other compilers and processors: clang, musl, ARM
+#   make test-places        a server in a strict container
+#   make nightly            all of these, as long as it takes; goes on where it was
+#                           ended
 #   make soak               load, kills and losses of power by every method
 #   make tidy unit fuzz     the parts that need no server
 #   make assertions         compiles for a server with assertions, makes nothing
@@ -145,7 +149,8 @@ test-module:
 BENCHES := $(patsubst bench/targets/%/target.conf,bench-%,$(wildcard bench/targets/*/target.conf))
 
 .PHONY: tidy unit fuzz analyze demo test test-bare test-cassert test-frameworks \
-	test-memory test-upgrade test-versions test-faults test-limits soak bench $(BENCHES)
+	test-memory test-upgrade test-versions test-faults test-limits test-compilers \
+	test-places nightly soak bench $(BENCHES)
 
 tidy:
 	@sh test/tidy/tidy.sh
@@ -189,6 +194,15 @@ test-faults:
 
 test-limits:
 	@bash test/setup/test_limits.sh
+
+test-compilers:
+	@bash test/setup/test_compilers.sh
+
+test-places:
+	@bash test/setup/test_places.sh
+
+nightly:
+	@bash test/setup/nightly.sh
 
 soak:
 	@bash test/setup/run_soak.sh

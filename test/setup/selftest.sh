@@ -1,7 +1,8 @@
 #!/bin/bash
 # selftest.sh: the scripts beside it say how far they are while a step takes its
 # time, and what failed last, in few lines; end at once where root is needed and
-# cannot be had; and leave no server behind when they are interrupted.
+# cannot be had; run a night's steps once; and leave no server behind when they are
+# interrupted.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/cluster.sh"
@@ -101,6 +102,23 @@ report <<'EOF'
 EOF
 expect 'output passes through' [ "$(grep -v 'waiting' "$work/output" | head -n 3 | tr '\n' ' ')" = 'one two three ' ]
 expect 'and its silence is told' said 'waiting, [12] s'
+
+# What passed is not run again, what failed is, and of another tree all.
+mkdir -p "$work/night/test/setup" "$work/night/test/t"
+cp "$here"/*.sh "$work/night/test/setup"
+printf '# steps\ngood echo ran >>"%s"\nbad bash -c "exit 1"\n' "$work/ran" >"$work/night/test/setup/nightly.steps"
+nightly() {
+	NIGHTLY_NOTES=$work/notes TMPDIR=$work bash "$work/night/test/setup/nightly.sh" >"$work/output" 2>&1
+}
+nightly
+expect 'nightly: exit code' [ $? = 1 ]
+expect 'nightly: the closing line' last_is 'nightly: 1 passed, 1 failed'
+nightly
+expect 'nightly, again: what passed is not run' last_is 'nightly: 0 passed, 1 failed, 1 skipped'
+expect 'and so it ran once' [ "$(cat "$work/ran")" = ran ]
+echo >>"$work/night/test/setup/nightly.sh"
+nightly
+expect 'nightly, another tree: all is run' last_is 'nightly: 1 passed, 1 failed'
 
 # A user who may become root by no means, on a machine that has everything or
 # nothing.
