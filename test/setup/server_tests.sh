@@ -34,7 +34,7 @@ pids=()
 # stop, and for other processes.
 jobs=$(((3 * $(nproc) + 1) / 2))
 # Those that take longest come first, lest one runs alone at the end.
-longest='/(120|308|342|370|371|590|595)_'
+longest='/(234|308|342|370|371|388|590|595)_'
 fail() { echo "#failed $*"; failed=$((failed + 1)); }
 
 # make as the server user, without bitcode for the server's JIT compiler
