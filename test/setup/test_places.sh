@@ -14,7 +14,7 @@ root=$(cd "$here/../.." && pwd)
 . "$here/cluster.sh"
 . "$here/report.sh"
 
-SUITES=${SUITES:-regress isolation 215_* 218_*}
+SUITES=${SUITES:-regress 215_* 218_*}
 
 if [ "$(id -u)" != 0 ]; then
 	exec sudo --preserve-env=SUITES,SUITE_TIMEOUT,SKIPIDX_SEED,TMPDIR,http_proxy,https_proxy,no_proxy \
