@@ -134,6 +134,12 @@ wrong=$(grep -rnE 'PG_VERSION_NUM|PG_MAJORVERSION_NUM' src --include='*.[ch]' 2>
 [ -z "$wrong" ] || complain "$wrong
 PG_VERSION_NUM belongs to src/support/compat/"
 
+# What only the newest server demands is not noticed by the others.
+for file in $(grep -rl 'CreateTemplateTupleDesc(' src --include='*.c' 2>/dev/null); do
+	[ "$(grep -c 'CreateTemplateTupleDesc(' "$file")" -le "$(grep -c 'SKX_COMPAT_FINISH_DESC(' "$file")" ] ||
+		complain "$file: each new descriptor needs SKX_COMPAT_FINISH_DESC()"
+done
+
 # 4. Names that gather homeless code.
 wrong=$(listed | grep -E '(^|[/_])(utils?|misc|common|helpers?)(_[^/]*)?\.(c|h|sql|sh|pl|pm|py)$')
 [ -z "$wrong" ] || complain "$wrong: a file name that says nothing"

@@ -204,6 +204,8 @@ printf 'typedef struct SkxDiskPage\n{\n\tint a;\n} SkxDiskPage;\n' >>src/format/
 expect names 'type SkxDiskPage is that of src/format/disk/disk.h too'
 printf '#if PG_VERSION_NUM >= 160000\n#endif\n' >>src/read/query/query_get.c
 expect names 'PG_VERSION_NUM belongs to src/support/compat/'
+printf 'desc = CreateTemplateTupleDesc(1);\n' >>src/read/query/query_get.c
+expect names 'query_get.c: each new descriptor needs SKX_COMPAT_FINISH_DESC()'
 source_file src/read/query/query_utils.c </dev/null
 expect names 'query_utils.c: a file name that says nothing'
 for place in work root home/someone; do
