@@ -101,7 +101,8 @@ sub prepare
 	return $self->text($self->answer);
 }
 
-# Executes a prepared statement with parameters as text.
+# Executes a prepared statement, with parameters as text or, if {binary} is set,
+# in the binary form of their types.
 sub execute
 {
 	my ($self, $name, @parameters) = @_;
@@ -124,7 +125,7 @@ sub bind_execute
 {
 	my ($self, $name, @parameters) = @_;
 
-	$self->put('B', pack('Z* Z* n n', '', $name, 0, scalar @parameters)
+	$self->put('B', pack('Z* Z* n n n', '', $name, 1, $self->{binary} ? 1 : 0, scalar @parameters)
 		  . join('', map { defined $_ ? pack('N a*', length $_, $_) : pack('N', 0xFFFFFFFF) } @parameters) . pack('n', 0));
 	$self->put('E', pack 'Z* N', '', 0);
 	$self->put('S', '');
