@@ -193,6 +193,14 @@ SELECT bound('SELECT title <@> ''hill'' FROM books'), bound('SELECT body <@> ''h
 DROP INDEX books_doc;
 SELECT bound('SELECT body <@> ''hill'' FROM books');
 SELECT bound('SELECT (title, body, notes) <@> ''hill'' FROM books');
+-- a label that there is not
+CREATE TABLE labels (title text, body text);
+CREATE INDEX labels_doc ON labels USING skipidx ((setweight(to_tsvector('english', title), 'Z') || setweight(to_tsvector('english', body), 'b')));
+SELECT bound('SELECT title <@> ''hill'', body <@> ''hill'' FROM labels');
+DROP INDEX labels_doc;
+CREATE INDEX labels_doc ON labels USING skipidx ((setweight(to_tsvector('english', title), 'a') || setweight(to_tsvector('english', body), 'b')));
+SELECT bound('SELECT title <@> ''hill'', body <@> ''hill'' FROM labels');
+DROP TABLE labels;
 -- texts of any length
 CREATE INDEX books_long ON books USING skipidx (skipidx_document('english', notes));
 SELECT alike('SELECT id, notes <@> ''hill'' AS s FROM books WHERE notes @@@ ''hills'' ORDER BY s, id LIMIT 5',

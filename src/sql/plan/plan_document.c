@@ -148,8 +148,10 @@ skx_plan_document_parts(Node *document, Oid operator, char label,
 			return false;
 		if (label == 0)
 			label = pg_toupper((unsigned char) DatumGetChar(value));
-		return skx_plan_document_parts(linitial(call->args), operator, label,
-									   parts);
+		/* of others setweight() makes an error, once there is a row */
+		return label >= 'A' && label <= 'D' &&
+			skx_plan_document_parts(linitial(call->args), operator, label,
+									parts);
 	}
 	if (!skx_plan_is_parse(call, operator) ||
 		!skx_plan_const_value(linitial(call->args), &value))
