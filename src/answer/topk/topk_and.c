@@ -306,7 +306,10 @@ skx_topk_search_and(SkxTopkRun *run)
 		uint32		to = Min(lead->cursor->end, run->to);
 
 		if (skx_topk_count_window(run, run->n > 0 ? run->docs[0] : from))
+		{
+			run->leaves_candidates = run->n > 0;
 			return;
+		}
 		if (run->residual_filter != NULL &&
 			(from = skx_query_docs_filter_bound(run->residual_filter, from)) >=
 			to)

@@ -52,6 +52,61 @@ skx_topk_budget_is_spent(SkxTopkRun *run, uint32 doc)
 	if (GetCurrentTimestamp() < topk->deadline)
 		return false;
 	topk->budget_spent = true;
+	run->stopped_at = doc;
 	skx_topk_report_budget(topk, run->segment, doc);
 	return true;
+}
+
+void
+skx_topk_budget_raise_bound(SkxTopk *topk, int64 bound)
+{
+	topk->unvisited_bound = Max(topk->unvisited_bound,
+								Min(bound, PG_INT32_MAX));
+}
+
+/*
+ * Returns a bound of what a list contributes to documents from `from` on.  A
+ * prefix that is gathered in ranges is not gathered any further.
+ */
+static int32
+skx_topk_budget_list_bound(SkxTopkList *l, uint32 from, uint32 to)
+{
+	const SkxCursorMemory *memory;
+
+	if (l->term == NULL)
+		return 0;
+	memory = skx_cursor_term(l->cursor) == NULL ?
+		skx_cursor_memory(l->cursor) : NULL;
+	if (memory != NULL && memory->refill != NULL)
+		return l->max_contribution;
+	(void) skx_cursor_advance(l->cursor, from);
+	return skx_topk_list_bound(l, from, to);
+}
+
+/*
+ * Documents before run->stopped_at have been looked at, unless they were
+ * gathered.
+ */
+void
+skx_topk_budget_leave(SkxTopkRun *run)
+{
+	SkxTopk    *topk = run->topk;
+	bool		in_order = run->cold == NULL && !run->leaves_candidates;
+	int64		total = 0;
+	int			i;
+
+	if (!topk->budget_spent)
+		return;
+	if (topk->has_many_words)
+		total = PG_INT32_MAX;
+	for (i = 0; i < run->nrequired + run->noptional && total < PG_INT32_MAX; i++)
+	{
+		SkxTopkList *l = i < run->nrequired ? run->required[i] :
+			run->optional[i - run->nrequired];
+
+		total += in_order ?
+			skx_topk_budget_list_bound(l, run->stopped_at, run->to) :
+			l->max_contribution;
+	}
+	skx_topk_budget_raise_bound(topk, total);
 }

@@ -191,7 +191,11 @@ skx_topk_answer_range(SkxCollector *c, const SkxExecRange *range)
 {
 	SkxTopk    *topk = (SkxTopk *) c;
 
-	if (!topk->budget_spent && !topk->has_all_hits)
+	if (topk->has_all_hits)
+		return true;
+	if (topk->budget_spent)
+		skx_topk_leave_segment(topk, range->number);
+	else
 		skx_topk_search_range(topk, range->number, range->from, range->to);
 	return true;
 }

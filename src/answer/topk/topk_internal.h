@@ -142,6 +142,8 @@ struct SkxTopk
 	int32	   *bits_sums;
 	uint64	   *bits;
 	bool		budget_spent;	/* the budget is spent */
+	int32		unvisited_bound;	/* bound of the sums of the documents that
+									 * were not looked at then */
 	int64		deadline;		/* in microseconds, 0: none */
 	SkxTopkWork *work;			/* of the request */
 };
@@ -232,6 +234,8 @@ struct SkxTopkRun
 	SkxSegment *seg;
 	uint32		from;			/* range of documents of the pass */
 	uint32		to;
+	uint32		stopped_at;		/* where the budget was spent: next document */
+	bool		leaves_candidates;	/* there were candidates then */
 	int32		threshold;		/* threshold: documents with smaller sums are
 								 * no hits */
 	bool		has_pairs;		/* pairs of words may add to sums */
@@ -279,6 +283,12 @@ struct SkxTopkRun
  */
 extern void skx_topk_search_range(SkxTopk *topk, int segment, uint32 from,
 								  uint32 to);
+
+/*
+ * Raises topk->unvisited_bound to a bound of the sums in a segment, of which
+ * nothing is read.
+ */
+extern void skx_topk_leave_segment(SkxTopk *topk, int segment);
 
 /* topk_prime.c : a threshold to begin with, before there are hits */
 
@@ -371,6 +381,15 @@ extern bool skx_topk_has_budget(void);
  * search.  doc is the first document not searched yet.
  */
 extern bool skx_topk_budget_is_spent(SkxTopkRun *run, uint32 doc);
+
+/* Raises topk->unvisited_bound to `bound`. */
+extern void skx_topk_budget_raise_bound(SkxTopk *topk, int64 bound);
+
+/*
+ * Raises topk->unvisited_bound to a bound of the sums that the pass has not
+ * looked at, if the budget was spent in it.  Moves its lists.
+ */
+extern void skx_topk_budget_leave(SkxTopkRun *run);
 
 /* topk_or.c : searches a disjunction, by block-max MAXSCORE */
 

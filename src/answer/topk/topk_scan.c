@@ -209,7 +209,8 @@ skx_topk_return_hits(SkxTopk *topk)
 	skx_topk_reserve_rows(topk, topk->hits.n);
 	n = skx_topk_hits_rows(topk, topk->rows_out);
 	for (i = 0; i < n; i++)
-		topk->rows_out[i].is_final = !topk->budget_spent;
+		topk->rows_out[i].is_final = !topk->budget_spent ||
+			topk->rows_out[i].sum > topk->unvisited_bound;
 	if (n > 0)
 	{
 		topk->returned_hits += n;

@@ -366,23 +366,32 @@ skx_topk_term_bound(const SkxTopkRun *run, const SkxTerm *term,
 }
 
 /*
- * Returns true if a document of the segment may become a hit.  Reads nothing
- * of the lists.
+ * Returns a bound of the sums in the segment, or any number from `enough` on if
+ * it is not below that.  Reads nothing of the lists.
  */
-static bool
-skx_topk_segment_may_compete(const SkxTopkRun *run, const SkxTopkSegment *s)
+static int64
+skx_topk_segment_bound(const SkxTopkRun *run, const SkxTopkSegment *s,
+					   int32 enough)
 {
 	const SkxTopk *topk = run->topk;
 	int64		total = 0;
 	int			i;
 
-	if (run->threshold <= 1 || topk->has_many_words)
-		return true;
-	for (i = 0; i < run->scorer->nterms && total < run->threshold; i++)
+	if (topk->has_many_words)
+		return enough;
+	for (i = 0; i < run->scorer->nterms && total < enough; i++)
 		total += skx_topk_term_bound(run, topk->term_lexemes[i] < 0 ? NULL :
 									 &s->terms[topk->term_lexemes[i]],
 									 &run->scorer->terms[i]);
-	return total >= run->threshold;
+	return total;
+}
+
+/* Returns true if a document of the segment may become a hit. */
+static bool
+skx_topk_segment_may_compete(const SkxTopkRun *run, const SkxTopkSegment *s)
+{
+	return run->threshold <= 1 ||
+		skx_topk_segment_bound(run, s, run->threshold) >= run->threshold;
 }
 
 /*
@@ -734,7 +743,26 @@ skx_topk_search_range(SkxTopk *topk, int segment, uint32 from, uint32 to)
 		skx_topk_run_many(&run, s);
 	else
 		skx_topk_run_search(&run, s);
+	skx_topk_budget_leave(&run);
 	skx_topk_run_close(&run);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(topk->pass_context);
+}
+
+void
+skx_topk_leave_segment(SkxTopk *topk, int segment)
+{
+	SkxTopkSegment *s = &topk->segments[segment];
+	MemoryContext old;
+	SkxTopkRun	run;
+
+	if (!skx_topk_segment_has_required(topk, s))
+		return;
+	old = MemoryContextSwitchTo(topk->pass_context);
+	skx_topk_run_begin(&run, topk, segment);
+	run.has_pairs = skx_topk_has_pairs(topk, s);
+	skx_topk_budget_raise_bound(topk,
+								skx_topk_segment_bound(&run, s, PG_INT32_MAX));
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(topk->pass_context);
 }
