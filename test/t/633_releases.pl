@@ -40,6 +40,13 @@ SKIP:
 	like($meta, qr/^\Q$newest\E(\.0)?(-?dev)?$/, 'and of META.json');
 }
 
+# What is planned for each object that users name, and how it comes.
+my ($planned) = slurp_file("$top/CONTRIBUTING.md") =~ /^## SQL objects\n(.*?)^## /ms;
+
+like($planned, qr/^\|[^|]*`\Q$_\E(\(\))?`/m, "CONTRIBUTING.md says what may become of $_")
+  for split /\n/, $node->safe_psql('postgres', q{SELECT DISTINCT proname FROM pg_proc WHERE proname ~ '^skipidx_'
+	UNION SELECT relname FROM pg_class WHERE relname ~ '^skipidx_' AND relkind = 'v'});
+
 # ---- each script asks for its release first ----
 
 # Statements of a script, without comments.
