@@ -91,7 +91,7 @@ skx_manifest_meta(Relation rel, SkxDiskMeta *meta)
 }
 
 uint32
-skx_manifest_installed_release(Relation rel, bool committed)
+skx_manifest_installed_release(Oid am, bool committed)
 {
 	return SKX_RELEASE;
 }

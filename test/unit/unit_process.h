@@ -113,7 +113,7 @@ skx_compat_standby_horizon(void)
 }
 
 uint32
-skx_manifest_installed_release(Relation rel, bool committed)
+skx_manifest_installed_release(Oid am, bool committed)
 {
 	return SKX_RELEASE;
 }
