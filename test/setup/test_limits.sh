@@ -9,7 +9,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 . "$here/cluster.sh"
 . "$here/report.sh"
-export SKX_SUITES=${SKX_SUITES:-300* 305* 306* 307* 308* 309* 350* 352* 356* 357* 371* 374* 376* 388* 390*}
+export SKX_SUITES=${SKX_SUITES:-300* 305* 306* 307* 308* 309* 350* 352* 356* 357* 371* 374* 376* 388*}
 
 report_begin
 work=

@@ -294,8 +294,8 @@ skx_functions_add_piece(SkxWords *words, int from, int to, List **queries)
 }
 
 /*
- * Returns one query of all, which `join` makes of two.  The tree is not deep:
- * the server recurses along it.  There is at least one.
+ * Returns one query of all, which `join` makes of two; NULL if there are none.
+ * The tree is not deep: the server recurses along it.
  */
 static TSQuery
 skx_functions_join(List *queries, PGFunction join)
@@ -317,7 +317,7 @@ skx_functions_join(List *queries, PGFunction join)
 		}
 		queries = fewer;
 	}
-	return linitial(queries);
+	return queries == NIL ? NULL : linitial(queries);
 }
 
 /* Appends the query by words of which all have to match. */
@@ -325,6 +325,7 @@ static void
 skx_functions_add_group(SkxWords *words, int from, int to, List **queries)
 {
 	SkxWordsBorder border;
+	TSQuery		query;
 	List	   *all = NIL;
 	bool		unclear = false;
 	int			at = from;
@@ -340,8 +341,9 @@ skx_functions_add_group(SkxWords *words, int from, int to, List **queries)
 		from = at;
 	}
 	skx_functions_add_piece(words, from, to, &all);
-	if (all != NIL)
-		*queries = lappend(*queries, skx_functions_join(all, tsquery_and));
+	query = skx_functions_join(all, tsquery_and);
+	if (query != NULL)
+		*queries = lappend(*queries, query);
 }
 
 /*
@@ -366,7 +368,8 @@ skx_functions_group_end(const SkxWords *words, int from,
 
 /*
  * Returns the query that websearch_to_tsquery() makes of the words, or one
- * that matches the same documents.  Small groups are one piece together.
+ * that matches the same documents; NULL if nothing is left of them.  Small
+ * groups are one piece together.
  */
 static TSQuery
 skx_functions_web_query(SkxWords *words)
@@ -394,9 +397,9 @@ skx_functions_web_query(SkxWords *words)
 			from = to = border.next;
 		}
 	}
-	if (to > from || any == NIL)
+	if (to > from)
 		skx_functions_add_piece(words, from, to, &any);
-	return any == NIL ? NULL : skx_functions_join(any, tsquery_or);
+	return skx_functions_join(any, tsquery_or);
 }
 
 /*
