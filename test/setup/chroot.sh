@@ -65,21 +65,63 @@ make_bare_root() {
 		rm -rf "$2" && mv "$2.part" "$2"
 }
 
+# need_bare_root SUITE: makes it if need be
+need_bare_root() {
+	[ -d "$SKIPIDX_CHROOTS/$1-bare" ] || make_bare_root "$1" "$SKIPIDX_CHROOTS/$1-bare"
+}
+
+# copy_root SUITE: a bare root for one run, in $copy, with packages that were
+# fetched for others, and the proxy of this machine
+copy=
+copy_root() {
+	local proxy=${http_proxy:-}
+	drop_copy
+	copied_suite=$1
+	copy=$(mktemp -d "$SKIPIDX_CHROOTS/bare.XXXXXX") &&
+		cp -a --reflink=auto "$SKIPIDX_CHROOTS/$1-bare/." "$copy" &&
+		cp -L /etc/resolv.conf "$copy/etc/resolv.conf" || return 1
+	[ -z "$proxy" ] ||
+		echo "Acquire::http::Proxy \"$proxy\";" >"$copy/etc/apt/apt.conf.d/90proxy"
+	# An archive that is no longer signed anew will do: packages still are.
+	echo 'Acquire::Check-Valid-Until "false";' >"$copy/etc/apt/apt.conf.d/91valid"
+	mkdir -p "$SKIPIDX_CHROOTS/$1-bare.packages"
+	find "$SKIPIDX_CHROOTS/$1-bare.packages" -name '*.deb' \
+		-exec ln -f -t "$copy/var/cache/apt/archives" {} +
+}
+
+# drop_copy: keeps what was fetched
+drop_copy() {
+	[ -n "$copy" ] || return 0
+	find "$copy/var/cache/apt/archives" -name '*.deb' \
+		-exec mv -n -t "$SKIPIDX_CHROOTS/$copied_suite-bare.packages" {} +
+	rm -rf "$copy"
+	copy=
+}
+
+# no_clusters ROOT: no service is started there, and no cluster made
+no_clusters() {
+	printf '#!/bin/sh\nexit 101\n' >"$1/usr/sbin/policy-rc.d"
+	chmod 755 "$1/usr/sbin/policy-rc.d"
+	mkdir -p "$1/etc/postgresql-common"
+	echo 'create_main_cluster = false' >"$1/etc/postgresql-common/createcluster.conf"
+}
+
+# add_upper_suite VERSION ROOT: for apt, with its lists
+add_upper_suite() {
+	local upper
+	upper=$(upper_suite_of "$1")
+	[ -n "$upper" ] || return 0
+	echo "deb $(debian_mirror) $upper main" >"$2/etc/apt/sources.list.d/$upper.list"
+	update_inside "$2"
+}
+
 # make_chroot VERSION CHROOT: built aside and renamed, so that a chroot with
 # its final name is a whole one
 make_chroot() {
-	local version=$1 chroot=$2 part=$2.part suite mirror upper
+	local version=$1 chroot=$2 part=$2.part suite
 	suite=$(suite_of "$version") && bootstrap "$suite" "$part" || return 1
-	mirror=$(debian_mirror)
-	printf '#!/bin/sh\nexit 101\n' >"$part/usr/sbin/policy-rc.d"
-	chmod 755 "$part/usr/sbin/policy-rc.d"
-	mkdir -p "$part/etc/postgresql-common"
-	echo 'create_main_cluster = false' >"$part/etc/postgresql-common/createcluster.conf"
-	upper=$(upper_suite_of "$version")
-	if [ -n "$upper" ]; then
-		echo "deb $mirror $upper main" >"$part/etc/apt/sources.list.d/$upper.list"
-		update_inside "$part"
-	fi
+	no_clusters "$part"
+	add_upper_suite "$version" "$part"
 	install_inside "$version" "$part" || return 1
 	rm -rf "$chroot"
 	mv "$part" "$chroot"
@@ -98,7 +140,7 @@ install_inside() {
 		inside "$2" apt-get clean
 }
 
-# An archive that is no longer signed anew will do: packages still are.
+# As copy_root says.
 update_inside() {
 	inside "$1" apt-get -q -o Acquire::Check-Valid-Until=false update
 }
@@ -124,6 +166,19 @@ need_chroot() {
 	fi
 	say "PostgreSQL $1: making $CHROOT"
 	report_step "pg$1 chroot" make_chroot "$1" "$CHROOT"
+}
+
+# bring_libraries FROM CHROOT: those that ldd has found in FROM, as it prints them
+# on the input, which CHROOT does not have under the same names
+bring_libraries() {
+	local file
+	mkdir -p "$2/opt/skipidx-libs"
+	awk '$3 ~ /^\// { print $3 }' | sort -u | while read -r file; do
+		[ -n "$(find "$2/lib/" "$2/usr/lib" -name "$(basename "$file")" 2>/dev/null | head -n 1)" ] ||
+			cp -L "$1$file" "$2/opt/skipidx-libs/"
+	done
+	echo /opt/skipidx-libs >"$2/etc/ld.so.conf.d/skipidx-libs.conf"
+	inside "$2" ldconfig
 }
 
 # tree_in_chroot ROOT CHROOT: copies the tree to a new directory below the

@@ -26,8 +26,6 @@ if [ "$(id -u)" != 0 ] && sudo -n true 2>/dev/null; then
 fi
 
 suite=$(suite_of 15)
-CHROOT=$SKIPIDX_CHROOTS/$suite-bare
-copy=
 
 # skip WHY: nothing of this can be done here
 skip() {
@@ -37,26 +35,6 @@ skip() {
 
 # last_line LOG
 last_line() { grep . "$1" | tail -n 1 | cut -c -150; }
-
-# copy_root: a bare root for one run, in $copy, with what was fetched for others
-copy_root() {
-	drop_copy
-	copy=$(mktemp -d "$SKIPIDX_CHROOTS/bare.XXXXXX") &&
-		cp -a --reflink=auto "$CHROOT/." "$copy" &&
-		cp -L /etc/resolv.conf "$copy/etc/resolv.conf" || return 1
-	[ -z "${http_proxy:-}" ] ||
-		echo "Acquire::http::Proxy \"$http_proxy\";" >"$copy/etc/apt/apt.conf.d/90proxy"
-	mkdir -p "$CHROOT.packages"
-	find "$CHROOT.packages" -name '*.deb' -exec ln -f -t "$copy/var/cache/apt/archives" {} +
-}
-
-# drop_copy: keeps what was fetched
-drop_copy() {
-	[ -n "$copy" ] || return 0
-	find "$copy/var/cache/apt/archives" -name '*.deb' -exec mv -n -t "$CHROOT.packages" {} +
-	rm -rf "$copy"
-	copy=
-}
 
 # first_line PACKAGE...: of README.md; the fewest packages that make it
 first_line() {
@@ -85,9 +63,9 @@ log=$report_logs/root.log
 unshare --mount --propagation private --pid --fork --kill-child true 2>"$log" ||
 	skip "no namespace of mounts and processes: $(last_line "$log")"
 export_proxies
-[ -d "$CHROOT" ] || report_watch "making $CHROOT" "$log" make_bare_root "$suite" "$CHROOT" ||
+report_watch "a bare $suite" "$log" need_bare_root "$suite" ||
 	skip "it cannot be made: $(last_line "$log")"
-copy_root 2>"$log" || skip "it cannot be copied: $(last_line "$log")"
+copy_root "$suite" 2>"$log" || skip "it cannot be copied: $(last_line "$log")"
 inside "$copy" true 2>"$log" ||
 	skip "it cannot be entered: $(last_line "$log")"
 report_watch "git and make" "$log" first_line git make ||
@@ -96,7 +74,7 @@ report_watch "git and make" "$log" first_line git make ||
 report_step "${BARE_COMMAND:-make demo} as root" type_there root "${BARE_COMMAND:-make demo}"
 if [ -z "${BARE_COMMAND:-}" ]; then
 	# all of the rows were there once
-	report_step "a root with sudo" eval 'copy_root && first_line git make sudo &&
+	report_step "a root with sudo" eval 'copy_root "$suite" && first_line git make sudo &&
 		inside "$copy" useradd --create-home stranger &&
 		echo "stranger ALL=(ALL) NOPASSWD: ALL" >"$copy/etc/sudoers.d/stranger"' &&
 		DEMO_ROWS=5000 report_step "make demo with sudo" type_there stranger "make demo"

@@ -25,12 +25,12 @@ fi
 # libraries that the chroot does not have under the same names; a server finds
 # its files from where its program is
 old_server() {
-	local chroot=$1 to=$1/opt/skipidx-old from lib share build file
+	local chroot=$1 to=$1/opt/skipidx-old from lib share build
 	lib=$("$PG_CONFIG" --pkglibdir)
 	share=$("$PG_CONFIG" --sharedir)
 	from=$(dirname "$("$PG_CONFIG" --bindir)")
 	rm -rf "$to"
-	mkdir -p "$to$(dirname "$from")" "$to$(dirname "$share")" "$to/libs" || return 1
+	mkdir -p "$to$(dirname "$from")" "$to$(dirname "$share")" || return 1
 	cp -r "$from" "$to$from" && cp -r "$share" "$to$share" || return 1
 	build=$(make_private_dir) || return 1
 	copy_tree "$root" "$build"
@@ -38,13 +38,7 @@ old_server() {
 	cp "$build/skipidx.so" "$to$lib/" || return 1
 	cp "$build/skipidx.control" "$build"/sql/skipidx--*.sql "$to$share/extension/" || return 1
 	rm -rf "$build"
-	ldd "$from"/bin/* "$lib"/*.so 2>/dev/null | awk '$3 ~ /^\// { print $3 }' |
-		sort -u | while read -r file; do
-		[ -n "$(find "$chroot/lib" "$chroot/usr/lib" -name "$(basename "$file")" 2>/dev/null | head -n 1)" ] ||
-			cp -L "$file" "$to/libs/"
-	done
-	echo /opt/skipidx-old/libs >"$chroot/etc/ld.so.conf.d/skipidx-old.conf"
-	inside "$chroot" ldconfig
+	ldd "$from"/bin/* "$lib"/*.so 2>/dev/null | bring_libraries "" "$chroot"
 	old_install=/opt/skipidx-old$from
 }
 
@@ -58,7 +52,7 @@ upgrade() {
 
 export_proxies
 report_begin
-trap '[ -z "$CHROOT" ] || rm -rf ${work:+"$work"} "$CHROOT/opt/skipidx-old" "$CHROOT/etc/ld.so.conf.d/skipidx-old.conf"' EXIT
+trap '[ -z "$CHROOT" ] || rm -rf ${work:+"$work"} "$CHROOT"/opt/skipidx-* "$CHROOT/etc/ld.so.conf.d/skipidx-libs.conf"' EXIT
 bash "$here/packages.sh" build versions || exit 1
 PG_CONFIG=$(find_pg_config) || exit 1
 CHROOT=
