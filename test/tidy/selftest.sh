@@ -110,6 +110,13 @@ EOF
 	printf '# A test.\n#\n# Holds: query 1\nuse strict;\n' >test/t/100_a.pl
 	printf '%s\n-- A test.\n--\n-- Holds: query 1, 2\n--\nSELECT 1;\n' -- >sql/query_a.sql
 	echo 'SELECT 1;' >sql/skipidx--1.0.sql
+	echo "default_version = '1.0'" >skipidx.control
+	printf '# Changes\n\n## 1.0 (unreleased)\n\n## 0.9\n' >CHANGELOG.md
+	mkdir -p packaging debian
+	cp "$here/../../packaging/version.sh" packaging
+	for file in packaging/META.json.in packaging/skipidx.spec.in debian/changelog.in; do
+		echo 'skipidx @VERSION@ of @DATE@' >$file
+	done
 	printf '/*\n * test_a.c\n *\n * Holds: none\n */\n' >test/unit/test_a.c
 	echo 'See `src/read/query/query_get.c`, `query_get.c`, `am/` and `skx_query_get()`; [map](src/read/query/README.md).' >README.md
 }
@@ -133,7 +140,7 @@ many_lines() {	# many_lines N TEXT
 }
 
 sound_tree
-for check in layers order length names docs words promises layout; do
+for check in layers order length names docs words promises versions layout; do
 	if output=$(sh "$here/$check.sh" "$tree" 2>&1); then
 		passed=$((passed + 1))
 	else
@@ -298,6 +305,35 @@ sed -i 's/^2\. Two/- Two/; s/^1\. One/- One/' src/read/query/README.md
 expect promises 'src/read/query/README.md: its promises are not numbered'
 sed -i 's/^2\. Two/3. Three/' src/read/query/README.md
 expect promises 'promise 3 follows 1'
+
+release() {	# release VERSION: in the control file and sql/
+	sed -i "s/'.*'/'$1'/" skipidx.control
+	mv sql/skipidx--1.0.sql "sql/skipidx--$1.sql"
+}
+sed -i "s/1.0/1.0dev/" skipidx.control
+expect versions 'skipidx.control: there is no sql/skipidx--1.0dev.sql'
+release 1.1
+expect versions 'CHANGELOG.md: begins with "1.0", skipidx.control has "1.1"'
+release 1.0-dev
+expect versions "default_version of skipidx.control, '1.0-dev'"
+cp sql/skipidx--1.0.sql sql/skipidx--0.9.sql
+expect versions 'more than one script'
+sed -i 's/@VERSION@/1.0/' packaging/META.json.in
+expect versions 'packaging/META.json.in: has no version to fill in'
+sed -i 's/@DATE@/@DAY@/' debian/changelog.in
+expect versions 'debian/changelog.in: names what packaging/version.sh does not fill in'
+git init -q . 2>/dev/null && git add . && git -c user.name=a -c user.email=a@example.org commit -q -m a && git tag v1.1
+expect versions 'the tag v1.1 is on a tree whose skipidx.control has "1.0"'
+# What the table of version.sh says.
+for row in '1.0dev 1.0~dev 1.0.0-dev unstable' '1.0rc2 1.0~rc2 1.0.0-rc2 testing' \
+	'1.0 1.0 1.0.0 stable' '1.0.3 1.0.3 1.0.3 stable'; do
+	set -- $row
+	sed -i "s/'.*'/'$1'/" skipidx.control
+	said=$(echo '@VERSION@ @DEBIAN_VERSION@ @PGXN_VERSION@ @PGXN_STATUS@' | sh packaging/version.sh fill)
+	[ "$said" = "$row" ] && passed=$((passed + 1)) ||
+		{ echo "selftest: version.sh says \"$said\" instead of \"$row\""; failed=$((failed + 1)); }
+done
+sound_tree
 
 # Only where pgindent is there to tell.
 if ! sh "$here/layout.sh" "$tree" | grep -q 'not checked'; then

@@ -6,7 +6,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=${1:-$here/../..}
 passed=0
 failed=0
-for check in layers order length names docs words promises layout; do
+for check in layers order length names docs words promises versions layout; do
 	if sh "$here/$check.sh" "$root"; then
 		echo "tidy: $check ok"
 		passed=$((passed + 1))
