@@ -1,6 +1,7 @@
 # skipidx: PGXS build.
 #
-#   make                    build skipidx.so (PG_CONFIG chooses the server)
+#   make                    build skipidx.so (PG_CONFIG chooses the server), at
+#                           the top of the tree, from where sources are found
 #   make install            as root, into that server's directories
 #   make WITH_LIBURING=no   the same for machines without liburing
 #   make installcheck       regress, isolation and TAP tests, as non-root,
@@ -15,6 +16,11 @@
 #   make test-memory        tests and generated calls on a server whose memory
 #                           sanitizers watch
 #   make test-upgrade       pg_upgrade from this server version to a newer one
+#   make dist               what is released, as .zip and .tar.gz in dist/
+#   make deb                Debian packages of it in dist/deb/, with their set-up
+#   make rpm                RPM packages in dist/rpm/, see packaging/
+#   make test-packages      packages built, installed and removed, each in a
+#                           fresh root
 #   make test-faults        crashes, replicas, concurrency and every method of
 #                           reading, at length
 #   make test-limits        the differential tests with small limits
@@ -148,9 +154,9 @@ test-module:
 # One a folder of bench/targets
 BENCHES := $(patsubst bench/targets/%/target.conf,bench-%,$(wildcard bench/targets/*/target.conf))
 
-.PHONY: tidy unit fuzz analyze demo test test-bare test-cassert test-frameworks \
-	test-memory test-upgrade test-versions test-faults test-limits test-compilers \
-	test-places nightly soak bench $(BENCHES)
+.PHONY: tidy unit fuzz analyze demo dist deb rpm test test-bare test-cassert test-frameworks \
+	test-memory test-packages test-upgrade test-versions test-faults test-limits \
+	test-compilers test-places nightly soak bench $(BENCHES)
 
 tidy:
 	@sh test/tidy/tidy.sh
@@ -166,6 +172,15 @@ analyze:
 
 demo:
 	@bash test/demo/demo.sh
+
+dist:
+	@bash packaging/dist.sh
+
+deb:
+	@DEB_VERSIONS='$(DEB_VERSIONS)' MAKEVARS='$(MAKEVARS)' bash packaging/deb.sh
+
+rpm:
+	@bash packaging/rpm.sh
 
 test:
 	@bash test/setup/run_tests.sh
@@ -185,6 +200,9 @@ test-cassert:
 
 test-memory:
 	@bash test/setup/test_memory.sh
+
+test-packages:
+	@bash test/setup/test_packages.sh
 
 test-upgrade:
 	@bash test/setup/test_upgrade.sh

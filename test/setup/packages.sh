@@ -1,6 +1,7 @@
 #!/bin/bash
 # packages.sh [-c COMMAND] [build] [test] [frameworks] [versions] [analysis] [compilers]
-# [source] [bench] [rum] [callgrind]: installs what is missing of the Debian packages that
+# [source] [bench] [rum] [callgrind] [dist] [deb] [rpm] [pgxn] [image]: installs what is
+# missing of the Debian packages that
 # these need (build alone by default).  Quick when nothing is missing.  As root, or with
 # sudo.
 #
@@ -44,6 +45,12 @@ wanted() {
 			bench) echo python3 liburing-dev ;;
 			rum) echo postgresql-$major-rum ;;
 			callgrind) echo valgrind libpq-dev gcc libc6-dev ;;
+			dist) echo zip ;;
+			deb) echo build-essential debhelper fakeroot lintian liburing-dev \
+				postgresql-all postgresql-server-dev-all libipc-run-perl zip ;;
+			rpm) echo rpm rpmlint zip ;;
+			pgxn) echo pgxnclient unzip zip ;;
+			image) echo umoci ;;
 			*) say "unknown set of packages: $set"; return 1 ;;
 		esac
 	done

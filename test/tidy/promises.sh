@@ -100,4 +100,4 @@ END {
 			complain(promise[order[i]] ": no test holds promise " at[2])
 		}
 	exit bad
-}' $(find src -name README.md -path 'src/*/*' | sort) $tests $others
+}' $(find src packaging -name README.md \( -path 'src/*/*' -o -path packaging/README.md \) 2>/dev/null | sort) $tests $others

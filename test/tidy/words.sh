@@ -2,10 +2,10 @@
 # words.sh [ROOT]: comments and READMEs of src/ name backends, callers and
 # processes, and have no words for persons in their place; lines of its READMEs
 # have 120 columns at most, but for tables, code and links; so have those of the
-# README at the top and of doc/.
+# README at the top, of packaging/ and of doc/.
 root=${1:-.}
 cd "$root" || exit 2
-{ find src -name "*.[ch]" -o -name "*.md" | sort; ls README.md CONTRIBUTING.md ARCHITECTURE.md SECURITY.md doc/*.md 2>/dev/null; } | xargs -r awk '
+{ find src -name "*.[ch]" -o -name "*.md" | sort; ls README.md CONTRIBUTING.md ARCHITECTURE.md SECURITY.md packaging/README.md doc/*.md 2>/dev/null; } | xargs -r awk '
 function complain(what) {
 	printf "%s:%d: %s\n", FILENAME, FNR, what
 	bad = 1
