@@ -42,10 +42,8 @@ install_zip() {
 		inside "$builder" bash /tmp/skipidx/test/setup/packages.sh build pgxn || return 1
 	pgxn_client install --yes /tmp/skipidx.zip || return 1
 	mkdir "$builder/tmp/skipidx/tried" && mv "$builder/tmp/skipidx/test/packages"/* "$builder/tmp/skipidx/"
-	copy=$builder
-	try 15 /tmp/skipidx/README.md
+	tried=$builder try 15 /tmp/skipidx/README.md
 	status=$?
-	copy=
 	pgxn_client uninstall --yes /tmp/skipidx.zip || status=1
 	[ -z "$(inside "$builder" find /usr/lib/postgresql /usr/share/postgresql -name '*skipidx*')" ] ||
 		{ status=1; echo "#failed files are left when it is uninstalled"; }

@@ -113,14 +113,14 @@ list() {
 	return "${PIPESTATUS[0]}"
 }
 
-# try VERSION README [OPTION...]: what is installed in $copy, on a server with
+# try VERSION README [OPTION...]: what is installed in $copy, or $tried, on a server with
 # these options of pg_virtualenv, whose port is no one else's; then the life of
 # the package, if there is one
 try() {
-	local version=$1 readme=$2
+	local version=$1 readme=$2 where=${tried:-$copy}
 	shift 2
-	inside "$copy" apt-get -q install -y --no-install-recommends iproute2 || return 1
-	inside "$copy" env PG_VIRTUALENV_UNSHARE=--net pg_virtualenv -v "$version" "$@" -o log_min_messages=debug1 -o jit=off sh -c "
+	inside "$where" apt-get -q install -y --no-install-recommends iproute2 || return 1
+	inside "$where" env PG_VIRTUALENV_UNSHARE=--net pg_virtualenv -v "$version" "$@" -o log_min_messages=debug1 -o jit=off sh -c "
 		cd /tmp/skipidx
 		bash installed.sh '$sql_version' $readme /var/log/postgresql/postgresql-$version-regress.log
 		first=\$?
