@@ -1,9 +1,8 @@
 #!/bin/bash
 # packages.sh [-c COMMAND] [build] [test] [frameworks] [versions] [analysis] [compilers]
 # [source] [bench] [rum] [callgrind] [dist] [deb] [rpm] [pgxn] [image]: installs what is
-# missing of the Debian packages that
-# these need (build alone by default).  Quick when nothing is missing.  As root, or with
-# sudo.
+# missing of the Debian packages that these need (build alone by default).  Quick when
+# nothing is missing.  As root, or with sudo.
 #
 #   -c  installs nothing, but says at once if COMMAND could not go on: without
 #       root where packages or, with build, the extension are to be installed
