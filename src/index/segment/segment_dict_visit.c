@@ -388,28 +388,36 @@ skx_segment_walk_page(SkxTermWalk *walk)
 	return true;
 }
 
+/*
+ * Moves to the first term of the page that is not below `from`.  Returns false
+ * if there is none; the walk is then before the next page.
+ */
+static bool
+skx_segment_walk_to(SkxTermWalk *walk, const SkxLexeme *from)
+{
+	SkxDictCursor *c = &walk->cursor;
+
+	skx_segment_dict_bisect_restarts(c, from->bytes, from->len);
+	walk->has_unreturned = skx_segment_dict_first(c, from);
+	return walk->has_unreturned;
+}
+
 void
 skx_segment_walk_range(SkxTermWalk *walk, const SkxLexeme ends[2])
 {
-	SkxDictCursor *c = &walk->cursor;
-	SkxTerm		term;
-
-	if (c->seg->header.nterms == 0)
+	if (walk->cursor.seg->header.nterms == 0)
 		return;
-	walk->prefetch_end = skx_segment_dict_range(c, ends, 3);
+	walk->prefetch_end = skx_segment_dict_range(&walk->cursor, ends, 3);
 	walk->has_begun = true;
 	skx_segment_walk_copy(walk);
-	skx_segment_dict_bisect_restarts(c, ends[0].bytes, ends[0].len);
-	for (;;)
-	{
-		walk->has_unreturned = skx_segment_dict_compare(c, ends[0].bytes,
-														ends[0].len) >= 0;
-		if (walk->has_unreturned)
-			return;
-		skx_segment_dict_term(c, &term);
-		if (!skx_segment_dict_next_entry(c))
-			return;
-	}
+	(void) skx_segment_walk_to(walk, &ends[0]);
+}
+
+void
+skx_segment_walk_seek(SkxTermWalk *walk, const SkxLexeme ends[2])
+{
+	if (!walk->has_begun || !skx_segment_walk_to(walk, &ends[0]))
+		skx_segment_walk_range(walk, ends);
 }
 
 bool

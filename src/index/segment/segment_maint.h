@@ -49,6 +49,13 @@ extern void skx_segment_walk_range(SkxTermWalk *walk,
 								   const SkxLexeme ends[2]);
 
 /*
+ * Does the same for an end that is not below the terms read so far.  Is quick
+ * if the term is on the current page.
+ */
+extern void skx_segment_walk_seek(SkxTermWalk *walk,
+								  const SkxLexeme ends[2]);
+
+/*
  * Reads the next term, and returns false if there is none.  *lexeme is valid
  * until the next call.
  */

@@ -16,10 +16,10 @@
 #include "utils/memutils.h"
 
 /*
- * Number of terms that are read before the place of a lexeme is searched for.
- * That is from the root of a dictionary, and takes as long as some terms.
+ * Number of terms that are read before the place of a lexeme is searched for,
+ * which takes as long as some terms.
  */
-#define SKX_LEXICON_STEPS	8
+#define SKX_LEXICON_STEPS	2
 
 /*
  * An input, which is a segment or all pending documents, and the position that
@@ -185,7 +185,7 @@ skx_lexicon_seek_in(const SkxLexicon *lexicon, SkxLexiconInput *in,
 	do
 	{
 		if (steps-- == 0)
-			skx_segment_walk_range(in->walk, ends);
+			skx_segment_walk_seek(in->walk, ends);
 		if (!skx_lexicon_next_of(lexicon, in))
 			return false;
 	} while (skx_lexicon_is_below(in, from));
