@@ -81,6 +81,6 @@ void
 skx_manifest_new_format(Relation rel, SkxDiskFormat *format)
 {
 	skx_disk_format_of(skx_manifest_installed_release(rel->rd_rel->relam,
-												  false),
+													  false),
 					   SKX_FORMAT_NEWEST, format);
 }
