@@ -132,10 +132,33 @@ skx_highlight_passages(SkxHighlightText *t, SkxHighlightPassage *passages,
 
 /* ---- output of passages ---- */
 
+/* Returns true if the next match is a part of match number i. */
+static bool
+skx_highlight_has_next(const SkxHighlightText *t, int i)
+{
+	const SkxHighlightMatch *m = &t->matches[i];
+
+	return i + 1 < t->nmatches && m[1].start < m->end && m[1].end <= m->end;
+}
+
+/*
+ * Returns true if the next match begins in match number i, and ends behind it,
+ * but not behind `to`.
+ */
+static bool
+skx_highlight_overlaps_next(const SkxHighlightText *t, int i, uint32 to)
+{
+	const SkxHighlightMatch *m = &t->matches[i];
+
+	return i + 1 < t->nmatches && m[1].start < m->end && m[1].end > m->end &&
+		m[1].end <= to;
+}
+
 /*
  * Appends the bytes of the text from `from` to `to`, with marks around the
  * matches.  If a match has other matches in it, as a compound word has its
- * parts, only these are marked.
+ * parts, only these are marked.  Matches that overlap, as bigrams do, are
+ * marked as one.
  */
 static void
 skx_highlight_put_text(StringInfo out, const SkxHighlightText *t,
@@ -156,19 +179,20 @@ skx_highlight_put_text(StringInfo out, const SkxHighlightText *t,
 	}
 	for (; low < t->nmatches && t->matches[low].end <= to; low++)
 	{
-		const SkxHighlightMatch *m = &t->matches[low];
+		uint32		start = t->matches[low].start;
 
 		CHECK_FOR_INTERRUPTS();
-		if (m->start < at ||
-			(low + 1 < t->nmatches && m[1].start < m->end))
+		if (start < at || skx_highlight_has_next(t, low))
 			continue;
-		appendBinaryStringInfo(out, t->bytes + at, m->start - at);
+		while (skx_highlight_overlaps_next(t, low, to))
+			low++;
+		appendBinaryStringInfo(out, t->bytes + at, start - at);
 		appendBinaryStringInfo(out, VARDATA_ANY(o->start_mark),
 							   VARSIZE_ANY_EXHDR(o->start_mark));
-		appendBinaryStringInfo(out, t->bytes + m->start, m->end - m->start);
+		at = t->matches[low].end;
+		appendBinaryStringInfo(out, t->bytes + start, at - start);
 		appendBinaryStringInfo(out, VARDATA_ANY(o->stop_mark),
 							   VARSIZE_ANY_EXHDR(o->stop_mark));
-		at = m->end;
 	}
 	appendBinaryStringInfo(out, t->bytes + at, to - at);
 }

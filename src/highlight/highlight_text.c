@@ -90,7 +90,7 @@ skx_highlight_add_piece(SkxHighlightText *t, const SkxHighlightPiece *piece,
 {
 	int			i;
 
-	if (piece->is_one_token &&
+	if (piece->is_one_token && piece->len > 0 &&
 		(t->nwords == 0 || base >= t->words[t->nwords - 1].end))
 		skx_highlight_add_word(t, base, base + piece->len);
 	for (i = 0; i < piece->ntokens; i++)
