@@ -1624,3 +1624,79 @@ COMMENT ON OPERATOR @@| (pg_catalog.tsvector, skipidx_disjunction) IS
 
 ALTER OPERATOR FAMILY tsvector_ops USING skipidx ADD
 	OPERATOR 4 @@| (pg_catalog.tsvector, skipidx_disjunction);
+
+--
+-- Text without spaces between words.  A configuration of its own has other
+-- dictionaries for words; what it does with the three types of runs stays.
+--
+
+CREATE FUNCTION skx_bigram_start(pg_catalog.internal, pg_catalog.int4)
+RETURNS pg_catalog.internal
+AS 'MODULE_PATHNAME', 'skipidx_bigram_start'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skx_bigram_token(pg_catalog.internal, pg_catalog.internal, pg_catalog.internal)
+RETURNS pg_catalog.internal
+AS 'MODULE_PATHNAME', 'skipidx_bigram_token'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skx_bigram_end(pg_catalog.internal)
+RETURNS pg_catalog.void
+AS 'MODULE_PATHNAME', 'skipidx_bigram_end'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skx_bigram_headline(pg_catalog.internal, pg_catalog.internal, pg_catalog.tsquery)
+RETURNS pg_catalog.internal
+AS 'MODULE_PATHNAME', 'skipidx_bigram_headline'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skx_bigram_types(pg_catalog.internal)
+RETURNS pg_catalog.internal
+AS 'MODULE_PATHNAME', 'skipidx_bigram_types'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE TEXT SEARCH PARSER skipidx_bigram (
+	START = skx_bigram_start,
+	GETTOKEN = skx_bigram_token,
+	END = skx_bigram_end,
+	HEADLINE = skx_bigram_headline,
+	LEXTYPES = skx_bigram_types);
+
+COMMENT ON TEXT SEARCH PARSER skipidx_bigram IS
+	'bigrams of Han, Kana, Hangul and Thai, and the tokens of the default parser';
+
+CREATE FUNCTION skx_stop_lexize(pg_catalog.internal, pg_catalog.internal, pg_catalog.internal, pg_catalog.internal)
+RETURNS pg_catalog.internal
+AS 'MODULE_PATHNAME', 'skipidx_stop_lexize'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE TEXT SEARCH TEMPLATE skipidx_stop (LEXIZE = skx_stop_lexize);
+
+COMMENT ON TEXT SEARCH TEMPLATE skipidx_stop IS
+	'takes each token as a stop word';
+
+CREATE TEXT SEARCH DICTIONARY skipidx_stop (TEMPLATE = skipidx_stop);
+
+COMMENT ON TEXT SEARCH DICTIONARY skipidx_stop IS
+	'takes each token as a stop word';
+
+CREATE TEXT SEARCH CONFIGURATION skipidx_bigram (PARSER = skipidx_bigram);
+
+ALTER TEXT SEARCH CONFIGURATION skipidx_bigram ADD MAPPING FOR
+	asciiword, word, numword, email, url, host, sfloat, version, hword_numpart, hword_part, hword_asciipart, numhword,
+	asciihword, hword, url_path, file, "float", "int", uint, single, bigram
+	WITH pg_catalog.simple;
+
+ALTER TEXT SEARCH CONFIGURATION skipidx_bigram ADD MAPPING FOR run_end
+	WITH skipidx_stop;
+
+COMMENT ON TEXT SEARCH CONFIGURATION skipidx_bigram IS
+	'bigrams of Han, Kana, Hangul and Thai, and simple words';
+
+CREATE TEXT SEARCH CONFIGURATION skipidx_bigram_document (COPY = skipidx_bigram);
+
+ALTER TEXT SEARCH CONFIGURATION skipidx_bigram_document ALTER MAPPING FOR run_end
+	WITH pg_catalog.simple;
+
+COMMENT ON TEXT SEARCH CONFIGURATION skipidx_bigram_document IS
+	'the same for documents alone, in which a prefix of one character finds ends of runs, too';
