@@ -11,6 +11,7 @@ INSERT INTO open_calls VALUES
 	('skipidx_bm25(regclass,tsvector,tsquery)', 'skipidx_bm25(%L, ''a:1'', ''a'')'),
 	('skipidx_check(regclass,boolean)', 'skipidx_check(%L, true)'),
 	('skipidx_count(regclass,tsquery,boolean)', 'skipidx_count(%L, ''a'')'),
+	('skipidx_expand_query(regclass,tsquery,text,boolean,boolean,integer,boolean)', 'skipidx_expand_query(%L, ''a'')'),
 	('skipidx_explain_score(regclass,tid,tsquery)', 'skipidx_explain_score(%L, ''(0,1)'', ''a'')'),
 	('skipidx_facets(regclass,tsquery,text,integer)', 'skipidx_facets(%L, ''a'', ''n'')'),
 	('skipidx_facets(regclass,tsquery,text[],integer)', 'skipidx_facets(%L, ''a'', ''{n}''::text[])'),
@@ -30,6 +31,7 @@ INSERT INTO open_calls VALUES
 	('skipidx_segments(regclass)', 'skipidx_segments(%L)'),
 	('skipidx_slices(regclass,text,integer)', 'skipidx_slices(%L, ''n'', 2)'),
 	('skipidx_stats(regclass)', 'skipidx_stats(%L)'),
+	('skipidx_suggest(regclass,text,integer,text,boolean)', 'skipidx_suggest(%L, ''a'')'),
 	('skipidx_terms(regclass,text,integer)', 'skipidx_terms(%L)');
 -- No other does, but one that takes indexes of distributed tables alone.
 SELECT coalesce(signature, f::text) AS missing FROM open_calls FULL JOIN
