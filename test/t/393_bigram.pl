@@ -34,7 +34,8 @@ my @codes = (1 .. 0xD7FF, 0xE000 .. 0xFFFF, 0x16F00 .. 0x16FFF, 0x1AFF0 .. 0x1B2
 	map({ ($_ - 3 .. $_ + 3) } 0x20000, 0x2A6DF, 0x2B740, 0x2CEB0, 0x2F800, 0x2FA1D, 0x30000, 0x3134A), 0xE00F0 .. 0xE01FF);
 my %found = map { $_ => 1 } split ' ', $s->value('SELECT string_agg(c::text, $$ $$) FROM unnest($${' . join(',', @codes) . '}$$::int[]) c'
 	  . q{ WHERE (SELECT tokid FROM ts_parse('skipidx_bigram', chr(c)) LIMIT 1) = 24});
-my @differ = map { sprintf '%X', $_ } grep { chr($_) !~ /\p{Cn}/ && !$found{$_} != (chr($_) !~ /^$run$/) } @codes;
+# Later versions of Unicode have some marks of Latin letters beside Thai, too.
+my @differ = map { sprintf '%X', $_ } grep { chr($_) !~ /\p{Cn}/ && !$found{$_} != ($_ < 0x370 || chr($_) !~ /^$run$/) } @codes;
 
 cmp_ok(scalar(keys %found), '>', 40000, 'characters of runs');
 is("@differ", '', 'those that Unicode says, of assigned ones');
