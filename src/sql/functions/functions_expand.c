@@ -13,7 +13,6 @@
 #include "tsearch/ts_type.h"
 #include "tsearch/ts_utils.h"
 #include "utils/memutils.h"
-#include "utils/pg_crc.h"
 
 PG_FUNCTION_INFO_V1(skipidx_expand_query);
 
@@ -45,13 +44,9 @@ skx_functions_operand(const SkxLexeme *lexeme, const QueryOperand *like)
 {
 	QTNode	   *node = palloc0(sizeof(QTNode));
 	QueryOperand *operand = palloc0(sizeof(QueryItem));
-	pg_crc32	crc;
 
-	INIT_LEGACY_CRC32(crc);
-	COMP_LEGACY_CRC32(crc, lexeme->bytes, lexeme->len);
-	FIN_LEGACY_CRC32(crc);
 	*operand = *like;
-	operand->valcrc = (int32) crc;
+	operand->valcrc = skx_functions_lexeme_crc(lexeme->bytes, lexeme->len);
 	operand->length = lexeme->len;
 	node->valnode = (QueryItem *) operand;
 	node->word = pnstrdup(lexeme->bytes, lexeme->len);
@@ -97,7 +92,7 @@ skx_functions_near_terms(SkxExpand *e, const QTNode *node,
 	skx_lexicon_near_word(&lexeme, e->accents, &word);
 	skx_functions_allow_typos(&word, e->typos);
 	word.is_prefix = operand->prefix || node == e->unfinished;
-	if (word.edits > 0 || word.folds || node == e->unfinished)
+	if (word.edits > 0 || word.folds)
 	{
 		skx_lexicon_rewind(e->lexicon);
 		(void) skx_lexicon_keep_near(e->lexicon, &word, &e->nterms, best);

@@ -274,4 +274,7 @@ extern IndexScanDesc skx_functions_begin_scan(Relation heap, Relation index,
 /* Returns the query for any of the words of the text, as in skipidx_any(). */
 extern TSQuery skx_functions_any_text(Oid config, Datum text);
 
+/* Returns the check value that an operand of a tsquery has for its lexeme. */
+extern int32 skx_functions_lexeme_crc(const char *lexeme, int len);
+
 #endif							/* SKX_FUNCTIONS_INTERNAL_H */

@@ -36,8 +36,8 @@ skx_functions_typos_arg(FunctionCallInfo fcinfo, int argument)
 }
 
 /*
- * Two edits with a free first character have a tenth of the dictionary looked
- * at.
+ * With two edits and a free first character a search would look at much more
+ * of the dictionary.
  */
 void
 skx_functions_allow_typos(SkxNearWord *word, SkxTypos typos)

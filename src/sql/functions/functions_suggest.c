@@ -58,13 +58,15 @@ skipidx_suggest(PG_FUNCTION_ARGS)
 	SkxNearWord word;
 	SkxLexeme	lexeme;
 	SkxTypos	typos;
+	text	   *given;
 	bool		folds;
 
 	InitMaterializedSRF(fcinfo, 0);
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		return (Datum) 0;
-	lexeme.bytes = VARDATA_ANY(PG_GETARG_TEXT_PP(1));
-	lexeme.len = VARSIZE_ANY_EXHDR(PG_GETARG_TEXT_PP(1));
+	given = PG_GETARG_TEXT_PP(1);
+	lexeme.bytes = VARDATA_ANY(given);
+	lexeme.len = VARSIZE_ANY_EXHDR(given);
 	best.most = (int) Min(skx_functions_limit_arg(fcinfo, 2, "max_rows"),
 						  PG_INT32_MAX);
 	best.context = CurrentMemoryContext;

@@ -107,21 +107,27 @@ skx_functions_text_words(TSVector text, int *n)
 	return words;
 }
 
+int32
+skx_functions_lexeme_crc(const char *lexeme, int len)
+{
+	pg_crc32	crc;
+
+	INIT_LEGACY_CRC32(crc);
+	COMP_LEGACY_CRC32(crc, lexeme, len);
+	FIN_LEGACY_CRC32(crc);
+	return (int32) crc;
+}
+
 static void
 skx_functions_put_operand(QueryItem *item, char *operands, const char *lexeme,
 						  int len, int *distance)
 {
-	pg_crc32	crc;
-
 	if (*distance >= MAXSTRPOS)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("the text has too many words for a tsquery")));
-	INIT_LEGACY_CRC32(crc);
-	COMP_LEGACY_CRC32(crc, lexeme, len);
-	FIN_LEGACY_CRC32(crc);
 	item->type = QI_VAL;
-	item->qoperand.valcrc = (int32) crc;
+	item->qoperand.valcrc = skx_functions_lexeme_crc(lexeme, len);
 	item->qoperand.length = len;
 	item->qoperand.distance = *distance;
 	memcpy(operands + *distance, lexeme, len);
