@@ -1250,6 +1250,160 @@ ROWS 1000;
 COMMENT ON FUNCTION skipidx_scroll(pg_catalog.regclass, pg_catalog.tsquery, pg_catalog.int4, pg_catalog.int4, pg_catalog.bytea, pg_catalog.int4) IS
 	'the rows that match a query, by their place in the table: a page of a slice, behind the row of a token';
 
+-- What values of a row add to the distance of its words.  The instant, by which
+-- age is told, comes last.
+
+CREATE FUNCTION skipidx_recency(
+	value pg_catalog.timestamptz,
+	half_life pg_catalog.interval,
+	weight pg_catalog.float8 DEFAULT 1,
+	as_of pg_catalog.timestamptz DEFAULT pg_catalog.now())
+RETURNS pg_catalog.float4
+AS 'MODULE_PATHNAME', 'skipidx_recency'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION skipidx_recency(pg_catalog.timestamptz, pg_catalog.interval, pg_catalog.float8, pg_catalog.timestamptz) IS
+	'added to a distance: minus weight, halved for each half-life before as_of';
+
+CREATE FUNCTION skipidx_recency(
+	value pg_catalog.timestamp,
+	half_life pg_catalog.interval,
+	weight pg_catalog.float8 DEFAULT 1,
+	as_of pg_catalog.timestamp DEFAULT LOCALTIMESTAMP)
+RETURNS pg_catalog.float4
+AS 'MODULE_PATHNAME', 'skipidx_recency'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION skipidx_recency(pg_catalog.timestamp, pg_catalog.interval, pg_catalog.float8, pg_catalog.timestamp) IS
+	'added to a distance: minus weight, halved for each half-life before as_of';
+
+CREATE FUNCTION skipidx_recency(
+	value pg_catalog.date,
+	half_life pg_catalog.interval,
+	weight pg_catalog.float8 DEFAULT 1,
+	as_of pg_catalog.date DEFAULT CURRENT_DATE)
+RETURNS pg_catalog.float4
+AS 'MODULE_PATHNAME', 'skipidx_recency_date'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION skipidx_recency(pg_catalog.date, pg_catalog.interval, pg_catalog.float8, pg_catalog.date) IS
+	'added to a distance: minus weight, halved for each half-life before as_of';
+
+CREATE FUNCTION skipidx_decay(
+	value pg_catalog.timestamptz,
+	half_life pg_catalog.interval,
+	floor pg_catalog.float8 DEFAULT 0,
+	as_of pg_catalog.timestamptz DEFAULT pg_catalog.now())
+RETURNS pg_catalog.float4
+AS 'MODULE_PATHNAME', 'skipidx_decay'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION skipidx_decay(pg_catalog.timestamptz, pg_catalog.interval, pg_catalog.float8, pg_catalog.timestamptz) IS
+	'a distance is multiplied by it: 1, halved for each half-life before as_of, but floor at least';
+
+CREATE FUNCTION skipidx_decay(
+	value pg_catalog.timestamp,
+	half_life pg_catalog.interval,
+	floor pg_catalog.float8 DEFAULT 0,
+	as_of pg_catalog.timestamp DEFAULT LOCALTIMESTAMP)
+RETURNS pg_catalog.float4
+AS 'MODULE_PATHNAME', 'skipidx_decay'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION skipidx_decay(pg_catalog.timestamp, pg_catalog.interval, pg_catalog.float8, pg_catalog.timestamp) IS
+	'a distance is multiplied by it: 1, halved for each half-life before as_of, but floor at least';
+
+CREATE FUNCTION skipidx_decay(
+	value pg_catalog.date,
+	half_life pg_catalog.interval,
+	floor pg_catalog.float8 DEFAULT 0,
+	as_of pg_catalog.date DEFAULT CURRENT_DATE)
+RETURNS pg_catalog.float4
+AS 'MODULE_PATHNAME', 'skipidx_decay_date'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION skipidx_decay(pg_catalog.date, pg_catalog.interval, pg_catalog.float8, pg_catalog.date) IS
+	'a distance is multiplied by it: 1, halved for each half-life before as_of, but floor at least';
+
+CREATE FUNCTION skipidx_near(
+	value pg_catalog.float8,
+	origin pg_catalog.float8,
+	scale pg_catalog.float8,
+	weight pg_catalog.float8 DEFAULT 1)
+RETURNS pg_catalog.float4
+AS 'MODULE_PATHNAME', 'skipidx_near'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION skipidx_near(pg_catalog.float8, pg_catalog.float8, pg_catalog.float8, pg_catalog.float8) IS
+	'added to a distance: minus weight, of which half is left at scale from origin';
+
+CREATE FUNCTION skipidx_near(
+	value pg_catalog.timestamptz,
+	origin pg_catalog.timestamptz,
+	scale pg_catalog.interval,
+	weight pg_catalog.float8 DEFAULT 1)
+RETURNS pg_catalog.float4
+AS 'MODULE_PATHNAME', 'skipidx_near_time'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION skipidx_near(pg_catalog.timestamptz, pg_catalog.timestamptz, pg_catalog.interval, pg_catalog.float8) IS
+	'added to a distance: minus weight, of which half is left at scale from origin';
+
+CREATE FUNCTION skipidx_near(
+	value pg_catalog.timestamp,
+	origin pg_catalog.timestamp,
+	scale pg_catalog.interval,
+	weight pg_catalog.float8 DEFAULT 1)
+RETURNS pg_catalog.float4
+AS 'MODULE_PATHNAME', 'skipidx_near_time'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION skipidx_near(pg_catalog.timestamp, pg_catalog.timestamp, pg_catalog.interval, pg_catalog.float8) IS
+	'added to a distance: minus weight, of which half is left at scale from origin';
+
+CREATE FUNCTION skipidx_near(
+	value pg_catalog.date,
+	origin pg_catalog.date,
+	scale pg_catalog.interval,
+	weight pg_catalog.float8 DEFAULT 1)
+RETURNS pg_catalog.float4
+AS 'MODULE_PATHNAME', 'skipidx_near_date'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION skipidx_near(pg_catalog.date, pg_catalog.date, pg_catalog.interval, pg_catalog.float8) IS
+	'added to a distance: minus weight, of which half is left at scale from origin';
+
+CREATE FUNCTION skipidx_saturation(
+	value pg_catalog.float8,
+	pivot pg_catalog.float8,
+	weight pg_catalog.float8 DEFAULT 1)
+RETURNS pg_catalog.float4
+AS 'MODULE_PATHNAME', 'skipidx_saturation'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION skipidx_saturation(pg_catalog.float8, pg_catalog.float8, pg_catalog.float8) IS
+	'added to a distance: minus weight * value / (value + pivot)';
+
+CREATE FUNCTION skipidx_log1p(
+	value pg_catalog.float8,
+	weight pg_catalog.float8 DEFAULT 1)
+RETURNS pg_catalog.float4
+AS 'MODULE_PATHNAME', 'skipidx_log1p'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION skipidx_log1p(pg_catalog.float8, pg_catalog.float8) IS
+	'added to a distance: minus weight * ln(1 + value)';
+
+CREATE FUNCTION skipidx_boost(
+	condition pg_catalog.bool,
+	weight pg_catalog.float8 DEFAULT 1)
+RETURNS pg_catalog.float4
+AS 'MODULE_PATHNAME', 'skipidx_boost'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION skipidx_boost(pg_catalog.bool, pg_catalog.float8) IS
+	'added to a distance: minus weight where the condition is true';
+
 -- Like to_tsvector: a configuration may be changed, but is given out as if not.
 CREATE FUNCTION skipidx_any(
 	config pg_catalog.regconfig,

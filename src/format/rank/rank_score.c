@@ -44,12 +44,11 @@
 #define SKX_RANK_SQRT2		1.41421356237309504880
 
 /*
- * Returns the natural logarithm of x, which is at least 1 and finite.  x is 2^e
- * (1 + f), where 1 + f is between the roots of 1/2 and 2.  With s = f / (2 +
- * f), ln(1 + f) is 2 (s + s^3 / 3 + s^5 / 5 + ...).  The part f - f^2 / 2 of
- * it is taken out, since f is exact.
+ * x is 2^e (1 + f), where 1 + f is between the roots of 1/2 and 2.  With s = f
+ * / (2 + f), ln(1 + f) is 2 (s + s^3 / 3 + s^5 / 5 + ...).  The part f - f^2 /
+ * 2 of it is taken out, since f is exact.
  */
-static double
+double
 skx_rank_log(double x)
 {
 	uint64		bits;

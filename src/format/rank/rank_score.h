@@ -79,6 +79,12 @@ extern void skx_rank_contributions(float weight, const float *tfs,
 /* rank_score.c : weights, saturation and bounds */
 
 /*
+ * Returns the natural logarithm of x, which is at least 1 and finite, within
+ * 1e-15 of its value or of 1, whichever is larger.
+ */
+extern double skx_rank_log(double x);
+
+/*
  * Returns Lucene's idf: ln(1 + (ndocs - df + 0.5) / (df + 0.5)).  A df above
  * ndocs counts as ndocs.
  */
