@@ -157,18 +157,26 @@ sub compare
 
 # ---- every state, in every encoding ----
 
-my @words = map { draw_word() } 1 .. 1500;
+my @words;
 
-for my $encoding (qw(UTF8 LATIN1 SQL_ASCII))
+# Characters of several bytes, in the order of their codes or not; of SQL_ASCII, a
+# character is a byte.
+my %letters = (
+	UTF8 => [ @letters, "\x{301}", 'е', 'ё', 'ά' ],
+	LATIN1 => [@letters],
+	EUC_JP => [ 'a', 'b', 'か', 'き', 'ア', 'イ' ],
+	SQL_ASCII => [ 'a' .. 'g' ]);
+
+for my $encoding (qw(UTF8 LATIN1 EUC_JP SQL_ASCII))
 {
 	my $db = lc $encoding;
+
+	@letters = @{ $letters{$encoding} };
+	@words = map { draw_word() } 1 .. 1500;
 
 	$node->safe_psql('postgres', "CREATE DATABASE $db TEMPLATE template0 ENCODING '$encoding' LC_COLLATE 'C' LC_CTYPE 'C'");
 	my $s = skx_session($node, $db);
 
-	# Of SQL_ASCII, a character is a byte.
-	@letters = ('a' .. 'g') if $encoding eq 'SQL_ASCII';
-	@words = map { draw_word() } 1 .. 1500 if $encoding eq 'SQL_ASCII';
 	my $source = join ',', map { '(' . quoted($_) . ')' } @words;
 
 	$s->value("SET client_encoding = 'UTF8'") if $encoding ne 'SQL_ASCII';

@@ -1,8 +1,10 @@
 # What skipidx_terms() reads: of the dictionaries the pages of the prefix, none
 # of the values of other columns, and posting lists only of terms that it gives
-# out and that have postings with and without positions.
+# out and that have postings with and without positions.  What skipidx_suggest()
+# reads: the pages of beginnings with which a term can be near, and no others
+# ahead.
 #
-# Holds: functions 4
+# Holds: functions 4; lexicon 2, 4
 
 use strict;
 use warnings;
@@ -36,15 +38,15 @@ work_is('pages of dictionaries', $dict);
 # Pages read with nothing cached, and sub-blocks decoded, by a call.
 sub work
 {
-	my ($call) = @_;
+	my ($call, $function) = (@_, 'terms');
 	my $counts = "SELECT pages_read, subblocks FROM skipidx_work(), skipidx_io_totals() WHERE scope = 'session'";
 
 	$s->value('SELECT skipidx_cache_reset()');
 	my @before = split /\|/, $s->value($counts);
-	my $rows = $s->value("SELECT count(*) FROM skipidx_terms($call)");
+	my $rows = $s->value("SELECT count(*) FROM skipidx_$function($call)");
 	my @after = split /\|/, $s->value($counts);
 
-	note "$call: $rows terms, " . ($after[0] - $before[0]) . ' pages, '
+	note "$function $call: $rows terms, " . ($after[0] - $before[0]) . ' pages, '
 	  . ($after[1] - $before[1]) . ' sub-blocks';
 	return ($rows, $after[0] - $before[0], $after[1] - $before[1]);
 }
@@ -72,6 +74,24 @@ work_is('all terms: sub-blocks of one', $subblocks);
 work_is('the first term: sub-blocks', $subblocks);
 ($rows, $pages, $subblocks) = work(q{'docs_v', 'bare', 1});
 work_is('a term without any positions: sub-blocks', $subblocks);
+
+# The first letter is kept, and two edits are few in so long words.
+my $first = $s->value('SELECT min(md5(i::text)) FROM generate_series(0, 99999) i WHERE md5(i::text) >= \'7\'');
+my $typed = substr($first, 0, 20) . 'x' . substr($first, 21);
+
+($rows, $pages) = work("'docs_v', '$typed', 10, 'auto'", 'suggest');
+is($rows, 1, 'a word with its first letter kept');
+work_is('a word with its first letter kept: pages', $pages, dict => $dict);
+($rows, $pages) = work("'docs_v', '$typed', 10, '0', false", 'suggest');
+is($rows, 0, 'a word without edits');
+work_is('a word without edits: pages', $pages);
+# Of each first letter there are some pages, and a word may go on with few.
+($rows, $pages) = work("'docs_v', '$typed', 10, '1'", 'suggest');
+is($rows, 1, 'a word with one edit');
+work_is('a word with one edit: pages', $pages, dict => $dict);
+# where any term may be near until its third letter, pages are read in order
+($rows, $pages) = work(q{'docs_v', 'abc', 10, '2'}, 'suggest');
+work_is('a short word with two edits: pages', $pages, dict => $dict);
 
 # some, common0 to common2, mixed, bare
 my $few = $s->value("SELECT sum(dict_pages) FROM skipidx_segments('docs_few')");

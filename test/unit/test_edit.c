@@ -2,8 +2,9 @@
  * test_edit.c
  *	  Distances of words, and of words that are still being typed, against the
  *	  whole table of optimal string alignment; words in order share rows.
+ *	  With which characters a word may go on, and which fold to a letter.
  *
- * Holds: edit 1, 2, 3
+ * Holds: edit 1, 2, 3, 4
  */
 #include "unit.h"
 
@@ -60,12 +61,37 @@ draw(uint32 *chars, int n)
 		chars[i] = 'a' + unit_random() % LETTERS;
 }
 
+/*
+ * The characters with which the word may go on are those after which it is
+ * alive.
+ */
+static void
+compare_next(SkxEdit *edit, int depth)
+{
+	uint32		next[SKX_EDIT_NEXT_CHARS];
+	int			n = skx_edit_next_chars(edit, depth, next);
+	uint32		c;
+	int			i;
+
+	CHECK(n <= SKX_EDIT_NEXT_CHARS);
+	for (c = 'a'; c <= 'a' + LETTERS; c++)
+	{
+		bool		may = n == SKX_EDIT_ANY_CHAR;
+
+		for (i = 0; i < n; i++)
+			may = may || next[i] == c;
+		skx_edit_push(edit, depth, c);
+		CHECK(skx_edit_is_alive(edit, depth + 1) == may);
+	}
+}
+
 /* One word against many, each of which begins as the last one did. */
 static void
 compare_word(int len, int max)
 {
 	uint32		word[WORD_MOST];
 	uint32		other[WORD_MOST + SKX_EDIT_MAX];
+	uint32		next[SKX_EDIT_NEXT_CHARS];
 	SkxEdit		edit;
 	uint32	   *memory = malloc(skx_edit_size(len, max));
 	int			turn;
@@ -90,6 +116,10 @@ compare_word(int len, int max)
 				skx_edit_push(&edit, i, other[i]);
 			alive = alive && skx_edit_is_alive(&edit, i + 1);
 		}
+		if (n < len + max)
+			compare_next(&edit, n);
+		else
+			CHECK(skx_edit_next_chars(&edit, n, next) == 0);
 		CHECK(skx_edit_distance(&edit, n) ==
 			  Min(full_distance(word, len, other, n), max + 1));
 		CHECK(skx_edit_prefix_distance(&edit, n) ==
@@ -131,6 +161,35 @@ compare_long(void)
 	free(word);
 }
 
+/*
+ * The characters of a letter are all that fold to it, each once.
+ */
+static void
+compare_folds(void)
+{
+	static uint32 next[0x20000];	/* the next one that folds alike */
+	static uint32 first[0x20000];
+	uint32		c;
+
+	memset(next, 0xFF, sizeof(next));
+	memset(first, 0xFF, sizeof(first));
+	for (c = 0x1FFFF; c > 0; c--)
+	{
+		uint32		letter = skx_edit_fold(c);
+
+		next[c] = first[letter];
+		first[letter] = c;
+	}
+	for (c = 1; c < 0x20000; c++)
+	{
+		uint32		letter = skx_edit_fold(c);
+
+		CHECK(skx_edit_fold(letter) == letter);
+		CHECK(skx_edit_unfold(letter, 0) == first[letter]);
+		CHECK(skx_edit_unfold(letter, c) == next[c]);
+	}
+}
+
 int
 main(void)
 {
@@ -143,5 +202,6 @@ main(void)
 			for (turn = 0; turn < 50; turn++)
 				compare_word(len, max);
 	compare_long();
+	compare_folds();
 	return unit_done("test_edit");
 }

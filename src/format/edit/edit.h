@@ -18,6 +18,19 @@
  */
 extern uint32 skx_edit_fold(uint32 c);
 
+/* All characters below fold to themselves. */
+#define SKX_EDIT_FOLDED_MIN	0x00C0
+
+/* No character. */
+#define SKX_EDIT_NO_CHAR	0xFFFFFFFF
+
+/*
+ * edit_unfold.c : returns the first character above `above` that folds to the
+ * letter, or with letter 0 the first mark; SKX_EDIT_NO_CHAR if there is none.
+ * `letter` is one that skx_edit_fold() leaves as it is.
+ */
+extern uint32 skx_edit_unfold(uint32 letter, uint32 above);
+
 /* edit_rows.c : distances */
 
 /* Most edits that can be asked for. */
@@ -60,6 +73,20 @@ extern void skx_edit_push(SkxEdit *edit, int depth, uint32 c);
  * may be near.
  */
 extern bool skx_edit_is_alive(const SkxEdit *edit, int depth);
+
+/* Most characters that skx_edit_next_chars() returns. */
+#define SKX_EDIT_NEXT_CHARS	(2 * SKX_EDIT_BAND)
+
+/* Result of skx_edit_next_chars(): a word may go on with any character. */
+#define SKX_EDIT_ANY_CHAR	(-1)
+
+/*
+ * Stores the characters with which another word that begins with the `depth`
+ * first characters may go on and be near, in no order, some perhaps twice.
+ * `next` has room for SKX_EDIT_NEXT_CHARS.  Returns how many, or
+ * SKX_EDIT_ANY_CHAR; none at edit->max_depth.
+ */
+extern int	skx_edit_next_chars(const SkxEdit *edit, int depth, uint32 *next);
 
 /* Returns the distance of the `depth` first characters; max + 1: it is more. */
 extern int	skx_edit_distance(const SkxEdit *edit, int depth);

@@ -12,26 +12,15 @@
 #endif
 
 #include "format/edit/edit.h"
+#include "format/edit/edit_fold_marks.h"
 #include "format/edit/edit_fold_table.h"
-
-/* Blocks of characters that only combine with letters. */
-static const struct
-{
-	uint32		first;
-	uint32		end;
-}			skx_fold_marks[] = {
-	{0x1AB0, 0x1B00},
-	{0x1DC0, 0x1E00},
-	{0x20D0, 0x2100},
-	{0xFE20, 0xFE30},
-};
 
 uint32
 skx_edit_fold(uint32 c)
 {
 	int			i;
 
-	if (c < 0x00C0)
+	if (c < SKX_EDIT_FOLDED_MIN)
 		return c;
 	if (c < SKX_FOLD_00C0_END)
 		return skx_fold_00C0[c - 0x00C0];

@@ -56,7 +56,7 @@ skx_edit_begin(SkxEdit *edit, const uint32 *word, int len, int max,
 }
 
 /* Returns true if the last two characters are exchanged in the word. */
-static bool
+static inline bool
 skx_edit_is_exchanged(const SkxEdit *edit, int depth, int at)
 {
 	return depth >= 2 && at >= 2 &&
@@ -64,15 +64,22 @@ skx_edit_is_exchanged(const SkxEdit *edit, int depth, int at)
 		edit->chars[depth - 2] == edit->word[at - 1];
 }
 
+/*
+ * Of the row before, the cell for as many characters of the word is one
+ * further right, and that for one character fewer is in the same place.  So is
+ * the cell for two fewer, of the row before that.
+ */
 void
 skx_edit_push(SkxEdit *edit, int depth, uint32 c)
 {
 	int			to = depth + 1;
 	uint8	   *row = skx_edit_row(edit, to);
+	const uint8 *before = skx_edit_row(edit, depth);
+	int			last = 2 * edit->max;
 	int			b;
 
 	edit->chars[depth] = c;
-	for (b = 0; b <= 2 * edit->max; b++)
+	for (b = 0; b <= last; b++)
 	{
 		int			at = to + b - edit->max;
 		int			least = edit->max + 1;
@@ -81,13 +88,13 @@ skx_edit_push(SkxEdit *edit, int depth, uint32 c)
 			least = to;
 		else if (at > 0 && at <= edit->len)
 		{
-			least = skx_edit_cell(edit, depth, at) + 1;
+			least = before[b] + (c != edit->word[at - 1]);
+			if (b < last)
+				least = Min(least, before[b + 1] + 1);
 			if (b > 0)
 				least = Min(least, row[b - 1] + 1);
-			least = Min(least, skx_edit_cell(edit, depth, at - 1) +
-						(c != edit->word[at - 1]));
 			if (skx_edit_is_exchanged(edit, to, at))
-				least = Min(least, skx_edit_cell(edit, to - 2, at - 2) + 1);
+				least = Min(least, skx_edit_row(edit, to - 2)[b] + 1);
 		}
 		row[b] = (uint8) Min(least, edit->max + 1);
 	}
@@ -115,4 +122,34 @@ int
 skx_edit_distance(const SkxEdit *edit, int depth)
 {
 	return skx_edit_cell(edit, depth, edit->len);
+}
+
+/*
+ * A cell below max allows for any character, as one to be replaced.  Of a row
+ * without such cells, a cell of max only allows for the word's next character.
+ * Two rows before, one below max allows for two to be exchanged.
+ */
+int
+skx_edit_next_chars(const SkxEdit *edit, int depth, uint32 *next)
+{
+	const uint8 *row = skx_edit_row(edit, depth);
+	int			n = 0;
+	int			b;
+
+	for (b = 0; b <= 2 * edit->max; b++)
+	{
+		int			at = depth + b - edit->max;
+
+		if (at < 0 || at > edit->len)
+			continue;
+		if (row[b] < edit->max)
+			return SKX_EDIT_ANY_CHAR;
+		if (at < edit->len && row[b] == edit->max)
+			next[n++] = edit->word[at];
+		if (depth > 0 && at > 0 && at < edit->len &&
+			edit->chars[depth - 1] == edit->word[at] &&
+			skx_edit_cell(edit, depth - 1, at - 1) < edit->max)
+			next[n++] = edit->word[at - 1];
+	}
+	return n;
 }

@@ -19,6 +19,8 @@ typedef struct SkxDictCursor
 	const uint8 *value;			/* of the current entry */
 	const uint8 *next;			/* the entry after it, NULL: not known */
 	int			entry;			/* number of the current entry on the page */
+	uint32		shared;			/* bytes of the key that are those of the key
+								 * before */
 	int			keylen;
 	char		key[SKX_LEXEME_MAX];
 } SkxDictCursor;
@@ -82,6 +84,18 @@ extern void skx_segment_dict_bisect_restarts(SkxDictCursor *c,
  */
 extern int	skx_segment_dict_compare(const SkxDictCursor *c,
 									 const char *lexeme, int len);
+
+/*
+ * Moves to the first entry of the leaf, from the current one on, that is not
+ * below the lexeme, and decodes its key.  Returns false if there is none.  The
+ * entries in between are not decoded.
+ */
+extern bool skx_segment_dict_forward(SkxDictCursor *c, const char *lexeme,
+									 int len);
+
+/* Goes from the root to the leaf of the lexeme, on no entry of it. */
+extern void skx_segment_dict_descend(SkxDictCursor *c, const char *lexeme,
+									 int len);
 
 /*
  * Decodes the current entry of a leaf into *t and sets c->next to the entry

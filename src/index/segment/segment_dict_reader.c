@@ -52,7 +52,7 @@ skx_segment_dict_pin_page(SkxDictCursor *c, uint32 ordinal)
  * bytes of the key before it and *more bytes of its own.  Returns the address
  * of the latter.  Sets keylen and value, but not the bytes of the key.
  */
-static const uint8 *
+static inline const uint8 *
 skx_segment_dict_head(SkxDictCursor *c, const uint8 *src, uint32 *shared,
 					  uint32 *more)
 {
@@ -74,6 +74,7 @@ skx_segment_dict_head(SkxDictCursor *c, const uint8 *src, uint32 *shared,
 	if (src == NULL || *shared > (uint32) c->keylen ||
 		*more > SKX_LEXEME_MAX - *shared || *more > (uint32) (end - src))
 		skx_segment_dict_damaged(c, "dictionary key out of range");
+	c->shared = *shared;
 	c->keylen = *shared + *more;
 	c->value = src + *more;
 	c->next = NULL;
@@ -251,6 +252,48 @@ skx_segment_dict_value(SkxDictCursor *c, SkxTerm *t)
 	c->next = src;
 }
 
+/* Returns the address after n varints, or NULL if there are fewer. */
+static const uint8 *
+skx_segment_dict_after_varints(const uint8 *src, const uint8 *end, int n)
+{
+	for (; n > 0; n--)
+	{
+		while (src < end && *src >= 0x80)
+			src++;
+		if (src >= end)
+			return NULL;
+		src++;
+	}
+	return src;
+}
+
+/*
+ * Sets c->next to the entry after the current one.  Most entries have a df and
+ * a number of positions of one byte each, and a short list.  They are not
+ * decoded.
+ */
+static void
+skx_segment_dict_pass(SkxDictCursor *c)
+{
+	const uint8 *end = skx_segment_dict_end(c);
+	const uint8 *src = c->value;
+	SkxTerm		term;
+
+	if (end - src > 3 && (src[0] | src[2] | src[3]) < 0x80)
+	{
+		int			form = src[1] & SKX_TERM_FORM_MASK;
+		int			n = src[2] > 0 && (src[1] & SKX_TERM_OWN_POSITIONS) == 0 ?
+			2 : 0;
+
+		if (form == SKX_TERM_INLINE && src[3] < end - src - 3)
+			c->next = skx_segment_dict_after_varints(src + 4 + src[3], end, n);
+		else if (form == SKX_TERM_SHORT)
+			c->next = skx_segment_dict_after_varints(src + 3, end, 3 + n);
+	}
+	if (c->next == NULL)
+		skx_segment_dict_value(c, &term);
+}
+
 /* Sets the check value of a term whose list is long. */
 static void
 skx_segment_dict_check(SkxTerm *t, const char *lexeme, int len)
@@ -280,13 +323,13 @@ skx_segment_dict_next_entry(SkxDictCursor *c)
 }
 
 /*
- * Returns the number of the last restart entry whose key is <= the lexeme, or
- * 0 if there is none.
+ * Returns the number of the last restart entry from `low` on whose key is <=
+ * the lexeme, or `low` if there is none.
  */
 static int
-skx_segment_dict_last_restart(SkxDictCursor *c, const char *lexeme, int len)
+skx_segment_dict_last_restart(SkxDictCursor *c, int low, const char *lexeme,
+							  int len)
 {
-	int			low = 0;
 	int			high = c->head->nrestarts - 1;
 
 	while (low < high)
@@ -310,7 +353,8 @@ skx_segment_dict_last_restart(SkxDictCursor *c, const char *lexeme, int len)
 void
 skx_segment_dict_bisect_restarts(SkxDictCursor *c, const char *lexeme, int len)
 {
-	skx_segment_dict_restart(c, skx_segment_dict_last_restart(c, lexeme, len));
+	skx_segment_dict_restart(c, skx_segment_dict_last_restart(c, 0, lexeme,
+															  len));
 }
 
 /*
@@ -354,12 +398,83 @@ static int
 skx_segment_dict_seek(SkxDictCursor *c, const char *lexeme, uint32 len,
 					  uint32 *same)
 {
-	int			restart = skx_segment_dict_last_restart(c, lexeme, len);
+	int			restart = skx_segment_dict_last_restart(c, 0, lexeme, len);
 
 	*same = 0;
 	return skx_segment_dict_compare_at(c,
 									   skx_segment_dict_restart_at(c, restart),
 									   lexeme, len, same);
+}
+
+/*
+ * Goes to the last restart entry after the current entry whose key is <= the
+ * lexeme, and compares it.  If there is none, compares the current entry.
+ */
+static int
+skx_segment_dict_nearest(SkxDictCursor *c, const char *lexeme, uint32 len,
+						 uint32 *same)
+{
+	int			entry = c->entry;
+	int			keylen = c->keylen;
+	const uint8 *value = c->value;
+	const uint8 *next = c->next;
+	int			here = entry / SKX_DICT_RESTART_ENTRIES;
+	int			restart = skx_segment_dict_last_restart(c, here, lexeme, len);
+
+	*same = 0;
+	if (restart > here)
+		return skx_segment_dict_compare_at(c,
+										   skx_segment_dict_restart_at(c, restart),
+										   lexeme, len, same);
+	c->entry = entry;
+	c->keylen = keylen;
+	c->value = value;
+	c->next = next;
+	while (*same < Min((uint32) keylen, len) &&
+		   c->key[*same] == lexeme[*same])
+		(*same)++;
+	return skx_segment_dict_compare(c, lexeme, len);
+}
+
+/* The key has its first c->shared bytes in common with the lexeme. */
+static void
+skx_segment_dict_key_from(SkxDictCursor *c, const char *lexeme)
+{
+	int			more = c->keylen - c->shared;
+
+	memcpy(c->key, lexeme, c->shared);
+	memcpy(c->key + c->shared, c->value - more, more);
+}
+
+bool
+skx_segment_dict_forward(SkxDictCursor *c, const char *lexeme, int len)
+{
+	int			entry = c->entry;
+	uint32		same;
+	int			cmp = skx_segment_dict_nearest(c, lexeme, len, &same);
+
+	while (cmp < 0)
+	{
+		const uint8 *src;
+
+		skx_segment_dict_pass(c);
+		if (++c->entry >= c->head->nentries)
+		{
+			c->entry--;
+			return false;
+		}
+		src = c->next;
+		if (c->entry % SKX_DICT_RESTART_ENTRIES == 0)
+		{
+			same = 0;
+			src = skx_segment_dict_restart_at(c, c->entry /
+											  SKX_DICT_RESTART_ENTRIES);
+		}
+		cmp = skx_segment_dict_compare_at(c, src, lexeme, len, &same);
+	}
+	if (c->entry != entry)
+		skx_segment_dict_key_from(c, lexeme);
+	return true;
 }
 
 /*
@@ -404,8 +519,7 @@ skx_segment_dict_child(SkxDictCursor *c, const char *lexeme, int len)
 	return child;
 }
 
-/* Descends from the root to the leaf of the lexeme. */
-static void
+void
 skx_segment_dict_descend(SkxDictCursor *c, const char *lexeme, int len)
 {
 	int			level;
@@ -444,13 +558,14 @@ skx_segment_dict_find(SkxDictCursor *c, const char *lexeme, int len,
 	{
 		if (cmp > 0)
 			return false;
-		skx_segment_dict_value(c, term);
 		if (cmp == 0)
 			break;
+		skx_segment_dict_pass(c);
 		if (!skx_segment_dict_next_unread(c))
 			return false;
 		cmp = skx_segment_dict_compare_at(c, c->next, lexeme, len, &same);
 	}
+	skx_segment_dict_value(c, term);
 	skx_segment_dict_check(term, lexeme, len);
 	return true;
 }

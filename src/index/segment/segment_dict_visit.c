@@ -104,24 +104,6 @@ skx_segment_dict_set_bits(SkxDictCursor *c, SkxTermBits *b)
 }
 
 /*
- * Moves to the first entry of the leaf, from the current one on, that is not
- * below `from`.  Returns false if there is none.
- */
-static bool
-skx_segment_dict_first(SkxDictCursor *c, const SkxLexeme *from)
-{
-	SkxTerm		term;
-
-	while (skx_segment_dict_compare(c, from->bytes, from->len) < 0)
-	{
-		skx_segment_dict_term(c, &term);
-		if (!skx_segment_dict_next_entry(c))
-			return false;
-	}
-	return true;
-}
-
-/*
  * Visits the terms of the leaf from the current one on.  Returns false if the
  * visit is at its end: `visit` returned false, or the range ends on this
  * leaf, which is possible only if `last` is true.
@@ -168,7 +150,7 @@ skx_segment_dict_visit(SkxSegment *seg, const SkxLexeme ends[2], bool prefix,
 	c.seg = seg;
 	end = skx_segment_dict_range(&c, ends, reads_ahead ? 2 : 3);
 	skx_segment_dict_bisect_restarts(&c, ends[0].bytes, ends[0].len);
-	more = skx_segment_dict_first(&c, &ends[0]) ||
+	more = skx_segment_dict_forward(&c, ends[0].bytes, ends[0].len) ||
 		skx_segment_dict_next_leaf(&c);
 	while (more)
 	{
@@ -322,6 +304,9 @@ skx_segment_count_prefix(SkxSegment *seg, const char *prefix, int len,
 	return skx_segment_dict_count_range(seg, ends, extent);
 }
 
+/* No page is before page 0 in a walk; page 0 is not after this one, either. */
+#define SKX_NO_PAGE		(PG_UINT32_MAX - 1)
+
 struct SkxTermWalk
 {
 	SkxDictCursor cursor;
@@ -329,6 +314,10 @@ struct SkxTermWalk
 	bool		has_unreturned; /* the current term was not returned yet */
 	uint32		prefetched_to;	/* *asked of skx_segment_prefetch_next */
 	uint32		prefetch_end;	/* no page from this one on is prefetched */
+	bool		seeks;			/* only pages read in order are prefetched */
+	uint32		last;			/* the page before */
+	uint32		nordered;		/* that many may be prefetched, as they were
+								 * read in order */
 	char		page[BLCKSZ];	/* copy of the current leaf */
 };
 
@@ -343,7 +332,28 @@ skx_segment_walk_begin(SkxSegment *seg)
 	walk->has_unreturned = false;
 	walk->prefetched_to = 0;
 	walk->prefetch_end = seg->planes[SKX_SEGMENT_DICT].npages;
+	walk->seeks = false;
 	return walk;
+}
+
+/*
+ * Returns the page up to which pages are prefetched.  A walk that seeks passes
+ * over some, so it has more with each one that it reads after the one before.
+ */
+static uint32
+skx_segment_walk_prefetch_end(SkxTermWalk *walk)
+{
+	uint32		here = walk->cursor.ordinal;
+
+	if (!walk->seeks)
+		return walk->prefetch_end;
+	if (here == walk->last + 1)
+		walk->nordered = Min(2 * walk->nordered + 1,
+							 2 * SKX_PREFETCH_UNITS_MAX);
+	else if (here != walk->last)
+		walk->nordered = 0;
+	walk->last = here;
+	return Min(walk->prefetch_end, here + 1 + walk->nordered);
 }
 
 /* Copies the current page, and unpins it. */
@@ -351,9 +361,11 @@ static void
 skx_segment_walk_copy(SkxTermWalk *walk)
 {
 	SkxDictCursor *c = &walk->cursor;
+	uint32		end = skx_segment_walk_prefetch_end(walk);
 
-	skx_segment_prefetch_next(c->seg, SKX_SEGMENT_DICT, c->ordinal,
-							  walk->prefetch_end, &walk->prefetched_to);
+	if (end > c->ordinal)
+		skx_segment_prefetch_next(c->seg, SKX_SEGMENT_DICT, c->ordinal, end,
+								  &walk->prefetched_to);
 	memcpy(walk->page, c->page, BLCKSZ);
 	skx_blkio_unpin(c->seg->file, &c->seg->dict_ref);
 	c->page = walk->page;
@@ -389,35 +401,56 @@ skx_segment_walk_page(SkxTermWalk *walk)
 }
 
 /*
- * Moves to the first term of the page that is not below `from`.  Returns false
- * if there is none; the walk is then before the next page.
+ * Moves to the first term of the page that is not below `from`.  If there is
+ * none, the walk is before the next page.
  */
-static bool
+static void
 skx_segment_walk_to(SkxTermWalk *walk, const SkxLexeme *from)
 {
 	SkxDictCursor *c = &walk->cursor;
 
+	walk->has_begun = true;
+	skx_segment_walk_copy(walk);
 	skx_segment_dict_bisect_restarts(c, from->bytes, from->len);
-	walk->has_unreturned = skx_segment_dict_first(c, from);
-	return walk->has_unreturned;
+	walk->has_unreturned = skx_segment_dict_forward(c, from->bytes, from->len);
+}
+
+/* Moves a walk before the first term of a range. */
+static void
+skx_segment_walk_go(SkxTermWalk *walk, const SkxLexeme ends[2], bool seeks)
+{
+	if (walk->cursor.seg->header.nterms == 0)
+		return;
+	walk->prefetch_end = skx_segment_dict_range(&walk->cursor, ends, 3);
+	walk->seeks = seeks;
+	walk->last = SKX_NO_PAGE;
+	walk->nordered = 0;
+	skx_segment_walk_to(walk, &ends[0]);
 }
 
 void
 skx_segment_walk_range(SkxTermWalk *walk, const SkxLexeme ends[2])
 {
-	if (walk->cursor.seg->header.nterms == 0)
-		return;
-	walk->prefetch_end = skx_segment_dict_range(&walk->cursor, ends, 3);
-	walk->has_begun = true;
-	skx_segment_walk_copy(walk);
-	(void) skx_segment_walk_to(walk, &ends[0]);
+	skx_segment_walk_go(walk, ends, false);
 }
 
 void
-skx_segment_walk_seek(SkxTermWalk *walk, const SkxLexeme ends[2])
+skx_segment_walk_sparse(SkxTermWalk *walk, const SkxLexeme ends[2])
 {
-	if (!walk->has_begun || !skx_segment_walk_to(walk, &ends[0]))
-		skx_segment_walk_range(walk, ends);
+	walk->prefetched_to = 0;
+	skx_segment_walk_go(walk, ends, true);
+}
+
+void
+skx_segment_walk_seek(SkxTermWalk *walk, const SkxLexeme *from)
+{
+	SkxDictCursor *c = &walk->cursor;
+
+	walk->has_unreturned = skx_segment_dict_forward(c, from->bytes, from->len);
+	if (walk->has_unreturned)
+		return;
+	skx_segment_dict_descend(c, from->bytes, from->len);
+	skx_segment_walk_to(walk, from);
 }
 
 bool

@@ -49,11 +49,17 @@ extern void skx_segment_walk_range(SkxTermWalk *walk,
 								   const SkxLexeme ends[2]);
 
 /*
- * Does the same for an end that is not below the terms read so far.  Is quick
- * if the term is on the current page.
+ * Does the same for a walk that then seeks, so that it passes over terms.
+ * Pages are prefetched as far as it has read pages in order.
  */
-extern void skx_segment_walk_seek(SkxTermWalk *walk,
-								  const SkxLexeme ends[2]);
+extern void skx_segment_walk_sparse(SkxTermWalk *walk,
+									const SkxLexeme ends[2]);
+
+/*
+ * Moves a walk before the first term that is >= `from`.  The walk has a
+ * current term, which is below that.  Is quick if the term is on its page.
+ */
+extern void skx_segment_walk_seek(SkxTermWalk *walk, const SkxLexeme *from);
 
 /*
  * Reads the next term, and returns false if there is none.  *lexeme is valid

@@ -36,7 +36,16 @@ extern SkxLexicon *skx_lexicon_open(Relation *indexes, int n,
 									const SkxLexeme *prefix);
 
 /*
+ * Goes before the first term that is not below ends[0], for a walk that then
+ * passes over terms by skx_lexicon_seek().  Of the terms from ends[1] on
+ * nothing is prefetched.  The lexicon has no prefix.
+ */
+extern void skx_lexicon_begin_sparse(SkxLexicon *lexicon,
+									 const SkxLexeme ends[2]);
+
+/*
  * Moves to the first term that is not below `from`, unless that was passed.
+ * Needs skx_lexicon_begin_sparse().
  */
 extern void skx_lexicon_seek(SkxLexicon *lexicon, const SkxLexeme *from);
 
@@ -49,9 +58,6 @@ extern bool skx_lexicon_next(SkxLexicon *lexicon, SkxLexiconTerm *term);
 /* Returns how many postings of a term in all segments have no positions. */
 extern uint64 skx_lexicon_count_no_positions(const SkxLexicon *lexicon,
 											 const SkxLexeme *lexeme);
-
-/* Goes back before the first term. */
-extern void skx_lexicon_rewind(SkxLexicon *lexicon);
 
 /* Closes all indexes' segments.  After an error it is not necessary. */
 extern void skx_lexicon_close(SkxLexicon *lexicon);
@@ -118,8 +124,8 @@ extern void skx_lexicon_sort(SkxLexiconBest *best);
 #define SKX_NEAR_TERMS_MAX	100000
 
 /*
- * Keeps the terms from the lexicon's place on that are near the word.  Looks
- * at *nterms terms at most, and SKX_NEAR_TERMS_MAX, and subtracts what it has
+ * Keeps the terms that are near the word, wherever the lexicon was.  Looks at
+ * *nterms terms at most, and SKX_NEAR_TERMS_MAX, and subtracts what it has
  * looked at.  Returns false if it ended early, because there was too much.
  */
 extern bool skx_lexicon_keep_near(SkxLexicon *lexicon,

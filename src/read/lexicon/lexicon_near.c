@@ -3,8 +3,9 @@
  *	  Finds the terms that are near a word.
  *
  * Terms come in the order of their bytes, so those that begin alike come
- * together.  If no term with some beginning can be near, all of them are
- * passed over at once.
+ * together.  If no term with some beginning can be near, the walk goes to the
+ * next beginning that can.  In UTF-8, as in encodings of one byte, that is the
+ * one with the next character of those that allow for it.
  */
 #include "postgres.h"
 
@@ -24,7 +25,9 @@ typedef struct SkxNearWalk
 	SkxEdit		edit;
 	int			nchars;			/* characters of the last term with a row */
 	int		   *ends;			/* of each: bytes up to its end */
-	char		last[SKX_LEXEME_MAX];	/* bytes of these characters */
+	char		last[SKX_LEXEME_MAX];	/* bytes of these characters, and of
+										 * one more if it is far with that */
+	int			nread;			/* bytes of that */
 	int64		nrows;
 } SkxNearWalk;
 
@@ -36,11 +39,13 @@ static int
 skx_lexicon_char(const char *bytes, int len, bool folds, uint32 *c)
 {
 	pg_wchar	wide[MAX_MULTIBYTE_CHAR_LEN + 1];
-	int			n = Min(pg_mblen(bytes), len);
+	int			n;
 
-	if (pg_database_encoding_max_length() == 1)
-		*c = (unsigned char) *bytes;
-	else
+	*c = (unsigned char) *bytes;
+	if (*c < 0x80)
+		return 1;
+	n = Min(pg_mblen(bytes), len);
+	if (pg_database_encoding_max_length() > 1)
 		*c = pg_mb2wchar_with_len(bytes, wide, n) > 0 ? wide[0] : 0;
 	if (folds)
 		*c = skx_edit_fold(*c);
@@ -142,33 +147,168 @@ skx_lexicon_measure(SkxNearWalk *walk, const SkxLexeme *lexeme)
 
 		memcpy(walk->last + at, lexeme->bytes + at, n);
 		at += n;
+		walk->nread = at;
 		if (!skx_lexicon_add_char(walk, c, at))
 			return false;
 	}
 	return true;
 }
 
+/* ---- what is passed over ---- */
+
+/* Returns true if the bytes of characters are in the order of their codes. */
+static bool
+skx_lexicon_orders_codes(void)
+{
+	return pg_database_encoding_max_length() == 1 ||
+		GetDatabaseEncoding() == PG_UTF8;
+}
+
+/* Appends a character to `place`.  Returns false if there is no such one. */
+static bool
+skx_lexicon_append(SkxLexeme *place, char *bytes, uint32 c)
+{
+	bool		wide = pg_database_encoding_max_length() > 1;
+
+	if (c > (wide ? 0x10FFFF : 0xFF))
+		return false;
+	if (wide)
+		place->len += pg_utf_mblen(unicode_to_utf8(c, (unsigned char *) bytes +
+												   place->len));
+	else
+		bytes[place->len++] = (char) c;
+	return true;
+}
+
 /*
- * Moves behind all terms that begin with the characters so far.  Their bytes
- * with the last one increased are above each of them, in any encoding.
- * Returns false if no term can be behind.
+ * Returns the first character above `above` with which a term may go on after
+ * `depth` characters and be near; SKX_EDIT_NO_CHAR if there is none.
+ */
+static uint32
+skx_lexicon_next_char(const SkxNearWalk *walk, int depth, uint32 above)
+{
+	const SkxNearWord *word = walk->word;
+	uint32		next[SKX_EDIT_NEXT_CHARS];
+	int			n = skx_edit_next_chars(&walk->edit, depth, next);
+	uint32		least = SKX_EDIT_NO_CHAR;
+	int			i;
+
+	if (depth == 0 && word->keeps_first && word->nchars > 0)
+	{
+		n = 1;
+		next[0] = word->chars[0];
+	}
+	if (n == SKX_EDIT_ANY_CHAR)
+		return above + 1;
+	for (i = 0; i < n; i++)
+		if (next[i] > above)
+			least = Min(least, next[i]);
+	if (!word->folds || least < SKX_EDIT_FOLDED_MIN)
+		return least;
+	for (i = 0; i < n; i++)
+		least = Min(least, skx_edit_unfold(next[i], above));
+	return Min(least, skx_edit_unfold(0, above));
+}
+
+/*
+ * Sets *place to the first beginning, in `bytes`, above all terms with the one
+ * that was read last, with which a term may be near.  Returns false if there
+ * is none.  A mark adds no row to those of the characters before it.
  */
 static bool
-skx_lexicon_pass_over(SkxLexicon *lexicon, SkxNearWalk *walk)
+skx_lexicon_next_place(const SkxNearWalk *walk, SkxLexeme *place, char *bytes)
 {
-	char		above[SKX_LEXEME_MAX];
-	SkxLexeme	from = {above, 0};
+	int			depth = walk->nchars;
+	int			at = walk->nread;
 
-	if (walk->nchars > 0)
-		from.len = walk->ends[walk->nchars - 1];
-	memcpy(above, walk->last, from.len);
-	while (from.len > 0 && (unsigned char) above[from.len - 1] == 0xFF)
-		from.len--;
-	if (from.len == 0)
+	if (depth == 0 || walk->ends[depth - 1] < at)
+		depth++;
+	memcpy(bytes, walk->last, at);
+	while (at > 0)
+	{
+		uint32		c;
+
+		at--;
+		while (at > 0 && pg_database_encoding_max_length() > 1 &&
+			   ((unsigned char) bytes[at] & 0xC0) == 0x80)
+			at--;
+		(void) skx_lexicon_char(bytes + at, walk->nread - at, false, &c);
+		if (!walk->word->folds || skx_edit_fold(c) != 0)
+			depth--;
+		place->bytes = bytes;
+		place->len = at;
+		if (skx_lexicon_append(place, bytes,
+							   skx_lexicon_next_char(walk, depth, c)))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Sets *place above all terms that begin with the characters so far.  Their
+ * bytes with the last one increased are that in any encoding.  Returns false
+ * if no term can be there.
+ */
+static bool
+skx_lexicon_place_behind(const SkxNearWalk *walk, SkxLexeme *place,
+						 char *bytes)
+{
+	int			len = walk->nchars > 0 ? walk->ends[walk->nchars - 1] : 0;
+
+	memcpy(bytes, walk->last, len);
+	while (len > 0 && (unsigned char) bytes[len - 1] == 0xFF)
+		len--;
+	if (len == 0)
 		return false;
-	above[from.len - 1]++;
-	skx_lexicon_seek(lexicon, &from);
+	bytes[len - 1]++;
+	place->bytes = bytes;
+	place->len = len;
 	return true;
+}
+
+/*
+ * Passes over the terms that are known to be far.  Returns false if no others
+ * are behind them.
+ */
+static bool
+skx_lexicon_pass_over(SkxLexicon *lexicon, const SkxNearWalk *walk)
+{
+	char		bytes[SKX_LEXEME_MAX + MAX_MULTIBYTE_CHAR_LEN];
+	SkxLexeme	place;
+
+	if (!(skx_lexicon_orders_codes() ?
+		  skx_lexicon_next_place(walk, &place, bytes) :
+		  skx_lexicon_place_behind(walk, &place, bytes)))
+		return false;
+	skx_lexicon_seek(lexicon, &place);
+	return true;
+}
+
+/*
+ * Goes before the first term that may be near.  If the first character is
+ * kept, terms with a higher one are few, or there are none.
+ */
+static void
+skx_lexicon_begin_near(SkxLexicon *lexicon, const SkxNearWalk *walk)
+{
+	const SkxNearWord *word = walk->word;
+	char		bytes[2][MAX_MULTIBYTE_CHAR_LEN + 1];
+	SkxLexeme	ends[2] = {{bytes[0], 0}, {"\377", 1}};
+
+	if (skx_lexicon_orders_codes() && word->nchars > word->edits)
+	{
+		(void) skx_lexicon_append(&ends[0], bytes[0],
+								  skx_lexicon_next_char(walk, 0, 0));
+		if (word->keeps_first)
+		{
+			ends[1] = (SkxLexeme)
+			{
+				bytes[1], 0
+			};
+			(void) skx_lexicon_append(&ends[1], bytes[1], word->chars[0] + 1);
+		}
+	}
+	skx_lexicon_begin_sparse(lexicon, ends);
 }
 
 /*
@@ -205,6 +345,7 @@ skx_lexicon_keep_near(SkxLexicon *lexicon, const SkxNearWord *word,
 	walk->word = word;
 	skx_edit_begin(&walk->edit, word->chars, word->nchars, word->edits, rows);
 	walk->ends = palloc(sizeof(int) * (walk->edit.max_depth + 1));
+	skx_lexicon_begin_near(lexicon, walk);
 	while (skx_lexicon_next(lexicon, &term))
 	{
 		CHECK_FOR_INTERRUPTS();

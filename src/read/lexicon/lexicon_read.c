@@ -16,12 +16,6 @@
 #include "utils/memutils.h"
 
 /*
- * Number of terms that are read before the place of a lexeme is searched for,
- * which takes as long as some terms.
- */
-#define SKX_LEXICON_STEPS	2
-
-/*
  * An input, which is a segment or all pending documents, and the position that
  * has been reached in its terms.
  */
@@ -46,6 +40,8 @@ struct SkxLexicon
 	MemoryContext context;
 	SkxLexiconInput *inputs;	/* pending documents, then segments */
 	int			ninputs;
+	bool		has_begun;
+	bool		seeks;			/* terms are passed over */
 	binaryheap *heap;			/* of the inputs, by lexeme */
 	char		bytes[SKX_LEXEME_MAX];	/* of the term returned last */
 };
@@ -138,6 +134,7 @@ skx_lexicon_sort_pending(SkxLexicon *lexicon, SkxLexiconInput *in)
 static bool
 skx_lexicon_next_of(const SkxLexicon *lexicon, SkxLexiconInput *in)
 {
+	/* The words, behind the values of other columns */
 	static const SkxLexeme words[2] = {{"\001", 1}, {"\377", 1}};
 	SkxLexeme  *lexeme = &in->current.lexeme;
 	SkxTerm		term;
@@ -153,8 +150,11 @@ skx_lexicon_next_of(const SkxLexicon *lexicon, SkxLexiconInput *in)
 		return false;
 	if (skx_column_is_value(lexeme->bytes, lexeme->len))
 	{
-		/* Values of other columns are next to each other, and are skipped. */
-		skx_segment_walk_range(in->walk, words);
+		/* Values are next to each other, and are skipped. */
+		if (lexicon->seeks)
+			skx_segment_walk_seek(in->walk, &words[0]);
+		else
+			skx_segment_walk_range(in->walk, words);
 		if (!skx_segment_walk_next(in->walk, &term, &lexeme->bytes,
 								   &lexeme->len))
 			return false;
@@ -171,6 +171,25 @@ skx_lexicon_is_below(const SkxLexiconInput *in, const SkxLexeme *from)
 	return skx_column_compare_lexeme(&in->current.lexeme, from) < 0;
 }
 
+/* Returns the first of the pending terms from in->i on not below `from`. */
+static int
+skx_lexicon_find_pending(const SkxLexiconInput *in, const SkxLexeme *from)
+{
+	int			low = in->i;
+	int			high = in->n;
+
+	while (low < high)
+	{
+		int			mid = low + (high - low) / 2;
+
+		if (skx_column_compare_lexeme(&in->pending[mid].lexeme, from) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
 /*
  * Moves an input, whose current term is below `from`, to its first term that
  * is not.  Returns false if there is none with the prefix.
@@ -179,17 +198,11 @@ static bool
 skx_lexicon_seek_in(const SkxLexicon *lexicon, SkxLexiconInput *in,
 					const SkxLexeme *from)
 {
-	SkxLexeme	ends[2] = {*from, lexicon->end};
-	int			steps = in->walk == NULL ? PG_INT32_MAX : SKX_LEXICON_STEPS;
-
-	do
-	{
-		if (steps-- == 0)
-			skx_segment_walk_seek(in->walk, ends);
-		if (!skx_lexicon_next_of(lexicon, in))
-			return false;
-	} while (skx_lexicon_is_below(in, from));
-	return true;
+	if (in->walk == NULL)
+		in->i = skx_lexicon_find_pending(in, from);
+	else
+		skx_segment_walk_seek(in->walk, from);
+	return skx_lexicon_next_of(lexicon, in);
 }
 
 /* ---- all inputs ---- */
@@ -251,23 +264,36 @@ skx_lexicon_open_inputs(SkxLexicon *lexicon, Relation *indexes)
 	lexicon->heap = binaryheap_allocate(n, skx_lexicon_compare_inputs, NULL);
 }
 
-void
-skx_lexicon_rewind(SkxLexicon *lexicon)
+/* Goes before the first term of a range. */
+static void
+skx_lexicon_go(SkxLexicon *lexicon, const SkxLexeme ends[2], bool seeks)
 {
-	SkxLexeme	ends[2] = {lexicon->prefix, lexicon->end};
 	int			i;
 
+	lexicon->has_begun = true;
+	lexicon->seeks = seeks;
 	binaryheap_reset(lexicon->heap);
 	for (i = 0; i < lexicon->ninputs; i++)
 	{
 		SkxLexiconInput *in = &lexicon->inputs[i];
 
 		in->i = 0;
-		if (in->walk != NULL)
+		if (in->walk == NULL)
+			in->i = skx_lexicon_find_pending(in, &ends[0]);
+		else if (seeks)
+			skx_segment_walk_sparse(in->walk, ends);
+		else
 			skx_segment_walk_range(in->walk, ends);
 		if (skx_lexicon_next_of(lexicon, in))
 			binaryheap_add(lexicon->heap, PointerGetDatum(in));
 	}
+}
+
+void
+skx_lexicon_begin_sparse(SkxLexicon *lexicon, const SkxLexeme ends[2])
+{
+	Assert(lexicon->prefix.len == 0);
+	skx_lexicon_go(lexicon, ends, true);
 }
 
 SkxLexicon *
@@ -284,7 +310,6 @@ skx_lexicon_open(Relation *indexes, int n, const SkxLexeme *prefix)
 	lexicon->nsources = n;
 	lexicon->sources = palloc(sizeof(SkxSnapshotReader *) * (n + 1));
 	skx_lexicon_open_inputs(lexicon, indexes);
-	skx_lexicon_rewind(lexicon);
 	return lexicon;
 }
 
@@ -323,6 +348,10 @@ skx_lexicon_seek(SkxLexicon *lexicon, const SkxLexeme *from)
 bool
 skx_lexicon_next(SkxLexicon *lexicon, SkxLexiconTerm *term)
 {
+	const SkxLexeme ends[2] = {lexicon->prefix, lexicon->end};
+
+	if (!lexicon->has_begun)
+		skx_lexicon_go(lexicon, ends, false);
 	if (binaryheap_empty(lexicon->heap))
 		return false;
 	memset(term, 0, sizeof(*term));

@@ -94,7 +94,6 @@ skx_functions_near_terms(SkxExpand *e, const QTNode *node,
 	word.is_prefix = operand->prefix || node == e->unfinished;
 	if (word.edits > 0 || word.folds)
 	{
-		skx_lexicon_rewind(e->lexicon);
 		(void) skx_lexicon_keep_near(e->lexicon, &word, &e->nterms, best);
 		skx_lexicon_sort(best);
 	}
