@@ -229,7 +229,8 @@ skx_plan_bounded_distance(const IndexOptInfo *index, Node *clause)
 		bool		falls;
 		Node	   *expr = skx_plan_strip_casts_and_sign(lfirst(lc), &falls);
 
-		if (skx_plan_is_distance(index, expr, skx_plan_float_family()) &&
+		if (IsA(expr, OpExpr) &&
+			skx_plan_is_distance(index, expr, skx_plan_float_family()) &&
 			skx_plan_is_bound(clause, (OpExpr *) expr))
 			return (OpExpr *) expr;
 	}
