@@ -269,7 +269,7 @@ both(@$_) for (
 	[ 'ORDER BY count, LIMIT', "SELECT tenant, count(*) FROM docs WHERE v @@ 'wa' GROUP BY tenant ORDER BY count(*) DESC, tenant LIMIT 3", $several ],
 	[ 'HAVING', "SELECT tenant FROM docs WHERE v @@ 'wa' GROUP BY tenant HAVING count(*) > 60 AND count(tenant) > 1 ORDER BY 1", $several ],
 	[ 'HAVING of the value', "SELECT tenant, count(*) FROM docs WHERE v @@ 'wa' GROUP BY tenant HAVING tenant > 3 ORDER BY 1", $several ],
-	[ 'expressions', "SELECT tenant * 2, 'x', count(*) + count(id) FROM docs WHERE v @@ 'wa' GROUP BY tenant ORDER BY 1", 0 ],
+	[ 'expressions', "SELECT tenant * 2, 'x', count(*) + count(kind) FROM docs WHERE v @@ 'wa' GROUP BY tenant ORDER BY 1", 0 ],
 	[ 'expressions of counts', "SELECT tenant * 2, 'x', count(*) + count(1) FROM docs WHERE v @@ 'wa' GROUP BY tenant ORDER BY 1", $several ],
 	[ 'no count', "SELECT tenant FROM docs WHERE v @@ 'wa' GROUP BY tenant ORDER BY 1", $several ],
 	[ 'only counts', "SELECT count(*) FROM docs WHERE v @@ 'wa' GROUP BY tenant ORDER BY 1", $several ],
