@@ -101,11 +101,12 @@ sub follow
 	return;
 }
 
-# What is asked of the rows that match, and the plan for it.
+# What is asked of the rows that match, and the plan for it.  Rows come in no order of
+# a column: since 16, the server takes those of an aggregate as they come in its order.
 my %asked = (
 	count => [ "SELECT count(*) FROM docs WHERE v @@ '%s'", 'Skipidx Count' ],
 	facets => [ "SELECT string_agg(x::text, ' ' ORDER BY x.part) FROM (SELECT part, count(*) FROM docs WHERE v @@ '%s' GROUP BY part) x", 'Skipidx Facets' ],
-	columns => [ "SELECT count(*) || ' ' || md5(string_agg(id || '.' || part, ' ' ORDER BY id)) FROM docs WHERE v @@ '%s'", 'Skipidx Columns' ],
+	columns => [ "SELECT count(*) || ' ' || md5(string_agg(id || '.' || part, ' ' ORDER BY -id)) FROM docs WHERE v @@ '%s'", 'Skipidx Columns' ],
 	histogram => [ "SELECT string_agg(count::text, ' ' ORDER BY bucket) FROM skipidx_histogram('docs_v', '%s', 'id', '{500,1000,1700}'::int[])", 'Function Scan' ]);
 
 sub race
