@@ -11,13 +11,13 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_fault_lock skx_session skx_workers_done);
+use SkipidxTest qw(skx_node skx_session skx_workers_done);
 use Test::More;
 use Time::HiRes qw(sleep);
 
 use constant ROWS => 6000;
 
-my $node = skx_node('early', streaming => 1, faults => 1,
+my $node = skx_node('early', streaming => 1,
 	conf => "skipidx.cache_size = 1MB\nlog_min_messages = debug1\nmax_parallel_maintenance_workers = 2\n"
 	  . "min_parallel_index_scan_size = 0\nenable_seqscan = off\nenable_bitmapscan = off\n");
 
@@ -213,34 +213,6 @@ for my $others ('', 'CREATE INDEX ON docs (id)')
 	sound($what);
 	$s->value('SET skipidx.max_workers = 0');
 }
-
-# A merge of another process that VACUUM finds under way frees its pages later.
-my $held = skx_session($node, 'postgres');
-my $point = '7564152, ' . skx_fault_lock('merge_built');
-for my $others ('', 'CREATE INDEX ON docs (id)')
-{
-	my $what = 'a merge beside VACUUM' . ($others && ', two indexes');
-
-	$s->value("DROP TABLE docs; CREATE TABLE docs (id serial, v tsvector, d int) WITH (autovacuum_enabled = off); $others");
-	$s->value("INSERT INTO docs (v) SELECT text_of(i) FROM generate_series(1, 100000) i;"
-		  . " CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '8kB')");
-	my $fresh = stat_of('file_pages');
-	$s->value("INSERT INTO docs (v) SELECT text_of(i) FROM generate_series(1, 5000) i; SELECT skipidx_flush('docs_v')");
-	$held->value("SELECT pg_advisory_lock($point)");
-	$r->value("SET skipidx.fault = 'merge_built:wait'");
-	$r->start("SELECT skipidx_merge('docs_v', 1)");
-	$node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
-	  or die 'the merge has not come to its lock';
-	$s->value('RESET skipidx.max_workers; VACUUM docs; SET skipidx.max_workers = 0');
-	$held->value('SELECT pg_advisory_unlock_all()');
-	is($r->finish, '1', "$what: ends");
-	my $merged = stat_of('file_pages');
-	skx_workers_done($node);
-	cmp_ok(stat_of('file_pages'), '<=', 1.5 * $fresh, "$what: and the file becomes short");
-	note "$what: $merged pages, then " . stat_of('file_pages') . ", made anew $fresh";
-	sound($what);
-}
-$held->close;
 
 # Where a standby may be, and asks for it, the horizon counts.
 sub freed_waits

@@ -172,6 +172,8 @@ skx_am_worker_shrink(SkxAmWorker *w, const SkxMaintOptions *options)
 	BlockNumber nblocks;
 	SkxMaintStep step;
 
+	if (w->must_shrink && !w->was_clear)
+		w->must_shrink = skx_maint_shrink_is_due(w->guest.index);
 	if (!w->must_shrink)
 		return false;
 	/* A segment that was put aside makes the file longer until it returns. */

@@ -236,6 +236,13 @@ extern SkxMaintStep skx_maint_shrink(Relation index,
 extern bool skx_maint_shrink_wanted(Relation index);
 
 /*
+ * Returns true if skx_maint_shrink_wanted(), or if so much is free elsewhere
+ * that segments should move, or if a flush or merge is under way, whose inputs
+ * will be free.
+ */
+extern bool skx_maint_shrink_is_due(Relation index);
+
+/*
  * Returns true if no process but VACUUM uses the index.  Its file is likely to
  * become shorter then, if the segments at its end move.
  */

@@ -205,6 +205,20 @@ skx_maint_shrink_wanted(Relation index)
 	return wanted;
 }
 
+bool
+skx_maint_shrink_is_due(Relation index)
+{
+	SkxView    *view;
+	bool		due;
+
+	if (!skx_maint_may_truncate(index))
+		return false;
+	view = skx_maint_view(index, SKX_WAIT_ALL);
+	due = view->noperations > 0 || skx_maint_segments_should_move(index, view);
+	pfree(view);
+	return due || skx_maint_shrink_wanted(index);
+}
+
 static bool
 skx_maint_shrink_only_vacuum(int pid)
 {

@@ -466,20 +466,6 @@ skx_maint_cleanup_merge(Relation index, void *arg)
 }
 
 /*
- * Returns true if enough pages at the end of the file are free, or so many
- * elsewhere that segments should move.
- */
-static bool
-skx_maint_cleanup_should_shrink(Relation index)
-{
-	SkxView    *view = skx_maint_view(index, SKX_WAIT_ALL);
-	bool		loose = skx_maint_segments_should_move(index, view);
-
-	pfree(view);
-	return loose || skx_maint_shrink_wanted(index);
-}
-
-/*
  * Moves segments and makes the file shorter in this process, because no worker
  * can do it.  Ends when no step succeeds any more.
  */
@@ -524,7 +510,7 @@ skx_maint_cleanup_moves(Relation index, SkxMaintOptions *options,
  * Afterwards a worker is asked if the file could still become shorter.
  * Another process may use the index, such as a worker that merges what a load
  * has left: a worker has more patience than the user of a command.  Or so much
- * is free that segments should move.
+ * is free that segments should move, or will be when a merge has ended.
  */
 static void
 skx_maint_cleanup_shrink(Relation index, void *arg)
@@ -537,7 +523,7 @@ skx_maint_cleanup_shrink(Relation index, void *arg)
 	skx_maint_wait_budget(&patience, SKX_CLEANUP_WAIT_MS);
 	if (!later)
 		(void) skx_maint_shrink(index, &patience);
-	if (!skx_maint_cleanup_should_shrink(index) ||
+	if (!skx_maint_shrink_is_due(index) ||
 		skx_worker_request(index, SKX_WORKER_SHRINK))
 		return;
 	if (!later)
