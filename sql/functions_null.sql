@@ -62,11 +62,12 @@ INSERT INTO null_calls VALUES
 	('skipidx_stats(regclass)', '{''null_body''}', NULL),
 	('skipidx_suggest(regclass,text,integer,text,boolean)', '{''null_body'',''w12345'',2,''auto'',true}', '100000'),
 	('skipidx_terms(regclass,text,integer)', '{''null_body'','''',2}', '100000');
--- functions whose arguments have names are those that users call
+-- functions whose arguments have names are those that users call; an aggregate
+-- is called otherwise (functions_rrf)
 SELECT coalesce(f, p.oid::regprocedure::text) AS missing FROM null_calls FULL JOIN
 	(SELECT p.oid, pronargs FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND d.deptype = 'e'
 		JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
-		WHERE e.extname = 'skipidx' AND pronargs > 0 AND proargnames[1] <> '') p
+		WHERE e.extname = 'skipidx' AND prokind = 'f' AND pronargs > 0 AND proargnames[1] <> '') p
 	ON p.oid::regprocedure::text = f AND pronargs = cardinality(args) WHERE f IS NULL OR p.oid IS NULL;
 
 -- What a call gives, as text

@@ -1004,6 +1004,60 @@ COMMENT ON AGGREGATE sum(skipidx_ranking) IS
 	'the ranking of several tables as one';
 
 --
+-- Places in several rankings
+--
+
+CREATE FUNCTION skx_rrf_add(pg_catalog.int8, pg_catalog.int8)
+RETURNS pg_catalog.int8
+AS 'MODULE_PATHNAME', 'skipidx_rrf_add'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION skx_rrf_add(pg_catalog.int8, pg_catalog.int8, pg_catalog.float8)
+RETURNS pg_catalog.int8
+AS 'MODULE_PATHNAME', 'skipidx_rrf_add'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION skx_rrf_combine(pg_catalog.int8, pg_catalog.int8)
+RETURNS pg_catalog.int8
+AS 'MODULE_PATHNAME', 'skipidx_rrf_combine'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skx_rrf_sum(pg_catalog.int8)
+RETURNS pg_catalog.float8
+AS 'MODULE_PATHNAME', 'skipidx_rrf_sum'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION skx_rrf_add(pg_catalog.int8, pg_catalog.int8) IS
+	'aggregate transition function';
+COMMENT ON FUNCTION skx_rrf_add(pg_catalog.int8, pg_catalog.int8, pg_catalog.float8) IS
+	'aggregate transition function';
+COMMENT ON FUNCTION skx_rrf_combine(pg_catalog.int8, pg_catalog.int8) IS
+	'aggregate combine function';
+COMMENT ON FUNCTION skx_rrf_sum(pg_catalog.int8) IS
+	'aggregate final function';
+
+CREATE AGGREGATE skipidx_rrf(place pg_catalog.int8) (
+	SFUNC = skx_rrf_add,
+	STYPE = pg_catalog.int8,
+	FINALFUNC = skx_rrf_sum,
+	COMBINEFUNC = skx_rrf_combine,
+	INITCOND = '0',
+	PARALLEL = SAFE);
+
+CREATE AGGREGATE skipidx_rrf(place pg_catalog.int8, k pg_catalog.float8) (
+	SFUNC = skx_rrf_add,
+	STYPE = pg_catalog.int8,
+	FINALFUNC = skx_rrf_sum,
+	COMBINEFUNC = skx_rrf_combine,
+	INITCOND = '0',
+	PARALLEL = SAFE);
+
+COMMENT ON AGGREGATE skipidx_rrf(pg_catalog.int8) IS
+	'the sum of the reciprocals of places in several rankings, each more by 60';
+COMMENT ON AGGREGATE skipidx_rrf(pg_catalog.int8, pg_catalog.float8) IS
+	'the sum of the reciprocals of places in several rankings, each more by k';
+
+--
 -- Scores
 --
 
