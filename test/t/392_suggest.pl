@@ -4,7 +4,7 @@
 # what it leaves out, what it refuses, and what bounds its work.  Queries that
 # skipidx_expand_query() makes, beside the same written with these words.
 #
-# Holds: lexicon 1, 2, 3; functions 22, 23
+# Holds: lexicon 1, 2, 3, 5; functions 22, 23
 
 use strict;
 use warnings;
@@ -145,11 +145,14 @@ sub compare
 		my $typos = ('auto', 'auto', 0 .. 2)[ rand 5 ];
 		my $most = (3, 1000)[ rand 2 ];
 		my $accents = int rand 2;
-		my $found = $s->value('SELECT * FROM skipidx_suggest(' . quoted($index) . ', ' . quoted($word) . ", $most, '$typos', $accents\::bool)");
+		my $call = 'SELECT * FROM skipidx_suggest(' . quoted($index) . ', ' . quoted($word) . ", $most, '$typos', $accents\::bool)";
+		my $found = $s->value($call);
 
 		my $wanted = wanted($terms, $word, $most, $typos, $folds && $accents);
 
 		push @wrong, encode('UTF-8', "$word, $typos, $most, $accents:\n$found\nwanted:\n$wanted\n") if $found ne $wanted;
+		# the session has kept it
+		push @wrong, encode('UTF-8', "again: $word, $typos, $most, $accents") if $s->value($call) ne $found;
 	}
 	is(join("\n", @wrong), '', "$state: as computed here");
 	return;
@@ -270,6 +273,49 @@ is_query(q{'few_v', 'search'}, 'search 0 3', 'who may read the columns');
 $s->value('SET ROLE nobody');
 like($s->raw("SELECT * FROM skipidx_suggest('few_v', 'search')"), qr/42501/, 'who may not');
 $s->value('RESET ROLE');
+
+# ---- what is kept ----
+
+# What a session keeps is of the index as it is: rows of this session and of
+# others, deletes, flushes and merges, an index that is built anew.
+my $other = skx_session($node, 'utf8');
+
+$s->value(<<'SQL');
+CREATE TABLE kept (id int, kind int, v tsvector) PARTITION BY LIST (kind);
+CREATE TABLE kept_0 PARTITION OF kept FOR VALUES IN (0);
+CREATE TABLE kept_1 PARTITION OF kept FOR VALUES IN (1);
+ALTER TABLE kept_0 SET (autovacuum_enabled = off);
+ALTER TABLE kept_1 SET (autovacuum_enabled = off);
+INSERT INTO kept SELECT i, i % 2, 'search'::tsvector FROM generate_series(1, 10) i;
+CREATE INDEX kept_v ON kept USING skipidx (v);
+SQL
+is_query(q{'kept_v', 'serach'}, 'search 1 10', 'kept') for 1, 2;
+is_query(q{'kept_0_v_idx', 'serach'}, 'search 1 5', 'of one partition');
+is_query(q{'kept_v', 'serach', 0}, '', 'of other arguments: rows');
+is_query(q{'kept_v', 'serach', 10, '0'}, '', 'typos');
+is_query(q{'kept_v', 'sèrach', 10}, 'search 1 10', 'accents');
+is_query(q{'kept_v', 'sèrach', 10, '1', false}, '', 'or not');
+$other->value("INSERT INTO kept VALUES (11, 1, 'serach')");
+is_query(q{'kept_v', 'serach'}, 'serach 0 1, search 1 10', 'a row of another session') for 1, 2;
+$s->value("BEGIN; INSERT INTO kept VALUES (12, 0, 'zerach')");
+is_query(q{'kept_v', 'serach'}, 'serach 0 1, search 1 10, zerach 1 1', 'a row of this transaction') for 1, 2;
+$s->value('ROLLBACK');
+$other->value("SELECT skipidx_flush('kept_0_v_idx'), skipidx_flush('kept_1_v_idx')");
+# which counts until it is merged, as one that is deleted does
+is_query(q{'kept_v', 'serach'}, 'serach 0 1, search 1 10, zerach 1 1', 'a flush') for 1, 2;
+$other->value("DELETE FROM kept WHERE id > 4; VACUUM kept; SELECT skipidx_merge('kept_0_v_idx'), skipidx_merge('kept_1_v_idx')");
+is_query(q{'kept_v', 'serach'}, 'search 1 4', 'deleted rows, merged') for 1, 2;
+$other->value("DELETE FROM kept WHERE id > 2; VACUUM kept; REINDEX INDEX kept_v");
+is_query(q{'kept_v', 'serach'}, 'search 1 2', 'an index built anew') for 1, 2;
+$other->value("CREATE TABLE kept_2 PARTITION OF kept FOR VALUES IN (2); INSERT INTO kept VALUES (20, 2, 'search')");
+is_query(q{'kept_v', 'serach'}, 'search 1 3', 'a new partition') for 1, 2;
+$other->close;
+
+# More words than are kept, and than fit
+is($s->value(q{SELECT count(*) FROM generate_series(1, 300) i, LATERAL skipidx_suggest('many_v', 'word' || i % 150, 200, '2') s}), $s->value(
+	q{SELECT sum(n) FROM (SELECT (SELECT count(*) FROM skipidx_suggest('many_v', 'word' || i, 200, '2')) * 2 AS n FROM generate_series(0, 149) i) s}),
+	'of many words');
+cmp_ok($s->value(q{SELECT coalesce(sum(total_bytes), 0) FROM pg_backend_memory_contexts WHERE name = 'skipidx near words'}), '<', 2 * 1024 * 1024, 'a bounded part is kept');
 
 # ---- accents ----
 

@@ -4,7 +4,7 @@
 # reads: the pages of beginnings with which a term can be near, and no others
 # ahead.
 #
-# Holds: functions 4; lexicon 2, 4
+# Holds: functions 4; lexicon 2, 4, 5
 
 use strict;
 use warnings;
@@ -85,6 +85,13 @@ work_is('a word with its first letter kept: pages', $pages, dict => $dict);
 ($rows, $pages) = work("'docs_v', '$typed', 10, '0', false", 'suggest');
 is($rows, 0, 'a word without edits');
 work_is('a word without edits: pages', $pages);
+# What was found is kept: no page is read, of which none is in the cache.
+($rows, $pages) = work("'docs_v', '$typed', 10, 'auto'", 'suggest');
+is($rows, 1, 'a word again');
+work_is('a word again: pages', $pages);
+$s->value('INSERT INTO docs VALUES (0, NULL)');
+($rows, $pages) = work("'docs_v', '$typed', 10, 'auto'", 'suggest');
+work_is('a word again, of other rows: pages', $pages, dict => $dict);
 # Of each first letter there are some pages, and a word may go on with few.
 ($rows, $pages) = work("'docs_v', '$typed', 10, '1'", 'suggest');
 is($rows, 1, 'a word with one edit');

@@ -127,6 +127,8 @@ extern void skx_lexicon_sort(SkxLexiconBest *best);
  * Keeps the terms that are near the word, wherever the lexicon was.  Looks at
  * *nterms terms at most, and SKX_NEAR_TERMS_MAX, and subtracts what it has
  * looked at.  Returns false if it ended early, because there was too much.
+ * The session keeps what was found for as long as the indexes do not change.
+ * best->n is 0, and the lexicon has no prefix.
  */
 extern bool skx_lexicon_keep_near(SkxLexicon *lexicon,
 								  const SkxNearWord *word, int64 *nterms,

@@ -13,7 +13,7 @@
 #include "format/edit/edit.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
-#include "read/lexicon/lexicon.h"
+#include "read/lexicon/lexicon_internal.h"
 
 /* Most rows of distances that are computed for a word. */
 #define SKX_NEAR_ROWS_MAX	(32 * SKX_NEAR_TERMS_MAX)
@@ -332,16 +332,17 @@ skx_lexicon_keep_term(const SkxNearWalk *walk, const SkxLexiconTerm *term,
 						 term->lexeme.len == word->lexeme.len, distance);
 }
 
-bool
-skx_lexicon_keep_near(SkxLexicon *lexicon, const SkxNearWord *word,
-					  int64 *nterms, SkxLexiconBest *best)
+/* Looks at `most` terms at most.  Returns how many it has looked at. */
+static int64
+skx_lexicon_walk_near(SkxLexicon *lexicon, const SkxNearWord *word,
+					  int64 most, SkxLexiconBest *best, bool *ended_early)
 {
 	SkxNearWalk *walk = palloc0(sizeof(SkxNearWalk));
 	void	   *rows = palloc(skx_edit_size(word->nchars, word->edits));
-	int64		most = Min(*nterms, SKX_NEAR_TERMS_MAX);
 	SkxLexiconTerm term;
-	bool		ended_early = false;
+	int64		n = 0;
 
+	*ended_early = false;
 	walk->word = word;
 	skx_edit_begin(&walk->edit, word->chars, word->nchars, word->edits, rows);
 	walk->ends = palloc(sizeof(int) * (walk->edit.max_depth + 1));
@@ -349,13 +350,10 @@ skx_lexicon_keep_near(SkxLexicon *lexicon, const SkxNearWord *word,
 	while (skx_lexicon_next(lexicon, &term))
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (most == 0 || walk->nrows > SKX_NEAR_ROWS_MAX)
-		{
-			ended_early = true;
+		*ended_early = n == most || walk->nrows > SKX_NEAR_ROWS_MAX;
+		if (*ended_early)
 			break;
-		}
-		most--;
-		(*nterms)--;
+		n++;
 		if (skx_lexicon_measure(walk, &term.lexeme))
 			skx_lexicon_keep_term(walk, &term, best);
 		else if (!skx_lexicon_pass_over(lexicon, walk))
@@ -364,5 +362,23 @@ skx_lexicon_keep_near(SkxLexicon *lexicon, const SkxNearWord *word,
 	pfree(walk->ends);
 	pfree(rows);
 	pfree(walk);
+	return n;
+}
+
+bool
+skx_lexicon_keep_near(SkxLexicon *lexicon, const SkxNearWord *word,
+					  int64 *nterms, SkxLexiconBest *best)
+{
+	int64		most = Min(*nterms, SKX_NEAR_TERMS_MAX);
+	int64		n;
+	bool		ended_early;
+
+	Assert(best->n == 0);
+	if (skx_lexicon_find_kept(lexicon, word, nterms, best, &ended_early))
+		return !ended_early;
+	n = skx_lexicon_walk_near(lexicon, word, most, best, &ended_early);
+	*nterms -= n;
+	if (!ended_early || n == SKX_NEAR_TERMS_MAX || n < most)
+		skx_lexicon_keep_found(lexicon, word, n, best, ended_early);
 	return !ended_early;
 }

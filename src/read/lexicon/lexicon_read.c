@@ -12,39 +12,8 @@
 #include "index/snapshot/snapshot.h"
 #include "lib/binaryheap.h"
 #include "miscadmin.h"
-#include "read/lexicon/lexicon.h"
+#include "read/lexicon/lexicon_internal.h"
 #include "utils/memutils.h"
-
-/*
- * An input, which is a segment or all pending documents, and the position that
- * has been reached in its terms.
- */
-typedef struct SkxLexiconInput
-{
-	SkxTermWalk *walk;			/* NULL: the input is pending documents */
-	SkxLexiconTerm *pending;	/* of pending documents, ascending */
-	int			n;
-	int			i;
-	SkxLexiconTerm current;
-} SkxLexiconInput;
-
-struct SkxLexicon
-{
-	SkxLexeme	prefix;
-	char		above[SKX_LEXEME_MAX + 1];
-	SkxLexeme	end;			/* `above`: the prefix and a byte that UTF-8
-								 * does not have */
-	int			nsources;		/* one for each index */
-	SkxSnapshotReader **sources;
-	HTAB	   *pending;		/* SkxLexiconTerm */
-	MemoryContext context;
-	SkxLexiconInput *inputs;	/* pending documents, then segments */
-	int			ninputs;
-	bool		has_begun;
-	bool		seeks;			/* terms are passed over */
-	binaryheap *heap;			/* of the inputs, by lexeme */
-	char		bytes[SKX_LEXEME_MAX];	/* of the term returned last */
-};
 
 static bool
 skx_lexicon_has_prefix(const SkxLexicon *lexicon, const SkxLexeme *lexeme)
@@ -218,50 +187,71 @@ skx_lexicon_compare_inputs(Datum a, Datum b, void *arg)
 									 &x->current.lexeme);
 }
 
+void
+skx_lexicon_read_views(SkxLexicon *lexicon)
+{
+	MemoryContext old = MemoryContextSwitchTo(lexicon->context);
+	int			i;
+
+	for (i = 0; i < lexicon->nsources && !lexicon->is_read; i++)
+	{
+		SkxLexiconSource *source = &lexicon->sources[i];
+		SkxPendingTotals totals;
+
+		source->view = skx_manifest_view(source->index);
+		source->last = palloc0(sizeof(uint64) * (source->view->nstripes + 1));
+		skx_pending_totals(source->index, source->view, &totals,
+						   source->last);
+	}
+	lexicon->is_read = true;
+	MemoryContextSwitchTo(old);
+}
+
 /*
- * Opens all segments of the index, and counts the terms of its pending
+ * Opens all segments of an index, and counts the terms of its pending
  * documents.
  */
-static SkxSnapshotReader *
-skx_lexicon_open_source(SkxLexicon *lexicon, Relation index)
+static void
+skx_lexicon_open_source(SkxLexicon *lexicon, SkxLexiconSource *source)
 {
-	const SkxView *view = skx_manifest_view(index);
-	uint64	   *last = palloc(sizeof(uint64) * (view->nstripes + 1));
-	SkxPendingTotals totals;
-	SkxSnapshotReader *source;
-
-	skx_pending_totals(index, view, &totals, last);
-	source = skx_snapshot_open(index, view);
-	(void) skx_snapshot_next_segments(source, SKX_SNAPSHOT_ALL_SEGMENTS);
-	skx_snapshot_visit_pending(source, last, skx_lexicon_count_pending,
-							   lexicon);
-	pfree(last);
-	return source;
+	source->reader = skx_snapshot_open(source->index, source->view);
+	(void) skx_snapshot_next_segments(source->reader,
+									  SKX_SNAPSHOT_ALL_SEGMENTS);
+	skx_snapshot_visit_pending(source->reader, source->last,
+							   skx_lexicon_count_pending, lexicon);
 }
 
 static void
-skx_lexicon_open_inputs(SkxLexicon *lexicon, Relation *indexes)
+skx_lexicon_open_inputs(SkxLexicon *lexicon)
 {
+	MemoryContext old = MemoryContextSwitchTo(lexicon->context);
 	int			n = 1;
 	int			i;
 	int			k;
 
+	skx_lexicon_read_views(lexicon);
 	lexicon->pending = skx_column_create_table("skipidx pending terms",
 											   sizeof(SkxLexiconTerm),
 											   lexicon->context);
 	for (i = 0; i < lexicon->nsources; i++)
 	{
-		lexicon->sources[i] = skx_lexicon_open_source(lexicon, indexes[i]);
-		n += lexicon->sources[i]->nsegments;
+		skx_lexicon_open_source(lexicon, &lexicon->sources[i]);
+		n += lexicon->sources[i].reader->nsegments;
 	}
 	lexicon->inputs = palloc0(sizeof(SkxLexiconInput) * n);
 	lexicon->ninputs = 1;
 	skx_lexicon_sort_pending(lexicon, &lexicon->inputs[0]);
 	for (i = 0; i < lexicon->nsources; i++)
-		for (k = 0; k < lexicon->sources[i]->nsegments; k++)
+	{
+		SkxSnapshotReader *reader = lexicon->sources[i].reader;
+
+		for (k = 0; k < reader->nsegments; k++)
 			lexicon->inputs[lexicon->ninputs++].walk =
-				skx_segment_walk_begin(lexicon->sources[i]->segments[k]);
+				skx_segment_walk_begin(reader->segments[k]);
+	}
 	lexicon->heap = binaryheap_allocate(n, skx_lexicon_compare_inputs, NULL);
+	lexicon->is_open = true;
+	MemoryContextSwitchTo(old);
 }
 
 /* Goes before the first term of a range. */
@@ -270,6 +260,8 @@ skx_lexicon_go(SkxLexicon *lexicon, const SkxLexeme ends[2], bool seeks)
 {
 	int			i;
 
+	if (!lexicon->is_open)
+		skx_lexicon_open_inputs(lexicon);
 	lexicon->has_begun = true;
 	lexicon->seeks = seeks;
 	binaryheap_reset(lexicon->heap);
@@ -300,6 +292,7 @@ SkxLexicon *
 skx_lexicon_open(Relation *indexes, int n, const SkxLexeme *prefix)
 {
 	SkxLexicon *lexicon = palloc0(sizeof(SkxLexicon));
+	int			i;
 
 	lexicon->context = CurrentMemoryContext;
 	lexicon->prefix = *prefix;
@@ -308,8 +301,9 @@ skx_lexicon_open(Relation *indexes, int n, const SkxLexeme *prefix)
 	lexicon->end.bytes = lexicon->above;
 	lexicon->end.len = prefix->len + 1;
 	lexicon->nsources = n;
-	lexicon->sources = palloc(sizeof(SkxSnapshotReader *) * (n + 1));
-	skx_lexicon_open_inputs(lexicon, indexes);
+	lexicon->sources = palloc0(sizeof(SkxLexiconSource) * (n + 1));
+	for (i = 0; i < n; i++)
+		lexicon->sources[i].index = indexes[i];
 	return lexicon;
 }
 
@@ -412,10 +406,13 @@ skx_lexicon_count_no_positions(const SkxLexicon *lexicon,
 	int			i;
 	int			k;
 
-	for (i = 0; i < lexicon->nsources; i++)
-		for (k = 0; k < lexicon->sources[i]->nsegments; k++)
-			n += skx_lexicon_segment_no_positions(lexicon->sources[i]->segments[k],
-												  lexeme);
+	for (i = 0; i < lexicon->nsources && lexicon->is_open; i++)
+	{
+		SkxSnapshotReader *reader = lexicon->sources[i].reader;
+
+		for (k = 0; k < reader->nsegments; k++)
+			n += skx_lexicon_segment_no_positions(reader->segments[k], lexeme);
+	}
 	return n;
 }
 
@@ -426,6 +423,6 @@ skx_lexicon_close(SkxLexicon *lexicon)
 
 	for (i = 1; i < lexicon->ninputs; i++)
 		skx_segment_walk_end(lexicon->inputs[i].walk);
-	for (i = 0; i < lexicon->nsources; i++)
-		skx_snapshot_close(lexicon->sources[i]);
+	for (i = 0; i < lexicon->nsources && lexicon->is_open; i++)
+		skx_snapshot_close(lexicon->sources[i].reader);
 }

@@ -21,7 +21,7 @@
 #define SKX_SESSION_HASH_LISTS	256
 
 /* Kinds of entries in the whole extension. */
-#define SKX_SESSION_KINDS_MAX	8
+#define SKX_SESSION_KINDS_MAX	12
 
 static SkxSessionEntry *skx_session_lists[SKX_SESSION_HASH_LISTS];
 static SkxSessionKind *skx_session_kinds[SKX_SESSION_KINDS_MAX];
