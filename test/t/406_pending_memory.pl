@@ -71,9 +71,9 @@ sub answers
 # Pages of the index that a query reads.
 sub pages
 {
-	my ($session, $query) = @_;
+	my ($session, $query, $index) = @_;
 	my ($pages) = $session->value("EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF, SUMMARY OFF)"
-		  . " SELECT skipidx_count('docs_v', '$query')") =~ /Buffers: shared hit=(\d+)/;
+		  . " SELECT skipidx_count('@{[$index // 'docs_v']}', '$query')") =~ /Buffers: shared hit=(\d+)/;
 
 	return $pages // die 'no buffers';
 }
@@ -129,6 +129,27 @@ $s->value('SELECT add(5001, 5010)');
 work_is('what has come since is read: pages', pages($r, 'nosuch'), after => $after);
 is($r->value("SELECT skipidx_count('docs_v', 'common')"),
 	$s->value("SELECT count(*) FROM docs WHERE v IS NOT NULL"), 'and counted');
+
+# ---- nothing is pending ----
+
+# the pages of a stripe without documents are read once, for its end
+$s->value(<<'SQL');
+CREATE TABLE few (v tsvector) WITH (autovacuum_enabled = off);
+INSERT INTO few SELECT text_of(i) FROM generate_series(1, 100) i;
+CREATE INDEX few_v ON few USING skipidx (v) WITH (pending_limit = '1GB', block_size = '8kB');
+SQL
+my $q = skx_session($node, 'postgres');
+my $none = pages($q, 'nosuch', 'few_v');
+$none = pages($q, 'nosuch', 'few_v');
+$s->value("INSERT INTO few SELECT 'one'");
+is(pages($q, 'nosuch', 'few_v'), $none + 2, "a document: its stripe's page once more, and its own");
+$s->value('INSERT INTO few SELECT text_of(i) FROM generate_series(1, 500) i');
+pages($q, 'nosuch', 'few_v') for 1 .. 12;
+cmp_ok(memory($q), '>', 0, 'documents are remembered');
+$s->value("SELECT skipidx_flush('few_v')");
+pages($q, 'nosuch', 'few_v');
+is(memory($q), 0, 'and forgotten when they are flushed');
+$q->close;
 
 # ---- whatever happens ----
 

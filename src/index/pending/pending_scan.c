@@ -62,6 +62,8 @@ void
 skx_pending_use_image(SkxPendingScan *scan)
 {
 	scan->use_image = true;
+	/* Documents that were flushed leave it, though none may be pending. */
+	(void) skx_pending_image(scan->rel, scan->view);
 }
 
 void
@@ -104,6 +106,21 @@ skx_pending_skip_to(SkxPendingScan *scan, uint64 number)
 }
 
 /*
+ * Returns false if no document of a stripe is pending for the scan, as far as
+ * is known without reading the stripe page.
+ */
+static bool
+skx_pending_may_have(const SkxPendingScan *scan, int which)
+{
+	const SkxView *view = scan->view;
+	uint64		flushed = view->stripes[which].flushed_through;
+
+	if (scan->end_sequences != NULL && scan->end_sequences[which] <= flushed)
+		return false;
+	return !view->is_bound || view->pending_ends[which] > flushed + 1;
+}
+
+/*
  * Goes to the next stripe that has documents for the scan.  Returns false at
  * the end.
  */
@@ -118,9 +135,7 @@ skx_pending_next_stripe(SkxPendingScan *scan)
 		if (scan->stripe + 1 >= view->nstripes)
 			return false;
 		scan->stripe++;
-	} while (last != NULL &&
-			 last[scan->stripe] <=
-			 view->stripes[scan->stripe].flushed_through);
+	} while (!skx_pending_may_have(scan, scan->stripe));
 	skx_pending_walk_begin(&scan->walk, scan->rel, view, scan->stripe);
 	if (scan->use_image)
 	{
