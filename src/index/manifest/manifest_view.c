@@ -35,7 +35,7 @@ typedef struct SkxRootReader
 	uint32		pages_size;		/* capacity of `pages` */
 	uint32		nbytes;			/* bytes of the stream on the last page */
 	uint32		bytes_read;		/* how many of them were read */
-	PGAlignedBlock page;
+	PGAlignedBlock page;		/* its bytes below pd_lower */
 } SkxRootReader;
 
 /*
@@ -147,10 +147,10 @@ skx_manifest_root_page(SkxRootReader *r)
 	buffer = skx_manifest_lock_page(r->rel, r->meta->incarnation, r->block,
 									SKX_PLANE_ROOT, r->ordinal,
 									BUFFER_LOCK_SHARE);
-	memcpy(r->page.data, BufferGetPage(buffer), BLCKSZ);
+	lower = ((const PageHeaderData *) BufferGetPage(buffer))->pd_lower;
+	memcpy(r->page.data, BufferGetPage(buffer), lower);
 	UnlockReleaseBuffer(buffer);
 	header = (const SkxDiskRootPage *) (r->page.data + SKX_PAGE_START);
-	lower = ((const PageHeaderData *) r->page.data)->pd_lower;
 	if (lower < SKX_PAGE_START + sizeof(SkxDiskRootPage) ||
 		header->nbytes != lower - SKX_PAGE_START - sizeof(SkxDiskRootPage) ||
 		header->nbytes == 0)
