@@ -61,6 +61,12 @@ typedef struct SkxPlannedIndex
 	char	   *bytes;
 } SkxPlannedIndex;
 
+/*
+ * How many paths have their pages in an array.  Those after them are in a hash
+ * table, which takes longer to make than most statements to plan.
+ */
+#define SKX_PLANNED_PATHS_MAX	8
+
 /* Pages that a path reads, by its last estimate. */
 typedef struct SkxPlannedPages
 {
@@ -100,9 +106,12 @@ typedef struct SkxPlannedStatement
 	const PlannerGlobal *glob;
 	MemoryContext context;
 	HTAB	   *values;			/* SkxPlannedValues */
-	HTAB	   *indexes;		/* SkxPlannedIndex */
+	SkxPlannedIndex first_index;	/* of InvalidOid: none */
+	HTAB	   *indexes;		/* SkxPlannedIndex, but for the first one */
 	SkxPlannedIndex *last_index;	/* the one asked for last; NULL: none */
-	HTAB	   *pages;			/* SkxPlannedPages */
+	SkxPlannedPages first_pages[SKX_PLANNED_PATHS_MAX];
+	int			npages;			/* how many of these are set */
+	HTAB	   *pages;			/* SkxPlannedPages, of the others */
 	SkxPlannedScan scans[SKX_PLANNED_SCANS_MAX];	/* the oldest at `next` */
 	int			next;
 	SkxPlannedMatch matches[SKX_PLANNED_MATCHES_MAX];	/* the oldest at
@@ -296,25 +305,42 @@ skx_cost_planned_value(PlannerInfo *root, Node *expr)
 	return known->value;
 }
 
+/*
+ * Returns the entry of an index.  It is new if that is not set in it, and then
+ * not filled in.
+ */
+static SkxPlannedIndex *
+skx_cost_planned_index_entry(SkxPlannedStatement *planning, Oid index)
+{
+	SkxPlannedIndex *known = planning->last_index;
+	bool		found;
+
+	if (known != NULL && known->index == index)
+		return known;
+	known = &planning->first_index;
+	if (OidIsValid(known->index) && known->index != index)
+	{
+		known = skx_cost_planned_entry(planning, &planning->indexes, &index,
+									   sizeof(index), sizeof(SkxPlannedIndex),
+									   &found);
+		if (!found)
+			known->sizes.view = NULL;
+	}
+	planning->last_index = known;
+	return known;
+}
+
 /* Returns what is kept for an index, with its sizes filled in. */
 static SkxPlannedIndex *
 skx_cost_planned_index(PlannerInfo *root, Relation index)
 {
 	SkxPlannedStatement *planning = skx_cost_planned_statement(root);
 	Oid			oid = RelationGetRelid(index);
-	SkxPlannedIndex *known;
+	SkxPlannedIndex *known = skx_cost_planned_index_entry(planning, oid);
 	MemoryContext old;
 	uint64	   *last;
-	bool		found;
 
-	known = planning->last_index;
-	found = known != NULL && known->index == oid;
-	if (!found)
-		known = skx_cost_planned_entry(planning, &planning->indexes, &oid,
-									   sizeof(oid), sizeof(SkxPlannedIndex),
-									   &found);
-	planning->last_index = known;
-	if (found && known->sizes.view != NULL &&
+	if (known->sizes.view != NULL &&
 		SKX_LOCATOR_EQUALS(known->locator, SKX_REL_LOCATOR(index)))
 		return known;
 	memset(known, 0, sizeof(SkxPlannedIndex));
@@ -331,6 +357,14 @@ skx_cost_planned_index(PlannerInfo *root, Relation index)
 	return known;
 }
 
+static void
+skx_cost_planned_free_view(SkxPlannedIndex *known)
+{
+	if (known->sizes.view != NULL)
+		skx_manifest_view_free(known->sizes.view);
+	known->sizes.view = NULL;
+}
+
 void
 skx_cost_planned_close(PlannerInfo *root)
 {
@@ -338,16 +372,14 @@ skx_cost_planned_close(PlannerInfo *root)
 	HASH_SEQ_STATUS all;
 	SkxPlannedIndex *known;
 
-	if (planning == NULL || planning->glob != root->glob ||
-		planning->indexes == NULL)
+	if (planning == NULL || planning->glob != root->glob)
+		return;
+	skx_cost_planned_free_view(&planning->first_index);
+	if (planning->indexes == NULL)
 		return;
 	hash_seq_init(&all, planning->indexes);
 	while ((known = hash_seq_search(&all)) != NULL)
-	{
-		if (known->sizes.view != NULL)
-			skx_manifest_view_free(known->sizes.view);
-		known->sizes.view = NULL;
-	}
+		skx_cost_planned_free_view(known);
 }
 
 void
@@ -360,9 +392,9 @@ double
 skx_cost_planned_length(const PlannerInfo *root, Oid index)
 {
 	const SkxPlannedStatement *planning = skx_cost_planned_statement(root);
-	const SkxPlannedIndex *known = planning->last_index;
+	const SkxPlannedIndex *known = &planning->first_index;
 
-	if (known == NULL || known->index != index)
+	if (known->index != index)
 		known = planning->indexes == NULL ? NULL :
 			hash_search(planning->indexes, &index, HASH_FIND, NULL);
 	return known == NULL ? -1 : known->length;
@@ -427,17 +459,45 @@ skx_cost_planned_keep_terms(PlannerInfo *root, Relation index,
 	known->nterms = n;
 }
 
+/*
+ * Returns the pages of a path.  If none are kept, makes an entry where `make`,
+ * else returns NULL.
+ */
+static SkxPlannedPages *
+skx_cost_planned_pages_entry(SkxPlannedStatement *planning,
+							 const IndexPath *path, bool make)
+{
+	SkxPlannedPages *pages;
+	bool		found;
+	int			i;
+
+	for (i = 0; i < planning->npages; i++)
+	{
+		if (planning->first_pages[i].path == path)
+			return &planning->first_pages[i];
+	}
+	if (make && planning->npages < SKX_PLANNED_PATHS_MAX)
+	{
+		pages = &planning->first_pages[planning->npages++];
+		pages->path = path;
+		return pages;
+	}
+	if (make)
+		return skx_cost_planned_entry(planning, &planning->pages, &path,
+									  sizeof(path), sizeof(SkxPlannedPages),
+									  &found);
+	return planning->pages == NULL ? NULL :
+		hash_search(planning->pages, &path, HASH_FIND, NULL);
+}
+
 void
 skx_cost_planned_keep_pages(PlannerInfo *root, const IndexPath *path,
 							const SkxCostEstimate *estimate)
 {
-	SkxPlannedStatement *planning = skx_cost_planned_statement(root);
-	SkxPlannedPages *pages;
-	bool		found;
+	SkxPlannedPages *pages =
+		skx_cost_planned_pages_entry(skx_cost_planned_statement(root), path,
+									 true);
 
-	pages = skx_cost_planned_entry(planning, &planning->pages, &path,
-								   sizeof(path), sizeof(SkxPlannedPages),
-								   &found);
 	pages->first = estimate->first;
 	pages->all = estimate->pages;
 }
@@ -445,9 +505,9 @@ skx_cost_planned_keep_pages(PlannerInfo *root, const IndexPath *path,
 double
 skx_cost_planned_pages(PlannerInfo *root, const IndexPath *path, bool first)
 {
-	HTAB	   *table = skx_cost_planned_statement(root)->pages;
-	const SkxPlannedPages *pages = table == NULL ? NULL :
-		hash_search(table, &path, HASH_FIND, NULL);
+	const SkxPlannedPages *pages =
+		skx_cost_planned_pages_entry(skx_cost_planned_statement(root), path,
+									 false);
 
 	if (pages == NULL)
 		return 0;
