@@ -33,9 +33,9 @@ typedef struct SkxRankedScan
 {
 	SkxPlanNode node;			/* first */
 	IndexScanState *child;
-	ExprState  *document;		/* operands of the distance ... */
+	ExprState  *document;		/* operands of the distance; NULL: not used */
 	ExprState  *ref;
-	FmgrInfo	distance;		/* ... and its function */
+	FmgrInfo	distance;		/* its function, if `document` is set */
 	ExprState  *filter;			/* a query that all rows have to match */
 	ExprState  *bounds;			/* conditions that end the scan */
 	bool		is_known;		/* filter and ref call no function */
@@ -58,6 +58,7 @@ skx_plan_is_value(const Node *expr)
 	return expr != NULL && (IsA(expr, Const) || IsA(expr, Param));
 }
 
+/* Only the row of a recheck has its distance computed (fetch_ranked). */
 static void
 skx_plan_begin_ranked(SkxPlanNode *node)
 {
@@ -67,16 +68,19 @@ skx_plan_begin_ranked(SkxPlanNode *node)
 										   SKX_EXPR_BOUNDS);
 
 	state->child = skx_plan_node_child(node, 0);
-	state->document = skx_plan_node_expr(node, SKX_EXPR_DOCUMENT);
-	state->ref = skx_plan_node_expr(node, SKX_EXPR_REF);
 	state->filter = skx_plan_node_expr(node, SKX_EXPR_FILTER);
+	if (node->css.ss.ps.state->es_epq_active != NULL)
+	{
+		state->document = skx_plan_node_expr(node, SKX_EXPR_DOCUMENT);
+		fmgr_info(linitial_oid((List *) skx_plan_node_private(node, SKX_RANKED_DISTANCE)),
+				  &state->distance);
+	}
+	if (state->document != NULL || state->filter != NULL)
+		state->ref = skx_plan_node_expr(node, SKX_EXPR_REF);
 	state->is_known =
 		skx_plan_is_value(list_nth(scan->custom_exprs, SKX_EXPR_FILTER)) &&
 		skx_plan_is_value(list_nth(scan->custom_exprs, SKX_EXPR_REF));
 	state->bounds = ExecInitQual(bounds, &node->css.ss.ps);
-	fmgr_info(linitial_oid((List *) skx_plan_node_private(node,
-														  SKX_RANKED_DISTANCE)),
-			  &state->distance);
 	node->limit.extra = intVal(skx_plan_node_private(node, SKX_RANKED_EXTRA));
 	node->limit.rows_per_pass =
 		intVal(skx_plan_node_private(node, SKX_RANKED_PERCENT)) / 100.0;
