@@ -352,21 +352,18 @@ skx_score_is_readable(const SkxStats *stats, Relation index)
 }
 
 /*
- * Returns true if the index still has the segments and pending documents that
- * were counted.
+ * Returns true if the index, whose view has been opened again, still has the
+ * pending documents that were counted.
  */
 static bool
 skx_score_is_unchanged(const SkxStats *stats, Relation index)
 {
 	const SkxScoreLeaf *leaf = &stats->leaves[0];
 	Size		size = sizeof(uint64) * leaf->view->nstripes;
-	uint64	   *last;
+	uint64	   *last = palloc(size);
 	SkxPendingTotals totals;
 	bool		unchanged;
 
-	if (!skx_score_leaf_is_same(leaf, index, true))
-		return false;
-	last = palloc(size);
 	skx_pending_totals(index, leaf->view, &totals, last);
 	unchanged = memcmp(last, leaf->pending_ends, size) == 0;
 	pfree(last);
