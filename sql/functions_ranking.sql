@@ -92,6 +92,29 @@ SELECT count(*) FROM (SELECT * FROM ranked, skipidx_explain_score('ranked_v', ra
 	SELECT ranked.*, e.* FROM ranked, skipidx_explain_score(v, skipidx_ranking('ranked_v', 'cat & dog & ca:*')) e WHERE v IS NOT NULL) e WHERE v IS NOT NULL;
 
 --
+-- Words that count as one
+--
+SELECT skipidx_ranking_of_groups('ranked_v', 'cat & dog:A & !zebra & cat', '{"cat": {"cattle": 0.5, "zebra": 1}, "dog": ["cattle"]}');
+SELECT ' near(2,''f1'') group( ''b''(df=1,exact) , ''a''(factor=0.5,df=2))'::skipidx_ranking;
+SELECT 'documents=9 length=9 near(2,''f1'') group( ''b''(df=1,exact), ''a''(factor=0.5,df=2)) ''f1''(df=3) group(times=2,factor=1.5,''a''(df=2))'::skipidx_ranking;
+SELECT 'documents=2 length=3 group(''a''(df=1))'::skipidx_ranking + 'documents=1 length=1 group(''a''(df=1))';
+SELECT 'documents=2 length=3 group(''a''(df=1))'::skipidx_ranking + 'documents=1 length=1 group(''a''(df=1,exact))';
+SELECT 'documents=2 length=3 group(''a'':*(df=1))'::skipidx_ranking;
+SELECT skx_ranking_send('documents=2 length=3 ''a''(df=1) group(''a''(df=1,exact))');
+SELECT * FROM skipidx_explain_score('cat:1 cats:2,3,4,5 dog:6', 'documents=10 length=100 group(''cat''(df=3,exact),''cats''(df=5,factor=0.5),''cot''(df=1)) group(times=2,''cats''(df=5)) ''dog''(df=2) near(1,''dog'')');
+SELECT skipidx_bm25(v, r) + skipidx_proximity(v, r) AS parts, -(v <@> r) AS whole FROM skipidx_ranking_of_groups('ranked_v', 'cat & dog', '{"cat": ["cattle"]}') r, ranked WHERE id IN (301, 6, 30) ORDER BY id;
+INSERT INTO kept (r) VALUES (skipidx_ranking_of_groups('ranked_v', 'cat | dog', '{"cat": {"cattle": 0.5, "f1": 0.1}, "dog": {"cat": 0.7, "f1": 1}}')),
+	(skipidx_ranking_of_groups('ranked_v', 'all & f1 & cat', '{"all": {"f2": 0.5}, "f1": ["f2", "dog"]}'));
+TRUNCATE copied;
+\copy (SELECT n, r FROM kept) TO PROGRAM 'cat > skipidx_ranking.copy' WITH (FORMAT binary)
+\copy copied FROM PROGRAM 'cat skipidx_ranking.copy; rm skipidx_ranking.copy' WITH (FORMAT binary)
+SELECT count(*), bool_and(k.r::text = c.r::text AND k.r::text = k.r::text::skipidx_ranking::text) AS same FROM kept k JOIN copied c USING (n);
+-- each call of a prepared statement has its own groups
+PREPARE grouped (jsonb) AS SELECT count(DISTINCT r::text), min(r::text) LIKE '%factor=0.5%' AS half FROM generate_series(1, 3) i, LATERAL (SELECT skipidx_ranking_of_groups('ranked_v', 'cat', $1) AS r WHERE i > 0) x;
+EXECUTE grouped ('{"cat": {"dog": 0.5}}');
+EXECUTE grouped ('{"cat": {"dog": 0.6}}');
+
+--
 -- By the index: the rows and bits of the sort
 --
 CREATE FUNCTION by_index(r skipidx_ranking, k int) RETURNS text LANGUAGE plpgsql SET enable_seqscan = off SET enable_sort = off SET plan_cache_mode = force_generic_plan AS $$

@@ -977,6 +977,17 @@ LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION skipidx_ranking(pg_catalog.regclass, pg_catalog.tsquery, pg_catalog.text, pg_catalog.text) IS
 	'the same, with the value as text, whatever the type of the column';
 
+CREATE FUNCTION skipidx_ranking_of_groups(
+	index pg_catalog.regclass,
+	query pg_catalog.tsquery,
+	groups pg_catalog.jsonb)
+RETURNS skipidx_ranking
+AS 'MODULE_PATHNAME'
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION skipidx_ranking_of_groups(pg_catalog.regclass, pg_catalog.tsquery, pg_catalog.jsonb) IS
+	'a query to rank by, with further words that count as one with its words';
+
 CREATE FUNCTION skx_ranking_add(skipidx_ranking, skipidx_ranking)
 RETURNS skipidx_ranking
 AS 'MODULE_PATHNAME', 'skipidx_ranking_add'
@@ -1206,6 +1217,22 @@ COST 10000;
 
 COMMENT ON FUNCTION skipidx_expand_query(pg_catalog.regclass, pg_catalog.tsquery, pg_catalog.text, pg_catalog.bool, pg_catalog.bool, pg_catalog.int4, pg_catalog.bool) IS
 	'a query with each word or one of the terms of an index that are near it';
+
+CREATE FUNCTION skipidx_expand(
+	index pg_catalog.regclass,
+	query pg_catalog.tsquery,
+	typos pg_catalog.text DEFAULT 'auto',
+	last_is_prefix pg_catalog.bool DEFAULT false,
+	accents pg_catalog.bool DEFAULT true,
+	most pg_catalog.int4 DEFAULT 16,
+	phrases pg_catalog.bool DEFAULT false)
+RETURNS skipidx_ranking
+AS 'MODULE_PATHNAME'
+LANGUAGE C STABLE PARALLEL RESTRICTED
+COST 10000;
+
+COMMENT ON FUNCTION skipidx_expand(pg_catalog.regclass, pg_catalog.tsquery, pg_catalog.text, pg_catalog.bool, pg_catalog.bool, pg_catalog.int4, pg_catalog.bool) IS
+	'a query to rank by, in which the terms of an index that are near a word count as one with it';
 
 CREATE FUNCTION skipidx_slices(
 	index pg_catalog.regclass,

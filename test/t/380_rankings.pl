@@ -3,7 +3,7 @@
 # condition, in pages, by several processes, in every state of the index; and
 # bytes and texts that are none are refused.
 #
-# Holds: functions 15, 16; ranking 2, 4, 5; score 8, 10; topk 1, 10, 11
+# Holds: functions 15, 16; ranking 2, 4, 5; score 8, 10, 12; topk 1, 10, 11, 16
 
 use strict;
 use warnings;
@@ -81,6 +81,31 @@ sub real
 	return pick(0, $most, rand($most), rand($most) / 100, rand($most) / 1e6);
 }
 
+# Groups of words, some of them in several, and with labels.
+sub groups
+{
+	my ($ndocs) = @_;
+	my @groups;
+
+	return () if rand() < .5;
+	for (1 .. pick(1, 1, 2, 3, 8))
+	{
+		my %in;
+		my @words;
+
+		for (1 .. pick(1, 2, 2, 3, 5, 20))
+		{
+			my $word = 'w' . pick(int(rand(25)), int(rand(5)), 99);
+			my $factor = pick(1, 1, rand(1), rand(1) / 1e6, 1e-300);
+
+			next if $in{$word}++;
+			push @words, "'$word'" . (rand() < .2 ? ':' . pick(qw(A B C D AB ABCD)) : '') . '(df=' . number($ndocs) . ($factor > 0 && $factor < 1 ? ",factor=$factor" : pick('', ',exact')) . ')';
+		}
+		push @groups, 'group(' . (rand() < .2 ? 'times=' . (1 + int(rand(255))) . ',' : '') . (rand() < .2 ? 'factor=' . real(100) . ',' : '') . join(',', @words) . ')';
+	}
+	return @groups;
+}
+
 # Half of them have the numbers of documents that there are, about.
 sub ranking
 {
@@ -114,12 +139,16 @@ sub ranking
 		$text .= " '$word'" . ($prefix || rand() < .3 ? ':' . ($prefix ? '*' : '') . join('', grep { rand() < .5 } split //, 'ABCD') : '') . '(' . join(',', @more) . ')';
 		$text =~ s/:\(/(/;
 	}
+	my @groups = groups($ndocs);
+
+	$text .= " $_" for @groups;
+	push @plain, map { 1 + $_ } 0 .. $#groups;
 	my %near;
 	for (1 .. (@plain > 1 && rand() < .6 ? 1 + rand(pick(2, 15)) : 0))
 	{
 		my ($a, $b) = map { pick(@plain) } 1 .. 2;
 
-		$text .= " near('$a','$b')" if $a ne $b && !$near{"$a $b"}++;
+		$text .= ' near(' . join(',', map { /^w/ ? "'$_'" : $_ } $a, $b) . ')' if $a ne $b && !$near{"$a $b"}++;
 	}
 	return $text;
 }

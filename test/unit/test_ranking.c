@@ -3,7 +3,7 @@
  *	  Rankings: bytes and text that are read as they were written, what is
  *	  accepted, sums, and weights.
  *
- * Holds: ranking 1, 2, 3, 4, 5, 6
+ * Holds: ranking 1, 2, 3, 4, 5, 6, 7
  */
 #include <math.h>
 
@@ -13,6 +13,7 @@
 
 static SkxRankingTerm read_terms[ROOM / 3];
 static SkxRankingPair read_pairs[SKX_RANKING_PAIRS_MAX];
+static SkxRankingGroup read_groups[SKX_RANKING_GROUPS_MAX];
 static char read_bytes[ROOM * 4];
 
 /* Reads n packed bytes; NULL if they are no ranking. */
@@ -26,6 +27,7 @@ unpack(const uint8 *bytes, size_t n)
 	terms = skx_ranking_unpack_head(bytes, n, &r);
 	r.terms = read_terms;
 	r.pairs = read_pairs;
+	r.groups = read_groups;
 	return terms != NULL && skx_ranking_unpack_terms(terms, bytes + n, &r) ?
 		&r : NULL;
 }
@@ -38,6 +40,7 @@ parse(const char *text, const char **error)
 	memset(&r, 0, sizeof(r));
 	r.terms = read_terms;
 	r.pairs = read_pairs;
+	r.groups = read_groups;
 	CHECK(skx_ranking_parse_terms(text) <= lengthof(read_terms));
 	*error = skx_ranking_parse(text, &r, read_bytes);
 	if (*error == NULL)
@@ -87,6 +90,7 @@ golden(void)
 {
 	static const char *const texts[] = {
 		"documents=1000 length=52000 k1=1.2 b=0.75 weights={1,1,1,1} proximity=0.1 'cat'(df=20) 'dog'(df=300) 'zeb':*(df=9,whole=2) near('cat','dog')",
+		"documents=9 length=90 k1=1.2 b=0.75 weights={1,1,1,1} proximity=0.1 'eel'(df=1) group('cat'(df=2,exact),'cats'(df=3,factor=0.5)) group(times=2,factor=3,'cats'(df=3)) near(1,'eel') near(1,2)",
 		"documents=7 length=70 k1=0 b=1 weights={0,0.5,1,100} proximity=0 'a''b':AC(df=7,times=3,factor=0.25) 'x':*(df=4,only='xy')"
 	};
 	const char *error;
@@ -107,6 +111,20 @@ golden(void)
 	r = parse(texts[1], &error);
 	CHECK(r != NULL);
 	CHECK_BYTES(packed, skx_ranking_pack(r, packed),
+				0x01, 0x80, 0x09, 0x5a, 0x04, 0x02, 0x02,
+				0x01, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f,
+				0x02, 0, 0, 0, 0, 0, 0, 0x08, 0x40,
+				0x00, 0x03, 'c', 'a', 't', 0x02, 0x03,
+				0x40, 0x04, 'c', 'a', 't', 's', 0, 0, 0, 0, 0, 0, 0xe0, 0x3f,
+				0x03, 0x02,
+				0x00, 0x04, 'c', 'a', 't', 's', 0x03, 0x04,
+				0x00, 0x03, 'e', 'e', 'l', 0x01, 0x00,
+				0x03, 0x06, 0x03, 0x05);
+	skx_ranking_print(r, text);
+	CHECK(strcmp(text, texts[1]) == 0);
+	r = parse(texts[2], &error);
+	CHECK(r != NULL);
+	CHECK_BYTES(packed, skx_ranking_pack(r, packed),
 				0x01, 0x5f,
 				0, 0, 0, 0, 0, 0, 0, 0,
 				0, 0, 0, 0, 0, 0, 0xf0, 0x3f,
@@ -119,7 +137,7 @@ golden(void)
 				0, 0, 0, 0, 0, 0, 0xd0, 0x3f, 0x07,
 				0x81, 0x01, 'x', 0x04, 0x00, 0x02, 'x', 'y');
 	skx_ranking_print(r, text);
-	CHECK(strcmp(text, texts[1]) == 0);
+	CHECK(strcmp(text, texts[2]) == 0);
 	/* another order, white space, defaults, small letters */
 	r = parse("\t'dog'(df=300) near('cat','dog')\n'zeb':*(whole=2,df=9)'cat'(df=20)  length=52000 documents=1000", &error);
 	CHECK(r != NULL);
@@ -127,6 +145,52 @@ golden(void)
 	CHECK(strcmp(text, texts[0]) == 0);
 	r = parse("documents=7 length=0 'a':b*(df=0)", &error);
 	CHECK(r != NULL && r->terms[0].prefix && r->terms[0].labels == 4);
+}
+
+static void
+refuse(const char *const *texts, int n)
+{
+	const char *error;
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		bool		none = parse(texts[i], &error) == NULL && error != NULL;
+
+		CHECK(none);
+		if (!none)
+			fprintf(stderr, "accepted: %s\n", texts[i]);
+	}
+}
+
+static void
+refused_groups(void)
+{
+	static const char *const texts[] = {
+		"documents=9 length=1 group()",
+		"documents=9 length=1 group('a'(df=3)",
+		"documents=9 length=1 group('a'(df=3),)",
+		"documents=9 length=1 group(times=2)",
+		"documents=9 length=1 group('a'(df=3),'a'(df=3))",
+		"documents=9 length=1 group('a':*(df=0))",
+		"documents=9 length=1 group('a'(df=3,times=2))",
+		"documents=9 length=1 group('a'(df=3,factor=0))",
+		"documents=9 length=1 group('a'(df=3,factor=0.5,exact))",
+		"documents=9 length=1 group('a'(df=3,exact,exact))",
+		"documents=9 length=1 'a'(df=3,exact)",
+		"documents=9 length=1 group('a'(df=3,factor=1.01))",
+		"documents=9 length=1 group(times=0,'a'(df=3))",
+		"documents=9 length=1 group(times=256,'a'(df=3))",
+		"documents=9 length=1 group(factor=101,'a'(df=3))",
+		"documents=9 length=1 group('a'(df=10))",
+		"documents=9 length=1 group('a'(df=3)) 'b'(df=1) near('a','b')",
+		"documents=9 length=1 group('a'(df=3)) 'b'(df=1) near(0,'b')",
+		"documents=9 length=1 group('a'(df=3)) 'b'(df=1) near(2,'b')",
+		"documents=9 length=1 group('a'(df=3)) near(1,1)",
+		"documents=9 length=1 group('a'(df=3)) near(1,18446744073709551615)"
+	};
+
+	refuse(texts, lengthof(texts));
 }
 
 static void
@@ -179,16 +243,8 @@ refused(void)
 	};
 	char	   *text = malloc(8192);
 	const char *error;
-	int			i;
 
-	for (i = 0; i < lengthof(texts); i++)
-	{
-		bool		none = parse(texts[i], &error) == NULL && error != NULL;
-
-		CHECK(none);
-		if (!none)
-			fprintf(stderr, "accepted: %s\n", texts[i]);
-	}
+	refuse(texts, lengthof(texts));
 	strcpy(text, "documents=1 length=1 '");
 	memset(text + strlen(text), 'a', 2047);
 	strcpy(text + 22 + 2047, "'(df=1)");
@@ -199,7 +255,110 @@ refused(void)
 	free(text);
 }
 
-/* Whatever is accepted has weights, and ceilings that fit an int32. */
+/* One group with 65 words, 257 groups, and 1,025 words in groups. */
+static void
+too_many(void)
+{
+	static const int cases[][2] = {{1, 64}, {1, 65}, {256, 1}, {257, 1}, {16, 64}, {17, 61}};
+	char	   *text = malloc(1 << 20);
+	const char *error;
+	int			i;
+	int			k;
+	int			group;
+
+	for (i = 0; i < lengthof(cases); i++)
+	{
+		char	   *at = text + sprintf(text, "documents=1 length=1");
+		bool		fits = cases[i][0] <= 256 && cases[i][1] <= 64 &&
+			cases[i][0] * cases[i][1] <= 1024;
+
+		for (group = 0; group < cases[i][0]; group++)
+			for (k = 0; k < cases[i][1]; k++)
+				at += sprintf(at, "%s'w%d'(df=1)%s", k == 0 ? " group(" : ",",
+							  k, k == cases[i][1] - 1 ? ")" : "");
+		CHECK((parse(text, &error) != NULL) == fits);
+	}
+	free(text);
+}
+
+/*
+ * A group weighs as its most frequent word with the factor 1 does, or, where
+ * no document has one, as its most frequent word.  Its words have shares of
+ * that.  Numbers of groups and words that are no part of it do not matter.
+ */
+static void
+groups(void)
+{
+	static const struct
+	{
+		const char *text;
+		const char *alone;		/* the same with one word in its place */
+		float		share;		/* of the first word */
+	}			cases[] = {
+		{"'a'(df=1) group('m'(df=20,exact),'n'(df=70,factor=0.5))", "'a'(df=1) 'm'(df=20)", 1},
+		{"'a'(df=1) group('m'(df=20,exact),'n'(df=70))", "'a'(df=1) 'm'(df=20)", 1},
+		{"'a'(df=1) group('m'(df=20,exact),'n'(df=30,exact),'o'(df=99))", "'a'(df=1) 'm'(df=30)", 1},
+		{"'a'(df=1) group('m'(df=20),'n'(df=70))", "'a'(df=1) 'm'(df=70)", 1},
+		{"'a'(df=1) group('m'(df=20,factor=0.25),'n'(df=70,factor=0.5),'o'(df=0))", "'a'(df=1) 'm'(df=70)", 0.25},
+		{"'a'(df=1) group(times=3,factor=2,'m'(df=20,exact),'n'(df=70,factor=0.5))", "'a'(df=1) 'm'(df=20,times=3,factor=2)", 1},
+		{"'a'(df=1) group('m'(df=0,exact),'n'(df=9,factor=0.5))", "'a'(df=1) 'm'(df=9)", 1},
+		{"'a'(df=1) group('m'(df=0),'n'(df=0,factor=0.5))", "'a'(df=1) 'm'(df=0)", 1}
+	};
+	int			i;
+
+	for (i = 0; i < lengthof(cases); i++)
+	{
+		char		text[256];
+		const char *error;
+		SkxRanking *r;
+		double		unit;
+		float		of_a;
+		float		of_m;
+
+		snprintf(text, sizeof(text), "documents=100 length=900 %s", cases[i].alone);
+		r = parse(text, &error);
+		CHECK(r != NULL);
+		unit = skx_ranking_weigh(r);
+		of_a = r->terms[0].weight;
+		of_m = r->terms[1].weight;
+		snprintf(text, sizeof(text), "documents=100 length=900 %s", cases[i].text);
+		r = parse(text, &error);
+		CHECK(r != NULL);
+		CHECK(skx_ranking_weigh(r) == unit);
+		CHECK(r->terms[0].weight == of_a);
+		CHECK(r->terms[1].weight == of_m * cases[i].share);
+	}
+}
+
+/* Which words of groups count in a pair. */
+static void
+pair_sides(void)
+{
+	const char *error;
+	SkxRanking *r = parse("documents=9 length=9 'dog'(df=1) group('cat'(df=1,exact),'cats'(df=1,factor=0.5),'dog'(df=1,factor=0.9))"
+						  " group('cat'(df=1),'cats'(df=1),'eel'(df=1)) group('cat'(df=1,exact),'fox'(df=1)) near(1,2) near('dog',1) near(1,3)", &error);
+
+	/* cat 1, 2, 3; cats 1, 2; dog, dog 1; eel 2; fox 3 */
+	CHECK(r != NULL && r->nterms == 9);
+	CHECK(skx_ranking_pair_counts(r, &r->pairs[0], 0, false));
+	CHECK(!skx_ranking_pair_counts(r, &r->pairs[0], 1, true));
+	CHECK(!skx_ranking_pair_counts(r, &r->pairs[0], 3, false));
+	CHECK(skx_ranking_pair_counts(r, &r->pairs[0], 4, true));
+	CHECK(skx_ranking_pair_counts(r, &r->pairs[0], 6, false));
+	CHECK(skx_ranking_pair_counts(r, &r->pairs[0], 7, true));
+	CHECK(skx_ranking_pair_counts(r, &r->pairs[1], 5, false));
+	CHECK(!skx_ranking_pair_counts(r, &r->pairs[1], 6, true));
+	CHECK(skx_ranking_pair_counts(r, &r->pairs[1], 0, true));
+	/* asked for on both sides */
+	CHECK(!skx_ranking_pair_counts(r, &r->pairs[2], 0, false));
+	CHECK(!skx_ranking_pair_counts(r, &r->pairs[2], 2, true));
+	CHECK(skx_ranking_pair_counts(r, &r->pairs[2], 8, true));
+}
+
+/*
+ * Whatever is accepted has weights.  Contributions fit SKX_RANK_SUM_MAX, of
+ * groups the largest ones; and all ceilings fit an int32.
+ */
 static void
 weights(void)
 {
@@ -210,6 +369,8 @@ weights(void)
 		UnitRanking u;
 		double		unit;
 		int64		sum = 0;
+		int64		all = 0;
+		int32		best[SKX_RANKING_GROUPS_MAX + 1] = {0};
 		int			i;
 
 		unit_ranking(&u);
@@ -223,11 +384,20 @@ weights(void)
 			CHECK(term->idf >= 0 && term->weight >= 0 &&
 				  isfinite(term->weight));
 			CHECK(term->ceiling >= term->weight);
-			CHECK(term->factor != 1 || term->count != 1 ||
+			CHECK(term->factor != 1 || term->count != 1 || term->group != 0 ||
 				  term->weight == (float) (term->idf * unit));
-			sum += skx_rank_contribution(term->ceiling, 1e9f, 1e9f);
+			all += skx_rank_contribution(term->ceiling, 1e9f, 1e9f);
+			if (term->group == 0)
+				sum += skx_rank_contribution(term->ceiling, 1e9f, 1e9f);
+			else
+				best[term->group] = Max(best[term->group],
+										skx_rank_contribution(term->ceiling,
+															  1e9f, 1e9f));
 		}
+		for (i = 1; i <= u.r.ngroups; i++)
+			sum += best[i];
 		CHECK(sum <= SKX_RANK_SUM_MAX);
+		CHECK(all <= PG_INT32_MAX);
 		for (i = 0; i < u.r.npairs; i++)
 			CHECK(u.pairs[i].weight >= 0 && isfinite(u.pairs[i].weight));
 	}
@@ -242,6 +412,7 @@ redraw(const UnitRanking *from, UnitRanking *to)
 	*to = *from;
 	to->r.terms = to->terms;
 	to->r.pairs = to->pairs;
+	to->r.groups = to->groups;
 	to->r.ndocs = unit_ranking_count((UINT64CONST(1) << 46) - 1);
 	to->r.length = unit_ranking_count((UINT64CONST(1) << 46) - 1);
 	for (i = 0; i < to->r.nterms; i++)
@@ -285,9 +456,11 @@ sums(void)
 		ab = u[0];
 		ab.r.terms = ab.terms;
 		ab.r.pairs = ab.pairs;
+		ab.r.groups = ab.groups;
 		ba = u[2];
 		ba.r.terms = ba.terms;
 		ba.r.pairs = ba.pairs;
+		ba.r.groups = ba.groups;
 		skx_ranking_add(&ab.r, &u[1].r);
 		skx_ranking_add(&ab.r, &u[2].r);
 		skx_ranking_add(&ba.r, &u[1].r);
@@ -309,6 +482,19 @@ sums(void)
 		ba.terms[i].factor += 1;
 		CHECK(!skx_ranking_agree(&ab.r, &ba.r));
 		ba.terms[i].factor = ab.terms[i].factor;
+		if (ab.r.ngroups > 0)
+		{
+			i = unit_below(ab.r.ngroups);
+			ba.groups[i].count++;
+			CHECK(!skx_ranking_agree(&ab.r, &ba.r));
+			ba.groups[i].count--;
+			ba.groups[i].factor += 1;
+			CHECK(!skx_ranking_agree(&ab.r, &ba.r));
+			ba.groups[i].factor = ab.groups[i].factor;
+			ba.r.ngroups--;
+			CHECK(!skx_ranking_agree(&ab.r, &ba.r));
+			ba.r.ngroups++;
+		}
 		ba.r.options.labels[2] += 1;
 		CHECK(!skx_ranking_agree(&ab.r, &ba.r));
 	}
@@ -320,6 +506,10 @@ main(void)
 	unit_seed(12);
 	golden();
 	refused();
+	refused_groups();
+	too_many();
+	groups();
+	pair_sides();
 	round_trips();
 	weights();
 	sums();

@@ -16,6 +16,7 @@ typedef struct UnitRanking
 	SkxRanking	r;
 	SkxRankingTerm terms[UNIT_RANKING_TERMS];
 	SkxRankingPair pairs[SKX_RANKING_PAIRS_MAX];
+	SkxRankingGroup groups[SKX_RANKING_GROUPS_MAX];
 	char		bytes[UNIT_RANKING_TERMS][2][16];
 } UnitRanking;
 
@@ -93,10 +94,52 @@ unit_ranking_term(UnitRanking *u, SkxRankingTerm *term, int at)
 	term->labels = unit_below(2) ? 0 : unit_below(16);
 	term->count = unit_below(2) ? 1 : 1 + unit_below(SKX_RANKING_COUNT_MAX);
 	term->factor = unit_below(2) ? 1 : unit_ranking_number(SKX_RANKING_LIMIT);
+	if (!term->prefix && u->r.ngroups > 0 && unit_below(3) > 0)
+	{
+		term->group = 1 + unit_below(u->r.ngroups);
+		term->count = 1;
+		term->factor = unit_below(2) ? 1 : (1 + unit_below(1000)) / 1000.0;
+		term->is_exact = term->factor == 1 && unit_below(2) == 0;
+	}
 	if (term->prefix)
 		unit_ranking_prefix(u, term, at);
 	else
 		term->sum = unit_ranking_count(u->r.ndocs);
+}
+
+/* Draws a word that may be in a pair, or a group. */
+static inline int
+unit_ranking_side(const UnitRanking *u, int nplain)
+{
+	int			side;
+
+	do
+		side = unit_below(nplain + u->r.ngroups) - u->r.ngroups;
+	while (side >= 0 && u->terms[side].group != 0);
+	return side;
+}
+
+/* Drops groups without words, and numbers the others again. */
+static inline void
+unit_ranking_drop_groups(UnitRanking *u)
+{
+	int			group;
+	int			i;
+
+	for (group = u->r.ngroups; group > 0; group--)
+	{
+		bool		used = false;
+
+		for (i = 0; i < u->r.nterms; i++)
+			used |= u->terms[i].group == group;
+		if (used)
+			continue;
+		u->r.ngroups--;
+		memmove(&u->groups[group - 1], &u->groups[group],
+				sizeof(u->groups[0]) * (u->r.ngroups - group + 1));
+		for (i = 0; i < u->r.nterms; i++)
+			u->terms[i].group -= u->terms[i].group > group;
+	}
 }
 
 static inline void
@@ -104,17 +147,20 @@ unit_ranking_pairs(UnitRanking *u)
 {
 	int			nplain = 0;
 	int			n = unit_below(2) ? 0 : unit_below(SKX_RANKING_PAIRS_MAX + 1);
+	int			nsides = u->r.ngroups;
 	int			i;
 	int			k;
 
 	while (nplain < u->r.nterms && !u->terms[nplain].prefix)
 		nplain++;
-	for (i = 0; i < n && nplain >= 2; i++)
+	for (i = 0; i < nplain; i++)
+		nsides += u->terms[i].group == 0;
+	for (i = 0; i < n && nsides >= 2; i++)
 	{
 		SkxRankingPair *pair = &u->pairs[u->r.npairs];
 
-		pair->first = unit_below(nplain);
-		pair->second = unit_below(nplain);
+		pair->first = unit_ranking_side(u, nplain);
+		pair->second = unit_ranking_side(u, nplain);
 		pair->weight = 0;
 		for (k = 0; k < u->r.npairs; k++)
 			if (u->pairs[k].first == pair->first &&
@@ -136,6 +182,15 @@ unit_ranking(UnitRanking *u)
 	memset(u, 0, sizeof(*u));
 	u->r.terms = u->terms;
 	u->r.pairs = u->pairs;
+	u->r.groups = u->groups;
+	u->r.ngroups = unit_below(2) ? 0 : 1 + unit_below(6);
+	for (i = 0; i < u->r.ngroups; i++)
+	{
+		u->groups[i].count = unit_below(2) ? 1 :
+			1 + unit_below(SKX_RANKING_COUNT_MAX);
+		u->groups[i].factor = unit_below(2) ? 1 :
+			unit_ranking_number(SKX_RANKING_LIMIT);
+	}
 	u->r.options.k1 = unit_below(2) ? 1.2 : unit_ranking_number(100);
 	u->r.options.b = unit_below(2) ? 0.75 : unit_ranking_number(1);
 	u->r.options.proximity = unit_below(2) ? 0.1 : unit_ranking_number(100);
@@ -152,6 +207,7 @@ unit_ranking(UnitRanking *u)
 			skx_ranking_compare(&u->terms[kept - 1], &u->terms[i]) != 0)
 			u->terms[kept++] = u->terms[i];
 	u->r.nterms = kept;
+	unit_ranking_drop_groups(u);
 	unit_ranking_pairs(u);
 }
 

@@ -131,10 +131,15 @@ static bool
 skx_topk_copy_scorer_terms(SkxTopk *topk)
 {
 	const SkxScorer *scorer = topk->scorer;
+	int			nscored = 0;
 	int			i;
 	int			k;
 
-	if (topk->has_many_words || scorer->nplain != topk->nlexemes ||
+	/* one that is in several groups is several terms, one after the other */
+	for (k = 0; k < scorer->nplain; k++)
+		nscored += k == 0 ||
+			topk->term_lexemes[k] != topk->term_lexemes[k - 1];
+	if (topk->has_many_words || nscored != topk->nlexemes ||
 		skx_score_view(scorer, topk->request.index) != topk->request.view ||
 		!skx_score_has_found(scorer))
 		return false;

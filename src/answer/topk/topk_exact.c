@@ -1,10 +1,11 @@
 /*
  * topk_exact.c
- *	  Exact sums of candidates, with their pairs of words.
+ *	  Exact sums of candidates, with groups and pairs of words.
  *
  * Lists contribute by ceilings (rank_score.h), which no sum with pairs
- * exceeds.  If a candidate reaches the threshold by these, its exact
- * contributions are computed.  Those of its pairs are first bounded by the
+ * exceeds, and all words of a group contribute.  If a candidate reaches the
+ * threshold by these, its exact contributions are computed, of a group the
+ * largest of its words.  Those of its pairs are first bounded by the
  * frequencies of their words.  Positions are read only if the candidate still
  * reaches the threshold.  The candidates are looked up with cursors of their
  * own, since the lists of the search have moved on.
@@ -31,13 +32,24 @@ typedef struct SkxTopkExactWord
 	uint16		positions[SKX_POSITIONS_MAX];
 } SkxTopkExactWord;
 
+/* One side of a pair, as SkxScoreSide. */
+typedef struct SkxTopkExactSide
+{
+	int			n;
+	SkxTopkExactWord **words;
+	uint16	   *positions;		/* of several words; else NULL */
+} SkxTopkExactSide;
+
 typedef struct SkxTopkExact
 {
 	bool		has_word_sums;	/* candidates have the sums of their words */
 	int			nwords;
-	SkxTopkExactWord *words;	/* all words, or only those of pairs */
-	SkxTopkExactWord *pair_firsts[SKX_RANKING_PAIRS_MAX];
-	SkxTopkExactWord *pair_seconds[SKX_RANKING_PAIRS_MAX];
+	SkxTopkExactWord *words;	/* all words, or those of pairs and groups */
+	SkxTopkExactSide sides[SKX_RANKING_PAIRS_MAX][2];
+	int			npair_words;
+	SkxCursor **pair_cursors;	/* of the words of pairs, for prefetching */
+	SkxPositionsRef **pair_refs;
+	int32	   *best;			/* by group: the largest contribution */
 	uint64		page_reads;		/* state of skx_segment_has_read() */
 	uint32		docs[SKX_EXACT_DOCS];
 	int32		sums[SKX_EXACT_DOCS];	/* without pairs */
@@ -94,22 +106,88 @@ skx_exact_open_word(SkxTopkRun *run, int i, SkxTopkExactWord *word)
 }
 
 /*
- * Returns the word of a term.  Opens it, if `has_word_sums` and no pair before
- * had it.
+ * Sets numbers[i] to the number of the word for term i, or -1 if it is not
+ * opened.  Returns how many are.
  */
-static SkxTopkExactWord *
-skx_exact_open_pair_word(SkxTopkRun *run, SkxTopkExact *exact, int term)
+static int
+skx_exact_number_words(const SkxScorer *scorer, bool summed, int *numbers)
 {
-	const SkxScoreTerm *scored = &run->scorer->terms[term];
+	int			n = 0;
+	int			i;
+	int			k;
+
+	for (i = 0; i < scorer->nterms; i++)
+		numbers[i] = summed && scorer->terms[i].group == 0 ? -1 : 0;
+	for (i = 0; i < 2 * scorer->npairs; i++)
+	{
+		const SkxScoreSide *side = &scorer->sides[i / 2][i % 2];
+
+		for (k = 0; k < side->n; k++)
+			numbers[side->terms[k]] = 0;
+	}
+	for (i = 0; i < scorer->nterms; i++)
+		if (numbers[i] == 0)
+			numbers[i] = n++;
+	return n;
+}
+
+/* Returns true if a word of the side occurs in the segment. */
+static bool
+skx_exact_open_side(SkxTopkExact *exact, const SkxScoreSide *scored,
+					const int *numbers, SkxTopkExactSide *side)
+{
+	bool		occurs = false;
 	int			i;
 
-	if (!exact->has_word_sums)
-		return &exact->words[term];
+	side->n = scored->n;
+	side->words = palloc(sizeof(SkxTopkExactWord *) * Max(side->n, 1));
+	side->positions = side->n <= 1 ? NULL :
+		palloc(sizeof(uint16) * SKX_POSITIONS_MAX * side->n);
+	for (i = 0; i < side->n; i++)
+	{
+		side->words[i] = &exact->words[numbers[scored->terms[i]]];
+		occurs |= side->words[i]->cursor != NULL;
+	}
+	return occurs;
+}
+
+static void
+skx_exact_open_pair(SkxTopkRun *run, SkxTopkExact *exact, int pair,
+					const int *numbers)
+{
+	SkxTopkExactSide *sides = exact->sides[pair];
+	const SkxScoreSide *scored = run->scorer->sides[pair];
+	bool		first = skx_exact_open_side(exact, &scored[0], numbers,
+											&sides[0]);
+	bool		second = skx_exact_open_side(exact, &scored[1], numbers,
+											 &sides[1]);
+	int			i;
+
+	for (i = 0; i < sides[0].n && first && second; i++)
+		sides[0].words[i]->in_pair = true;
+	for (i = 0; i < sides[1].n && first && second; i++)
+		sides[1].words[i]->in_pair = true;
+}
+
+/* Gathers the words whose positions are prefetched. */
+static void
+skx_exact_gather_pair_words(SkxTopkExact *exact)
+{
+	int			i;
+
+	exact->npair_words = 0;
+	exact->pair_cursors = palloc(sizeof(SkxCursor *) * Max(exact->nwords, 1));
+	exact->pair_refs = palloc(sizeof(SkxPositionsRef *) *
+							  Max(exact->nwords, 1));
 	for (i = 0; i < exact->nwords; i++)
-		if (exact->words[i].term == scored)
-			return &exact->words[i];
-	skx_exact_open_word(run, term, &exact->words[exact->nwords]);
-	return &exact->words[exact->nwords++];
+	{
+		SkxTopkExactWord *word = &exact->words[i];
+
+		if (!word->in_pair || word->cursor == NULL)
+			continue;
+		exact->pair_cursors[exact->npair_words] = word->cursor;
+		exact->pair_refs[exact->npair_words++] = word->position_refs;
+	}
 }
 
 SkxTopkExact *
@@ -117,28 +195,25 @@ skx_topk_exact_open(SkxTopkRun *run, bool summed)
 {
 	const SkxScorer *scorer = run->scorer;
 	SkxTopkExact *exact = palloc(sizeof(SkxTopkExact));
-	int			nwords = summed ? 2 * scorer->npairs : scorer->nterms;
+	int		   *numbers = palloc_extended(sizeof(int) *
+										  ((Size) scorer->nterms + 1),
+										  MCXT_ALLOC_HUGE);
 	int			i;
 
 	exact->has_word_sums = summed;
-	exact->nwords = 0;
+	exact->nwords = skx_exact_number_words(scorer, summed, numbers);
 	exact->words = palloc_extended(sizeof(SkxTopkExactWord) *
-								   (Size) Max(nwords, 1), MCXT_ALLOC_HUGE);
+								   (Size) Max(exact->nwords, 1),
+								   MCXT_ALLOC_HUGE);
+	exact->best = palloc(sizeof(int32) * Max(scorer->ngroups, 1));
 	exact->page_reads = PG_UINT64_MAX;
-	for (i = 0; i < nwords && !summed; i++)
-		skx_exact_open_word(run, i, &exact->words[exact->nwords++]);
+	for (i = 0; i < scorer->nterms; i++)
+		if (numbers[i] >= 0)
+			skx_exact_open_word(run, i, &exact->words[numbers[i]]);
 	for (i = 0; i < scorer->npairs; i++)
-	{
-		SkxTopkExactWord *first =
-			skx_exact_open_pair_word(run, exact, scorer->pairs[i].first);
-		SkxTopkExactWord *second =
-			skx_exact_open_pair_word(run, exact, scorer->pairs[i].second);
-
-		exact->pair_firsts[i] = first;
-		exact->pair_seconds[i] = second;
-		if (first->cursor != NULL && second->cursor != NULL)
-			first->in_pair = second->in_pair = true;
-	}
+		skx_exact_open_pair(run, exact, i, numbers);
+	skx_exact_gather_pair_words(exact);
+	pfree(numbers);
 	return exact;
 }
 
@@ -152,7 +227,9 @@ skx_topk_exact_error_bound(const SkxScorer *scorer)
 	{
 		const SkxScoreTerm *term = &scorer->terms[i];
 
-		if (term->ceiling > term->weight)
+		if (term->group != 0)
+			slack += (double) term->ceiling + 1;
+		else if (term->ceiling > term->weight)
 			slack += (double) term->ceiling + 1 -
 				(term->labels != 0 ||
 				 !scorer->is_unweighted ? 0 : term->weight);
@@ -215,22 +292,40 @@ skx_exact_tf(SkxTopkRun *run, SkxTopkExactWord *word, int i, uint32 doc)
 }
 
 /*
- * Returns what a word that was found adds to the sum of a candidate.  If that
- * has its contribution by the ceiling already, the result is the difference,
- * which is not above 0.
+ * Returns what a word that was found adds to the sum of a candidate, beside
+ * what its group adds later.  If that has its contribution by the ceiling
+ * already, the result is the difference, which is not above 0.
  */
 static int32
 skx_exact_contribution(SkxTopkRun *run, const SkxTopkExactWord *word, float tf,
 					   float inverse)
 {
+	SkxTopkExact *exact = run->exact;
 	const SkxScoreTerm *term = word->term;
 	int32		part = skx_rank_contribution(term->weight, tf, inverse);
 
-	if (!run->exact->has_word_sums)
+	if (term->group != 0)
+	{
+		exact->best[term->group - 1] = Max(exact->best[term->group - 1], part);
+		part = 0;
+	}
+	if (!exact->has_word_sums)
 		return part;
 	if (word->uses_labels)
 		tf = skx_topk_ceiling_tf(term, word->cursor, word->cursor->i, tf);
 	return part - skx_rank_contribution(term->ceiling, tf, inverse);
+}
+
+/* Returns how often the words of a side of a pair are in candidate i. */
+static int
+skx_exact_side_tf(const SkxTopkExactSide *side, int i)
+{
+	int			tf = 0;
+	int			k;
+
+	for (k = 0; k < side->n; k++)
+		tf += side->words[k]->tfs[i];
+	return tf;
 }
 
 /* Returns a bound of the contributions of the pairs to candidate i. */
@@ -245,8 +340,8 @@ skx_exact_bound_pairs(SkxTopkRun *run, int i)
 	for (k = 0; k < scorer->npairs; k++)
 	{
 		const SkxScorePair *pair = &scorer->pairs[k];
-		int			tf = Min(exact->pair_firsts[k]->tfs[i],
-							 exact->pair_seconds[k]->tfs[i]);
+		int			tf = Min(skx_exact_side_tf(&exact->sides[k][0], i),
+							 skx_exact_side_tf(&exact->sides[k][1], i));
 
 		if (tf > 0)
 			bound += skx_rank_pair_contribution(pair->weight, tf, tf,
@@ -277,6 +372,7 @@ skx_exact_sum_words(SkxTopkRun *run, const uint32 *docs, const int32 *sums,
 		int32		sum = exact->has_word_sums ? sums[i] : 0;
 
 		exact->norm_inverses[kept] = inverse[norms[i]];
+		memset(exact->best, 0, sizeof(int32) * run->scorer->ngroups);
 		for (k = 0; k < exact->nwords; k++)
 		{
 			SkxTopkExactWord *word = &exact->words[k];
@@ -286,6 +382,8 @@ skx_exact_sum_words(SkxTopkRun *run, const uint32 *docs, const int32 *sums,
 				sum += skx_exact_contribution(run, word, tf,
 											  exact->norm_inverses[kept]);
 		}
+		for (k = 0; k < run->scorer->ngroups; k++)
+			sum += exact->best[k];
 		exact->docs[kept] = docs[i];
 		exact->sums[kept] = sum;
 		exact->ceiling_sums[kept] =
@@ -317,6 +415,33 @@ skx_exact_positions(SkxTopkExactWord *word, int i)
 	return word->n;
 }
 
+/*
+ * Sets *positions to those of a side of a pair in candidate i, ascending.
+ * Returns their number.
+ */
+static int
+skx_exact_side_positions(SkxTopkExactSide *side, int i, uint16 **positions)
+{
+	int			n = 0;
+	int			k;
+
+	*positions = side->positions;
+	if (side->n == 1)
+	{
+		*positions = side->words[0]->positions;
+		return skx_exact_positions(side->words[0], i);
+	}
+	for (k = 0; k < side->n; k++)
+	{
+		int			some = skx_exact_positions(side->words[k], i);
+
+		memcpy(side->positions + n, side->words[k]->positions,
+			   sizeof(uint16) * some);
+		n += some;
+	}
+	return n > 0 ? skx_score_unite_positions(side->positions, n) : 0;
+}
+
 static int32
 skx_exact_sum_pairs(SkxTopkRun *run, int i)
 {
@@ -330,16 +455,20 @@ skx_exact_sum_pairs(SkxTopkRun *run, int i)
 	for (k = 0; k < scorer->npairs; k++)
 	{
 		const SkxScorePair *pair = &scorer->pairs[k];
-		SkxTopkExactWord *first = exact->pair_firsts[k];
-		SkxTopkExactWord *second = exact->pair_seconds[k];
+		SkxTopkExactSide *sides = exact->sides[k];
+		uint16	   *first;
+		uint16	   *second;
+		int			nfirst;
+		int			nsecond;
 		int			ordered;
 		int			near;
 
-		if (first->tfs[i] == 0 || second->tfs[i] == 0)
+		if (skx_exact_side_tf(&sides[0], i) == 0 ||
+			skx_exact_side_tf(&sides[1], i) == 0)
 			continue;
-		skx_rank_count_pairs(first->positions, skx_exact_positions(first, i),
-							 second->positions, skx_exact_positions(second, i),
-							 &ordered, &near);
+		nfirst = skx_exact_side_positions(&sides[0], i, &first);
+		nsecond = skx_exact_side_positions(&sides[1], i, &second);
+		skx_rank_count_pairs(first, nfirst, second, nsecond, &ordered, &near);
 		sum += skx_rank_pair_contribution(pair->weight, ordered, near,
 										  exact->norm_inverses[i]);
 	}
@@ -350,20 +479,20 @@ skx_exact_sum_pairs(SkxTopkRun *run, int i)
 static void
 skx_exact_prefetch_positions(SkxTopkExact *exact, int n)
 {
-	SkxCursor  *cursors[2 * SKX_RANKING_PAIRS_MAX];
-	SkxPositionsRef *places[2 * SKX_RANKING_PAIRS_MAX];
-	int			ncursors = 0;
+	(void) skx_cursor_prefetch_positions(exact->pair_cursors, exact->pair_refs,
+										 exact->npair_words, 0, n,
+										 skx_segment_has_read(&exact->page_reads));
+}
+
+/* Unpins what the words have pinned, if these are many. */
+static void
+skx_exact_unpin(SkxTopkExact *exact)
+{
 	int			k;
 
 	for (k = 0; k < exact->nwords; k++)
-	{
-		if (!exact->words[k].in_pair)
-			continue;
-		cursors[ncursors] = exact->words[k].cursor;
-		places[ncursors++] = exact->words[k].position_refs;
-	}
-	(void) skx_cursor_prefetch_positions(cursors, places, ncursors, 0, n,
-										 skx_segment_has_read(&exact->page_reads));
+		if (exact->words[k].cursor != NULL)
+			skx_cursor_unpin_if_crowded(exact->words[k].cursor);
 }
 
 void
@@ -398,4 +527,5 @@ skx_topk_exact_make_hits(SkxTopkRun *run)
 			skx_topk_batch_hit(run, exact->docs[i], sum);
 		}
 	}
+	skx_exact_unpin(exact);
 }

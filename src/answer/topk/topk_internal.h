@@ -238,7 +238,8 @@ struct SkxTopkRun
 	bool		leaves_candidates;	/* there were candidates then */
 	int32		threshold;		/* threshold: documents with smaller sums are
 								 * no hits */
-	bool		has_pairs;		/* pairs of words may add to sums */
+	bool		has_ceilings;	/* sums are bounds: pairs may add to them, or
+								 * of several words of a group one counts */
 	int			nrequired;		/* lists of required words */
 	SkxTopkList **required;		/* ascending by df */
 	int			noptional;		/* lists of other words */
@@ -459,12 +460,12 @@ extern void skx_topk_search_many(SkxTopkRun *run);
 /* Searches the documents that a scan returns. */
 extern void skx_topk_search_many_filtered(SkxTopkRun *run, SkxDocs *scan);
 
-/* topk_exact.c : sums with pairs of words, from positions */
+/* topk_exact.c : sums with groups, and pairs of words from positions */
 
 /*
- * Opens the lists of the words for exact sums, in the current memory
- * context.  With `summed`, the sums of candidates include the contributions
- * of all words, and only the words of pairs are opened.
+ * Opens the lists of the words for exact sums, in the current memory context.
+ * With `summed`, the sums of candidates have the contributions of all words,
+ * and only the words of pairs and groups are opened.
  */
 extern struct SkxTopkExact *skx_topk_exact_open(SkxTopkRun *run, bool summed);
 
@@ -479,10 +480,7 @@ extern bool skx_topk_exact_can_rewind(const struct SkxTopkExact *exact);
  */
 extern void skx_topk_exact_rewind(struct SkxTopkExact *exact);
 
-/*
- * Returns a bound of the error of sums by ceilings: an exact sum is not
- * smaller than the sum by ceilings by more than that.
- */
+/* Returns by how much a sum may exceed the exact one at most. */
 extern int32 skx_topk_exact_error_bound(const SkxScorer *scorer);
 
 /*

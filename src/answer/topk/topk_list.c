@@ -13,7 +13,7 @@ skx_topk_list_init(SkxTopkRun *run, SkxTopkList *l,
 	skx_cursor_want_labels(l->cursor, labels);
 	l->term = scored;
 	l->weight = scored == NULL ? 0 :
-		run->has_pairs ? scored->ceiling : scored->weight;
+		run->has_ceilings ? scored->ceiling : scored->weight;
 	l->uses_labels = labels != 0 ||
 		(scored != NULL && !run->scorer->is_unweighted);
 	l->max_contribution = scored == NULL ? 0 : PG_INT32_MAX;	/* until it is known */
@@ -50,7 +50,7 @@ skx_topk_list_tf(const SkxTopkRun *run, const SkxTopkList *l, int i)
 {
 	float		tf = skx_score_tf(run->scorer, l->term, l->cursor, i);
 
-	if (tf < 0 || !l->uses_labels || !run->has_pairs)
+	if (tf < 0 || !l->uses_labels || !run->has_ceilings)
 		return tf;
 	return skx_topk_ceiling_tf(l->term, l->cursor, i, tf);
 }

@@ -237,6 +237,16 @@ extern bool skx_topk_open_rare_list(SkxTopkRun *run,
 									const SkxTopkScope *scope, uint32 docs,
 									SkxTopkList **list);
 
+/*
+ * Gathers the lists of n words of a group, with those of a range of documents
+ * that the run searches, and returns their list, or NULL if there are none.  Its
+ * contributions bound those of all of these words together.
+ */
+extern SkxTopkList *skx_topk_open_rare_words(SkxTopkRun *run,
+											 const SkxTerm **terms,
+											 const SkxScoreTerm **scored,
+											 int n);
+
 /* topk_filter.c : the documents that match a query, as a list */
 
 /*

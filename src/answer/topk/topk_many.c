@@ -220,7 +220,7 @@ skx_many_raise_threshold(SkxTopkMany *m)
 			break;
 	}
 	least = (int64) k << shift;
-	if (m->run->has_pairs)
+	if (m->run->has_ceilings)
 		least -= skx_topk_exact_error_bound(m->run->scorer);
 	skx_topk_hits_raise_min(&topk->hits, (int32) Max(least, 1));
 	m->run->threshold = Max(m->run->threshold,

@@ -666,13 +666,14 @@ skx_prefix_open_whole(SkxTopkPrefix *p)
 	p->list->cursor = skx_cursor_open_memory(p->run->seg, &p->memory);
 }
 
+/* A prefix has no pairs, but words of a group may. */
 static SkxTopkList *
-skx_prefix_open_list(const SkxScoreTerm *scored)
+skx_prefix_open_list(const SkxTopkRun *run, const SkxScoreTerm *scored)
 {
 	SkxTopkList *l = palloc0(sizeof(SkxTopkList));
 
 	l->term = scored;
-	l->weight = scored->weight; /* a prefix has no pairs */
+	l->weight = run->has_ceilings ? scored->ceiling : scored->weight;
 	return l;
 }
 
@@ -680,7 +681,7 @@ SkxTopkList *
 skx_topk_open_memory_list(SkxTopkRun *run, const SkxScoreTerm *scored,
 						  SkxCursorMemory *memory)
 {
-	SkxTopkList *l = skx_prefix_open_list(scored);
+	SkxTopkList *l = skx_prefix_open_list(run, scored);
 
 	memory->bounds = skx_prefix_alloc_bounds(memory->n);
 	skx_prefix_compute_bounds(run, l, memory);
@@ -709,7 +710,7 @@ skx_topk_open_prefix_list(SkxTopkRun *run, const SkxScoreTerm *scored,
 	whole = p->to == scope->to && p->n <= p->max_postings;
 	if (p->df == 0 || (whole && p->n == 0))
 		return NULL;
-	p->list = skx_prefix_open_list(scored);
+	p->list = skx_prefix_open_list(run, scored);
 	if (whole)
 		skx_prefix_open_whole(p);
 	else

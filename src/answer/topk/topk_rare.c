@@ -1,7 +1,7 @@
 /*
  * topk_rare.c
- *	  The posting list of a prefix whose lexemes have few postings, gathered as
- *	  a whole.
+ *	  The posting list of a prefix whose lexemes have few postings, or of several
+ *	  words of a group, gathered as a whole.
  *
  * The cost depends only on the number of postings, not on the documents of the
  * segment.  Postings are taken list by list, sorted by document, and added up.
@@ -42,6 +42,19 @@ skx_rare_count(const SkxTerm *term, const char *lexeme, int len, void *arg)
 	return r->postings <= r->max_postings;
 }
 
+/* Returns the frequency of posting i, or a negative number. */
+static inline float
+skx_rare_tf(const SkxTopkRare *r, int i)
+{
+	const SkxTopkRun *run = r->run;
+	float		tf = skx_score_tf(run->scorer, r->scored, r->cursor, i);
+
+	if (tf < 0 || !run->has_ceilings ||
+		skx_score_is_unweighted(run->scorer, r->scored))
+		return tf;
+	return skx_topk_ceiling_tf(r->scored, r->cursor, i, tf);
+}
+
 /* Takes the postings of the current sub-block that count. */
 static void
 skx_rare_take_subblock(SkxTopkRare *r)
@@ -56,7 +69,7 @@ skx_rare_take_subblock(SkxTopkRare *r)
 							"more postings than the terms of a prefix have");
 	for (i = c->i; i < c->n && c->docs[i] < r->to; i++)
 	{
-		float		tf = skx_score_tf(r->run->scorer, r->scored, c, i);
+		float		tf = skx_rare_tf(r, i);
 
 		if (tf < 0)
 			continue;
@@ -141,17 +154,51 @@ skx_rare_free(SkxCursorMemory *m)
 }
 
 static void
-skx_rare_gather(SkxTopkRare *r)
+skx_rare_begin(SkxTopkRare *r)
 {
 	skx_rare_alloc(&r->memory, r->postings);
 	r->cursor = skx_cursor_create(r->run->seg, SKX_CURSOR_PROBE);
-	skx_segment_visit_prefix(r->run->seg, r->scored->lexeme, r->scored->len,
-							 true, NULL, skx_rare_add_lexeme, r);
+}
+
+/* Makes a list of what was taken. */
+static void
+skx_rare_end(SkxTopkRare *r)
+{
 	skx_cursor_close(r->cursor);
+	if (r->memory.n == 0)
+		return;
 	skx_rare_alloc(&r->sort_memory, r->memory.n);
 	skx_rare_sort(r);
 	skx_rare_free(&r->sort_memory);
 	skx_rare_sum_documents(&r->memory);
+}
+
+SkxTopkList *
+skx_topk_open_rare_words(SkxTopkRun *run, const SkxTerm **terms,
+						 const SkxScoreTerm **scored, int n)
+{
+	SkxTopkRare *r = palloc0(sizeof(SkxTopkRare));
+	const SkxScoreTerm *heaviest = scored[0];
+	int			i;
+
+	r->run = run;
+	r->from = run->from;
+	r->to = run->to;
+	for (i = 0; i < n; i++)
+	{
+		r->postings += terms[i]->df;
+		if (scored[i]->ceiling > heaviest->ceiling)
+			heaviest = scored[i];
+	}
+	skx_rare_begin(r);
+	for (i = 0; i < n; i++)
+	{
+		r->scored = scored[i];
+		(void) skx_rare_add_lexeme(terms[i], NULL, 0, r);
+	}
+	skx_rare_end(r);
+	return r->memory.n == 0 ? NULL :
+		skx_topk_open_memory_list(run, heaviest, &r->memory);
 }
 
 bool
@@ -174,7 +221,12 @@ skx_topk_open_rare_list(SkxTopkRun *run, const SkxScoreTerm *scored,
 	if (r->postings > r->max_postings)
 		return false;
 	if (r->postings > 0 && r->from < r->to)
-		skx_rare_gather(r);
+	{
+		skx_rare_begin(r);
+		skx_segment_visit_prefix(run->seg, scored->lexeme, scored->len, true,
+								 NULL, skx_rare_add_lexeme, r);
+		skx_rare_end(r);
+	}
 	if (r->memory.n > 0)
 		*list = skx_topk_open_memory_list(run, scored, &r->memory);
 	return true;

@@ -15,6 +15,9 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+/* Number of further words of groups that count as one list. */
+#define SKX_TOPK_GROUPED_WORDS			4
+
 /*
  * Postings are few if there are at most this many for each row that is looked
  * for.
@@ -41,17 +44,37 @@ skx_topk_add_lexeme(SkxTopk *topk, int term)
 	topk->lexemes[topk->nlexemes++].len = scored->len;
 }
 
+/* Returns which terms are looked up in all segments, palloc'd. */
+static bool *
+skx_topk_wanted_terms(const SkxTopk *topk)
+{
+	const SkxScorer *scorer = topk->scorer;
+	bool	   *wanted = palloc0((Size) scorer->nterms + 1);
+	int			i;
+	int			k;
+
+	for (i = 0; i < scorer->nplain; i++)
+		wanted[i] = !topk->has_many_words || scorer->terms[i].group != 0;
+	for (i = 0; i < 2 * scorer->npairs; i++)
+	{
+		const SkxScoreSide *side = &scorer->sides[i / 2][i % 2];
+
+		for (k = 0; k < side->n; k++)
+			wanted[side->terms[k]] = true;
+	}
+	return wanted;
+}
+
 /*
  * Gathers the lexemes of the filter, unless it is not tested, and of the
- * ranking query, each once.  With very many words, only those of pairs are
- * taken from the ranking query.
+ * ranking query, each once.  With very many words, only those of pairs and
+ * groups are taken from the ranking query.
  */
 static void
 skx_topk_gather_lexemes(SkxTopk *topk)
 {
 	const SkxScorer *scorer = topk->scorer;
-	int			nwords = topk->has_many_words ? 2 * scorer->npairs :
-		scorer->nterms;
+	bool	   *wanted = skx_topk_wanted_terms(topk);
 	int			nfilter;
 	const SkxLexeme *filter = skx_query_lexemes(topk->request.filter,
 												&nfilter);
@@ -60,17 +83,16 @@ skx_topk_gather_lexemes(SkxTopk *topk)
 	if (topk->has_many_words && topk->words_match)
 		nfilter = 0;
 	topk->lexemes = palloc_extended(sizeof(SkxLexeme) *
-									((Size) nfilter + nwords + 1),
+									((Size) nfilter + scorer->nplain + 1),
 									MCXT_ALLOC_HUGE);
 	for (i = 0; i < nfilter; i++)
 		topk->lexemes[topk->nlexemes++] = filter[i];
-	for (i = 0; i < scorer->nplain && !topk->has_many_words; i++)
-		skx_topk_add_lexeme(topk, i);
-	for (i = 0; i < scorer->npairs && topk->has_many_words; i++)
+	for (i = 0; i < scorer->nplain; i++)
 	{
-		skx_topk_add_lexeme(topk, scorer->pairs[i].first);
-		skx_topk_add_lexeme(topk, scorer->pairs[i].second);
+		if (wanted[i])
+			skx_topk_add_lexeme(topk, i);
 	}
+	pfree(wanted);
 	topk->nlexemes = skx_column_distinct(topk->lexemes, topk->nlexemes);
 	topk->filter_lexemes = palloc_extended(sizeof(int) * ((Size) nfilter + 1),
 										   MCXT_ALLOC_HUGE);
@@ -87,6 +109,22 @@ skx_topk_gather_lexemes(SkxTopk *topk)
 			skx_topk_lexeme_number(topk, scorer->terms[i].lexeme,
 								   scorer->terms[i].len);
 	}
+}
+
+/*
+ * Returns how many lists a search is likely to have.  Rare words of a group are
+ * gathered as one, and most words of most groups are rare.
+ */
+static int
+skx_topk_nlists(const SkxScorer *scorer)
+{
+	int			grouped = 0;
+	int			i;
+
+	for (i = 0; i < scorer->nplain && scorer->ngroups > 0; i++)
+		grouped += scorer->terms[i].group != 0;
+	return scorer->nterms - grouped + scorer->ngroups +
+		(grouped - scorer->ngroups) / SKX_TOPK_GROUPED_WORDS;
 }
 
 /*
@@ -145,7 +183,7 @@ skx_topk_begin(const SkxTopkRequest *request)
 	skx_topk_relate_filter(topk);
 	if (!topk->words_match)
 		skx_topk_remove_words(topk);
-	topk->has_many_words = Max(topk->scorer->nterms,
+	topk->has_many_words = Max(skx_topk_nlists(topk->scorer),
 							   topk->split_filter.nrequired) >
 		SKX_TOPK_MANY_WORDS;
 	skx_topk_gather_lexemes(topk);

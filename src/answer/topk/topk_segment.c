@@ -29,20 +29,45 @@
  */
 #define SKX_TOPK_FILTER_DF_MIN	1024
 
-/* Returns true if both words of a pair occur in the segment. */
+/* Returns true if a word of a side of a pair occurs in the segment. */
 static bool
-skx_topk_has_pairs(const SkxTopk *topk, const SkxTopkSegment *s)
+skx_topk_has_side(const SkxTopk *topk, const SkxTopkSegment *s,
+				  const SkxScoreSide *side)
+{
+	int			i;
+
+	for (i = 0; i < side->n; i++)
+		if (s->terms[topk->term_lexemes[side->terms[i]]].df > 0)
+			return true;
+	return false;
+}
+
+/*
+ * Returns true if both sides of a pair, or two words of a group, occur in the
+ * segment.
+ */
+static bool
+skx_topk_has_ceilings(const SkxTopk *topk, const SkxTopkSegment *s)
 {
 	const SkxScorer *scorer = topk->scorer;
+	bool		found[SKX_RANKING_GROUPS_MAX] = {0};
 	int			i;
 
 	for (i = 0; i < scorer->npairs; i++)
 	{
-		int			first = topk->term_lexemes[scorer->pairs[i].first];
-		int			second = topk->term_lexemes[scorer->pairs[i].second];
-
-		if (s->terms[first].df > 0 && s->terms[second].df > 0)
+		if (skx_topk_has_side(topk, s, &scorer->sides[i][0]) &&
+			skx_topk_has_side(topk, s, &scorer->sides[i][1]))
 			return true;
+	}
+	for (i = 0; i < scorer->nplain && scorer->ngroups > 0; i++)
+	{
+		int			group = scorer->terms[i].group;
+
+		if (group == 0 || s->terms[topk->term_lexemes[i]].df == 0)
+			continue;
+		if (found[group - 1])
+			return true;
+		found[group - 1] = true;
 	}
 	return false;
 }
@@ -72,6 +97,7 @@ skx_topk_open_scored(SkxTopkRun *run, const SkxTopkSegment *s, bool *covered)
 {
 	SkxTopk    *topk = run->topk;
 	const SkxScorer *scorer = topk->scorer;
+	bool	   *gathered = skx_topk_gathered_words(run, s);
 	int			i;
 
 	for (i = 0; i < scorer->nplain; i++)
@@ -83,9 +109,12 @@ skx_topk_open_scored(SkxTopkRun *run, const SkxTopkSegment *s, bool *covered)
 
 		if (!skx_query_has_term(&s->terms[lexeme], scored->labels))
 			continue;
+		r = skx_topk_required_word(topk, lexeme, scored->labels);
+		gathered[i] &= r == NULL;
+		if (gathered[i])
+			continue;
 		l = skx_topk_list_open(run, &s->terms[lexeme], scored,
 							   scored->labels);
-		r = skx_topk_required_word(topk, lexeme, scored->labels);
 		if (r == NULL)
 			run->optional[run->noptional++] = l;
 		else
@@ -94,6 +123,8 @@ skx_topk_open_scored(SkxTopkRun *run, const SkxTopkSegment *s, bool *covered)
 			covered[r - topk->split_filter.required] = true;
 		}
 	}
+	skx_topk_open_gathered(run, s, gathered);
+	pfree(gathered);
 }
 
 /* Opens the lists of the required words that are not covered. */
@@ -354,7 +385,7 @@ skx_topk_term_bound(const SkxTopkRun *run, const SkxTerm *term,
 					const SkxScoreTerm *scored)
 {
 	const SkxScorer *scorer = run->scorer;
-	float		weight = run->has_pairs ? scored->ceiling : scored->weight;
+	float		weight = run->has_ceilings ? scored->ceiling : scored->weight;
 
 	if (term != NULL && !skx_query_has_term(term, scored->labels))
 		return 0;
@@ -613,7 +644,7 @@ skx_topk_run_many(SkxTopkRun *run, const SkxTopkSegment *s)
 	SkxTopk    *topk = run->topk;
 
 	topk->work->entered_segments++;
-	if (run->has_pairs)
+	if (run->has_ceilings)
 		run->exact = skx_topk_exact_open(run, true);
 	if (!topk->words_match)
 	{
@@ -644,7 +675,7 @@ skx_topk_run_search(SkxTopkRun *run, const SkxTopkSegment *s)
 		return;
 	}
 	topk->work->entered_segments++;
-	if (run->has_pairs)
+	if (run->has_ceilings)
 		run->exact = skx_topk_exact_open(run, run->gathers_ranges);
 	if (run->nrequired == 0)
 	{
@@ -724,7 +755,7 @@ skx_topk_search_range(SkxTopk *topk, int segment, uint32 from, uint32 to)
 	run.to = to;
 	run.threshold = Max(skx_topk_hits_threshold(&topk->hits, segment),
 						topk->shared_threshold);
-	run.has_pairs = skx_topk_has_pairs(topk, s);
+	run.has_ceilings = skx_topk_has_ceilings(topk, s);
 	if (!skx_topk_segment_may_compete(&run, s))
 	{
 		topk->work->skipped_segments++;
@@ -760,7 +791,7 @@ skx_topk_leave_segment(SkxTopk *topk, int segment)
 		return;
 	old = MemoryContextSwitchTo(topk->pass_context);
 	skx_topk_run_begin(&run, topk, segment);
-	run.has_pairs = skx_topk_has_pairs(topk, s);
+	run.has_ceilings = skx_topk_has_ceilings(topk, s);
 	skx_topk_budget_raise_bound(topk,
 								skx_topk_segment_bound(&run, s, PG_INT32_MAX));
 	MemoryContextSwitchTo(old);

@@ -33,13 +33,21 @@ skx_topk_term_of(const SkxScorer *scorer, int low, int high,
 	return NULL;
 }
 
-/*
- * Returns true if a required lexeme is a scored word, which has any labels or
- * exactly `labels`.
- */
 static bool
-skx_topk_is_word(const SkxTopk *topk, const SkxQueryRequired *required,
-				 uint8 labels)
+skx_topk_is_lexeme(const SkxScoreTerm *term, const SkxLexeme *lexeme)
+{
+	SkxLexeme	word = {term->lexeme, term->len};
+
+	return skx_column_compare_lexeme(&word, lexeme) == 0;
+}
+
+/*
+ * Returns how many of the scored words a required lexeme is: those that have
+ * any labels or exactly `labels`.  They are several if it is in groups.
+ */
+static int
+skx_topk_nwords(const SkxTopk *topk, const SkxQueryRequired *required,
+				uint8 labels)
 {
 	const SkxScorer *scorer = topk->scorer;
 	int			nfilter;
@@ -47,8 +55,16 @@ skx_topk_is_word(const SkxTopk *topk, const SkxQueryRequired *required,
 												&nfilter) + required->lexeme;
 	const SkxScoreTerm *term = skx_topk_term_of(scorer, 0, scorer->nplain - 1,
 												lexeme);
+	int			n = 0;
 
-	return term != NULL && (term->labels == 0 || term->labels == labels);
+	if (term == NULL)
+		return 0;
+	while (term > scorer->terms && skx_topk_is_lexeme(term - 1, lexeme))
+		term--;
+	for (; term < scorer->terms + scorer->nplain &&
+		 skx_topk_is_lexeme(term, lexeme); term++)
+		n += term->labels == 0 || term->labels == labels;
+	return n;
 }
 
 int
@@ -88,22 +104,29 @@ skx_topk_relate_disjunction(SkxTopk *topk)
 {
 	const SkxScorer *scorer = topk->scorer;
 	int			found = 0;
+	int			scored = 0;
 	int			prefixes = 0;
 	int			i;
 
 	for (i = 0; i < topk->split_filter.nrequired; i++)
-		found += skx_topk_is_word(topk, &topk->split_filter.required[i], 0);
+	{
+		int			n = skx_topk_nwords(topk, &topk->split_filter.required[i],
+										0);
+
+		found += n;
+		scored += n > 0;
+	}
 	for (i = scorer->nplain; i < scorer->nterms; i++)
 		prefixes += skx_topk_requires_prefix(topk, &scorer->terms[i]);
 	topk->words_match = found + prefixes == scorer->nterms;
-	topk->scored_only = found == topk->split_filter.nrequired;
+	topk->scored_only = scored == topk->split_filter.nrequired;
 	topk->split_filter.nrequired = 0;
 	topk->split_filter.nprefixes = 0;
 }
 
 /*
  * Returns the ranked words, ascending and each once.  Terms of the scorer
- * ascend, too, but repeat a word that has several sets of labels.
+ * ascend, too, but repeat a word that is in several groups.
  */
 static SkxLexeme *
 skx_topk_ranked_words(const SkxScorer *scorer, int *nwords)
@@ -178,7 +201,7 @@ skx_topk_relate_filter(SkxTopk *topk)
 	{
 		const SkxQueryRequired *r = &topk->split_filter.required[i];
 
-		if (skx_topk_is_word(topk, r, r->labels))
+		if (skx_topk_nwords(topk, r, r->labels) > 0)
 			topk->scored_only = true;
 	}
 	if (topk->split_filter.nprefixes > 0)

@@ -1,7 +1,7 @@
 /*
  * topk_words.h
  *	  What the filter of a search implies about the words of its ranking query,
- *	  and what the words imply about the filter.
+ *	  and what the words imply about the filter; which words have one list.
  */
 #ifndef SKX_TOPK_WORDS_H
 #define SKX_TOPK_WORDS_H
@@ -44,5 +44,15 @@ extern void skx_topk_remove_words(SkxTopk *topk);
  */
 extern bool skx_topk_filter_gathers(const SkxScorer *scorer,
 									const SkxQuery *filter);
+
+/* topk_groups.c : rare words of groups, gathered as one list each */
+
+/* Returns which terms are gathered, palloc'd; none unless it is of use. */
+extern bool *skx_topk_gathered_words(const SkxTopkRun *run,
+									 const SkxTopkSegment *s);
+
+/* Gathers these words, and adds their lists to run->optional. */
+extern void skx_topk_open_gathered(SkxTopkRun *run, const SkxTopkSegment *s,
+								   const bool *gathered);
 
 #endif							/* SKX_TOPK_WORDS_H */

@@ -20,9 +20,12 @@ typedef struct SkxRankingTerm
 	bool		prefix;			/* stands for all lexemes that begin with
 								 * `lexeme` */
 	uint8		labels;			/* set of labels that count; 0: any */
+	int			group;			/* number of its group, from 1; 0: none */
+	bool		is_exact;		/* in a group: it was asked for, and the others
+								 * stand in for it */
 	uint16		count;			/* occurrences in the query, from 1 to
 								 * SKX_RANKING_COUNT_MAX */
-	double		factor;			/* of its weight */
+	double		factor;			/* of its weight, or of its group's */
 	uint64		sum;			/* df; of a prefix the sum of the df of its
 								 * lexemes */
 	uint64		whole;			/* of a prefix: df of the lexeme that is the
@@ -32,8 +35,9 @@ typedef struct SkxRankingTerm
 	int			only_len;
 	/* set by skx_ranking_weigh(): */
 	uint64		df;				/* at most the number of documents */
-	double		idf;
-	float		weight;			/* count * factor * idf, in units */
+	double		idf;			/* of its group, if it has one */
+	float		weight;			/* count * factor * idf, in units; in a group,
+								 * factor * weight of the group */
 	float		ceiling;		/* weight that also bounds the contributions
 								 * of the pairs of which this is the rarer
 								 * word */
@@ -45,11 +49,31 @@ typedef struct SkxRankingTerm
  */
 #define SKX_RANKING_COUNT_MAX	255
 
-/* Two neighbouring words of a ranking query; neither is a prefix. */
+/*
+ * Words that count as one.  Of what each of them contributes to a score, the
+ * largest counts.  Some were asked for, mostly one; others have been added.
+ */
+typedef struct SkxRankingGroup
+{
+	uint16		count;			/* as of a word */
+	double		factor;			/* as of a word */
+	/* set by skx_ranking_weigh(): */
+	double		idf;
+} SkxRankingGroup;
+
+/* Most groups, most words of one, and of all of them. */
+#define SKX_RANKING_GROUPS_MAX			256
+#define SKX_RANKING_GROUP_WORDS_MAX		64
+#define SKX_RANKING_GROUPED_WORDS_MAX	1024
+
+/*
+ * Two neighbours of a ranking query.  A side is the number of a term that is
+ * no prefix and in no group, or minus the number of a group.
+ */
 typedef struct SkxRankingPair
 {
-	int			first;			/* term, before `second` in the query */
-	int			second;			/* term */
+	int			first;			/* before `second` in the query */
+	int			second;
 	float		weight;			/* in units; follows from those of the terms */
 } SkxRankingPair;
 
@@ -62,7 +86,10 @@ typedef struct SkxRanking
 	uint64		ndocs;			/* documents */
 	uint64		length;			/* sum of their lengths */
 	int			nterms;
-	SkxRankingTerm *terms;		/* in dictionary order, prefixes last */
+	SkxRankingTerm *terms;		/* in dictionary order, prefixes last; those
+								 * of one lexeme by group */
+	int			ngroups;
+	SkxRankingGroup *groups;	/* in the order of the query */
 	int			npairs;
 	SkxRankingPair *pairs;
 } SkxRanking;
@@ -95,12 +122,16 @@ typedef struct SkxRanking
 
 /*
  * Returns a negative number, 0 or a positive one: the order of terms.  Those
- * that are no prefixes come first; both kinds are in dictionary order.
+ * that are no prefixes come first; both kinds are in dictionary order, and
+ * those with the same lexeme in that of their groups.
  */
 extern int	skx_ranking_compare(const SkxRankingTerm *a,
 								const SkxRankingTerm *b);
 
-/* Names of the words of each pair, while terms have no order yet. */
+/*
+ * Names of the words of each pair, while terms have no order yet.  That of a
+ * group is NULL.
+ */
 typedef struct SkxRankingNames
 {
 	const char *lexeme[SKX_RANKING_PAIRS_MAX][2];
@@ -113,7 +144,8 @@ extern void skx_ranking_name(const SkxRanking *ranking,
 
 /*
  * Puts terms in order, and sets the words of the npairs pairs by their names.
- * Returns false if there is no such word that is not a prefix.
+ * Returns false if there is no such word that is not a prefix.  Groups in
+ * pairs stay.
  */
 extern bool skx_ranking_sort(SkxRanking *ranking,
 							 const SkxRankingNames *names);
@@ -124,6 +156,16 @@ extern bool skx_ranking_sort(SkxRanking *ranking,
  * computed by them.  For them sums and bounds agree, and fit an int32.
  */
 extern const char *skx_ranking_check(const SkxRanking *ranking);
+
+/*
+ * ranking_pair.c : Returns true if positions of a term count on that side of a
+ * pair.  It must be the word of the side, or one of its group.  A lexeme that
+ * is on both sides counts on the one where it was asked for, or else where its
+ * factor is larger, if there is such a one.
+ */
+extern bool skx_ranking_pair_counts(const SkxRanking *ranking,
+									const SkxRankingPair *pair, int term,
+									bool is_second);
 
 /*
  * ranking_weigh.c : sets what follows from the numbers: df, idf, weights and
@@ -149,14 +191,18 @@ extern void skx_ranking_add(SkxRanking *a, const SkxRanking *b);
  *
  * A byte with the version (1), then a byte with bits for k1, b, proximity and
  * the weights of D, C, B and A, from the lowest on.  A set bit means that the
- * parameter is not the default and follows, as a double, little-endian.  Then
- * varints: documents, their length, number of terms, number of pairs.  Then
- * the terms: a byte with flags, varint of the lexeme's bytes and these;
+ * parameter is not the default and follows, as a double, little-endian.  The
+ * highest bit means that there are groups.  Then varints: documents, their
+ * length, number of terms, number of pairs; and the number of groups, and for
+ * each a byte with the occurrences and its factor as a double, if there are
+ * groups.  Then the terms: a byte with flags, varint of the lexeme's bytes and these;
  * occurrences as a byte, if they are several; the factor as a double, if it is
  * not 1; varint of df or sum; for a prefix, varint of `whole`; and for one with
  * one lexeme, varint of its bytes and these.  Flags are: bit 0 prefix, bits 1
  * to 4 labels, bit 5 several occurrences, bit 6 a factor, bit 7 one lexeme.
- * Then the pairs: varints of the terms' numbers.
+ * If there are groups, each term ends with a varint: its group times 2, plus 1
+ * if it was asked for.  Then the pairs: varints of the terms' numbers; if there are groups, these times 2, and
+ * for a group its number times 2, plus 1.
  */
 
 /* Returns how many bytes skx_ranking_pack() writes. */
@@ -166,16 +212,16 @@ extern size_t skx_ranking_packed_size(const SkxRanking *ranking);
 extern uint8 *skx_ranking_pack(const SkxRanking *ranking, uint8 *dst);
 
 /*
- * Reads the beginning of n bytes: all but terms and pairs, whose numbers it
- * sets.  There are no more terms than n / 3, and SKX_RANKING_PAIRS_MAX pairs
- * at most.  Returns where terms begin, or NULL for bytes that are no ranking.
+ * Reads the beginning of n bytes: all but groups, terms and pairs, whose
+ * numbers it sets.  There are no more terms than n / 3, SKX_RANKING_PAIRS_MAX
+ * pairs and SKX_RANKING_GROUPS_MAX groups at most.  Returns where groups begin, or NULL for bytes that are no ranking.
  */
 extern const uint8 *skx_ranking_unpack_head(const uint8 *src, size_t n,
 											SkxRanking *ranking);
 
 /*
- * Reads terms and pairs into ranking->terms and ranking->pairs, which have
- * room for them.  Lexemes point into the bytes.  Returns false unless they
+ * Reads groups, terms and pairs into ranking->groups, ranking->terms and
+ * ranking->pairs, which have room for them.  Lexemes point into the bytes.  Returns false unless they
  * take exactly the bytes from src to `end`.
  */
 extern bool skx_ranking_unpack_terms(const uint8 *src, const uint8 *end,
@@ -186,9 +232,11 @@ extern bool skx_ranking_unpack_terms(const uint8 *src, const uint8 *end,
  *
  * Items with white space between them: documents=N, length=N, k1=R, b=R,
  * weights={R,R,R,R} (D, C, B, A), proximity=R; words as in a tsquery with
- * their statistics, 'word':*AB(df=N,times=N,factor=R,whole=N,only='word'); and
- * pairs near('word','word').  Required are documents, length, and the df of
- * each word.
+ * their statistics, 'word':*AB(df=N,times=N,factor=R,whole=N,only='word');
+ * groups of words, group(times=N,factor=R,'word'(df=N,exact),'word'(df=N)); and
+ * pairs near('word','word'), where a group is written by its number, from 1 in
+ * the order of groups.  Required are documents, length, and the df of each
+ * word.
  */
 
 /* Returns a bound of the bytes that skx_ranking_print() writes. */
@@ -202,7 +250,8 @@ extern size_t skx_ranking_parse_terms(const char *text);
 
 /*
  * Reads a text.  ranking->terms has room for skx_ranking_parse_terms() terms,
- * ranking->pairs for SKX_RANKING_PAIRS_MAX pairs, and `bytes`, to which
+ * ranking->groups for SKX_RANKING_GROUPS_MAX groups, ranking->pairs for
+ * SKX_RANKING_PAIRS_MAX pairs, and `bytes`, to which
  * lexemes are copied, for as many bytes as the text has.  Returns NULL if it
  * is one, not checked yet; else a sentence that says why it is none.
  */

@@ -29,7 +29,8 @@ skx_ranking_agree(const SkxRanking *a, const SkxRanking *b)
 	int			i;
 
 	if (!skx_ranking_agree_options(&a->options, &b->options) ||
-		a->nterms != b->nterms || a->npairs != b->npairs)
+		a->nterms != b->nterms || a->npairs != b->npairs ||
+		a->ngroups != b->ngroups)
 		return false;
 	for (i = 0; i < a->nterms; i++)
 	{
@@ -37,7 +38,14 @@ skx_ranking_agree(const SkxRanking *a, const SkxRanking *b)
 		const SkxRankingTerm *y = &b->terms[i];
 
 		if (skx_ranking_compare(x, y) != 0 || x->labels != y->labels ||
-			x->count != y->count || x->factor != y->factor)
+			x->is_exact != y->is_exact || x->count != y->count ||
+			x->factor != y->factor)
+			return false;
+	}
+	for (i = 0; i < a->ngroups; i++)
+	{
+		if (a->groups[i].count != b->groups[i].count ||
+			a->groups[i].factor != b->groups[i].factor)
 			return false;
 	}
 	for (i = 0; i < a->npairs; i++)

@@ -22,7 +22,9 @@ skx_ranking_compare(const SkxRankingTerm *a, const SkxRankingTerm *b)
 	if (a->prefix != b->prefix)
 		return a->prefix ? 1 : -1;
 	cmp = memcmp(a->lexeme, b->lexeme, Min(a->len, b->len));
-	return cmp != 0 ? cmp : a->len - b->len;
+	if (cmp == 0)
+		cmp = a->len - b->len;
+	return cmp != 0 ? cmp : a->group - b->group;
 }
 
 static int
@@ -36,19 +38,24 @@ skx_ranking_name(const SkxRanking *ranking, SkxRankingNames *names)
 {
 	int			i;
 
+	int			k;
+
 	for (i = 0; i < ranking->npairs; i++)
 	{
-		const SkxRankingTerm *first = &ranking->terms[ranking->pairs[i].first];
-		const SkxRankingTerm *second = &ranking->terms[ranking->pairs[i].second];
+		int			sides[2] = {ranking->pairs[i].first, ranking->pairs[i].second};
 
-		names->lexeme[i][0] = first->lexeme;
-		names->len[i][0] = first->len;
-		names->lexeme[i][1] = second->lexeme;
-		names->len[i][1] = second->len;
+		for (k = 0; k < 2; k++)
+		{
+			const SkxRankingTerm *term = sides[k] < 0 ? NULL :
+				&ranking->terms[sides[k]];
+
+			names->lexeme[i][k] = term == NULL ? NULL : term->lexeme;
+			names->len[i][k] = term == NULL ? 0 : term->len;
+		}
 	}
 }
 
-/* Returns the number of a word; -1 if there is none. */
+/* Returns the number of a word in no group; -1 if there is none. */
 static int
 skx_ranking_find(const SkxRanking *ranking, const char *lexeme, int len)
 {
@@ -67,19 +74,23 @@ bool
 skx_ranking_sort(SkxRanking *ranking, const SkxRankingNames *names)
 {
 	int			i;
+	int			k;
 
 	qsort(ranking->terms, ranking->nterms, sizeof(SkxRankingTerm),
 		  skx_ranking_compare_terms);
 	for (i = 0; i < ranking->npairs; i++)
 	{
-		SkxRankingPair *pair = &ranking->pairs[i];
+		int		   *sides[2] = {&ranking->pairs[i].first, &ranking->pairs[i].second};
 
-		pair->first = skx_ranking_find(ranking, names->lexeme[i][0],
-									   names->len[i][0]);
-		pair->second = skx_ranking_find(ranking, names->lexeme[i][1],
-										names->len[i][1]);
-		if (pair->first < 0 || pair->second < 0)
-			return false;
+		for (k = 0; k < 2; k++)
+		{
+			if (names->lexeme[i][k] == NULL)
+				continue;
+			*sides[k] = skx_ranking_find(ranking, names->lexeme[i][k],
+										 names->len[i][k]);
+			if (*sides[k] < 0)
+				return false;
+		}
 	}
 	return true;
 }
@@ -146,11 +157,65 @@ skx_ranking_check_term(const SkxRankingTerm *term, uint64 ndocs)
 		return "times must be from 1 to 255.";
 	if (!skx_ranking_is_within(term->factor, SKX_RANKING_LIMIT))
 		return "factor must be from 0 to 100.";
+	if (term->group != 0 &&
+		(term->prefix || term->count != 1 || term->factor <= 0 ||
+		 term->factor > 1))
+		return "In a group, a word is no prefix, has no times, and a factor above 0 up to 1.";
+	if (term->is_exact && (term->group == 0 || term->factor != 1))
+		return "An exact word is in a group, and has no factor.";
 	if (term->prefix)
 		return skx_ranking_check_prefix(term, ndocs);
 	if (term->whole != 0 || term->only != NULL)
 		return "Only prefixes have whole and only.";
 	return term->sum <= ndocs ? NULL : "df must not exceed documents.";
+}
+
+/* Checks that groups have words, not too many. */
+static const char *
+skx_ranking_check_groups(const SkxRanking *ranking)
+{
+	int			words[SKX_RANKING_GROUPS_MAX] = {0};
+	int			total = 0;
+	int			i;
+
+	if (ranking->ngroups < 0 || ranking->ngroups > SKX_RANKING_GROUPS_MAX)
+		return "There are 256 groups at most.";
+	for (i = 0; i < ranking->nterms; i++)
+	{
+		int			group = ranking->terms[i].group;
+
+		if (group < 0 || group > ranking->ngroups)
+			return "There is no such group.";
+		if (group == 0)
+			continue;
+		total++;
+		if (++words[group - 1] > SKX_RANKING_GROUP_WORDS_MAX)
+			return "A group has 64 words at most.";
+	}
+	if (total > SKX_RANKING_GROUPED_WORDS_MAX)
+		return "Groups have 1024 words at most in all.";
+	for (i = 0; i < ranking->ngroups; i++)
+	{
+		const SkxRankingGroup *group = &ranking->groups[i];
+
+		if (words[i] == 0)
+			return "A group has at least one word.";
+		if (group->count < 1 || group->count > SKX_RANKING_COUNT_MAX)
+			return "times must be from 1 to 255.";
+		if (!skx_ranking_is_within(group->factor, SKX_RANKING_LIMIT))
+			return "factor must be from 0 to 100.";
+	}
+	return NULL;
+}
+
+/* Returns true if there is such a group, or word that is no prefix. */
+static bool
+skx_ranking_is_side(const SkxRanking *ranking, int side)
+{
+	if (side < 0)
+		return side >= -ranking->ngroups;
+	return side < ranking->nterms && !ranking->terms[side].prefix &&
+		ranking->terms[side].group == 0;
 }
 
 static const char *
@@ -165,12 +230,10 @@ skx_ranking_check_pairs(const SkxRanking *ranking)
 	{
 		const SkxRankingPair *pair = &ranking->pairs[i];
 
-		if (pair->first < 0 || pair->first >= ranking->nterms ||
-			pair->second < 0 || pair->second >= ranking->nterms ||
-			pair->first == pair->second ||
-			ranking->terms[pair->first].prefix ||
-			ranking->terms[pair->second].prefix)
-			return "A pair is of two different words that are no prefixes.";
+		if (!skx_ranking_is_side(ranking, pair->first) ||
+			!skx_ranking_is_side(ranking, pair->second) ||
+			pair->first == pair->second)
+			return "A pair is of two different words that are no prefixes, or groups.";
 		for (k = 0; k < i; k++)
 		{
 			if (ranking->pairs[k].first == pair->first &&
@@ -201,5 +264,8 @@ skx_ranking_check(const SkxRanking *ranking)
 										 &ranking->terms[i]) >= 0)
 			return "A word must not come twice.";
 	}
+	error = skx_ranking_check_groups(ranking);
+	if (error != NULL)
+		return error;
 	return skx_ranking_check_pairs(ranking);
 }

@@ -26,6 +26,12 @@
 /* The number of parameters, and the bit of each. */
 #define SKX_RANKING_OPTIONS		7
 
+/* The bit above those of parameters: there are groups. */
+#define SKX_RANKING_GROUPED		0x80
+
+/* Bytes of a group. */
+#define SKX_RANKING_GROUP_BYTES	9
+
 /* Returns parameter i. */
 static double *
 skx_ranking_option(SkxRankOptions *options, int i)
@@ -99,7 +105,8 @@ skx_ranking_get_bytes(const uint8 *src, const uint8 *end, const char **bytes,
 size_t
 skx_ranking_packed_size(const SkxRanking *ranking)
 {
-	size_t		size = 2 + 8 * SKX_RANKING_OPTIONS + 4 * SKX_VARINT64_MAX +
+	size_t		size = 2 + 8 * SKX_RANKING_OPTIONS + 5 * SKX_VARINT64_MAX +
+		SKX_RANKING_GROUP_BYTES * (size_t) ranking->ngroups +
 		2 * SKX_VARINT32_MAX * (size_t) ranking->npairs;
 	int			i;
 
@@ -114,6 +121,8 @@ skx_ranking_packed_size(const SkxRanking *ranking)
 			size += skx_codec_varint64_size(term->whole);
 		if (term->only != NULL)
 			size += SKX_VARINT32_MAX + term->only_len;
+		if (ranking->ngroups > 0)
+			size += SKX_VARINT32_MAX;
 	}
 	return size;
 }
@@ -139,6 +148,29 @@ skx_ranking_pack_term(const SkxRankingTerm *term, uint8 *dst)
 	return dst;
 }
 
+static uint8 *
+skx_ranking_pack_groups(const SkxRanking *ranking, uint8 *dst)
+{
+	int			i;
+
+	dst = skx_codec_varint32_put(dst, (uint32) ranking->ngroups);
+	for (i = 0; i < ranking->ngroups; i++)
+	{
+		*dst++ = (uint8) ranking->groups[i].count;
+		dst = skx_ranking_put_double(dst, ranking->groups[i].factor);
+	}
+	return dst;
+}
+
+/* Returns the number that stands for a side of a pair. */
+static uint32
+skx_ranking_side_number(const SkxRanking *ranking, int side)
+{
+	if (ranking->ngroups == 0)
+		return (uint32) side;
+	return side < 0 ? 2 * (uint32) -side + 1 : 2 * (uint32) side;
+}
+
 uint8 *
 skx_ranking_pack(const SkxRanking *ranking, uint8 *dst)
 {
@@ -148,7 +180,7 @@ skx_ranking_pack(const SkxRanking *ranking, uint8 *dst)
 
 	*dst++ = SKX_RANKING_VERSION;
 	given = dst++;
-	*given = 0;
+	*given = ranking->ngroups > 0 ? SKX_RANKING_GROUPED : 0;
 	for (i = 0; i < SKX_RANKING_OPTIONS; i++)
 	{
 		double		value = *skx_ranking_option(&options, i);
@@ -162,12 +194,26 @@ skx_ranking_pack(const SkxRanking *ranking, uint8 *dst)
 	dst = skx_codec_varint64_put(dst, ranking->length);
 	dst = skx_codec_varint32_put(dst, (uint32) ranking->nterms);
 	dst = skx_codec_varint32_put(dst, (uint32) ranking->npairs);
+	if (ranking->ngroups > 0)
+		dst = skx_ranking_pack_groups(ranking, dst);
 	for (i = 0; i < ranking->nterms; i++)
+	{
 		dst = skx_ranking_pack_term(&ranking->terms[i], dst);
+		if (ranking->ngroups > 0)
+			dst = skx_codec_varint32_put(dst,
+										 2 * (uint32) ranking->terms[i].group +
+										 ranking->terms[i].is_exact);
+	}
 	for (i = 0; i < ranking->npairs; i++)
 	{
-		dst = skx_codec_varint32_put(dst, (uint32) ranking->pairs[i].first);
-		dst = skx_codec_varint32_put(dst, (uint32) ranking->pairs[i].second);
+		const SkxRankingPair *pair = &ranking->pairs[i];
+
+		dst = skx_codec_varint32_put(dst,
+									 skx_ranking_side_number(ranking,
+															 pair->first));
+		dst = skx_codec_varint32_put(dst,
+									 skx_ranking_side_number(ranking,
+															 pair->second));
 	}
 	return dst;
 }
@@ -195,10 +241,10 @@ skx_ranking_unpack_head(const uint8 *src, size_t n, SkxRanking *ranking)
 	const uint8 *end = src + n;
 	uint32		nterms = 0;
 	uint32		npairs = 0;
+	uint32		ngroups = 0;
 	uint8		given;
 
-	if (n < 2 || src[0] != SKX_RANKING_VERSION ||
-		src[1] >> SKX_RANKING_OPTIONS != 0)
+	if (n < 2 || src[0] != SKX_RANKING_VERSION)
 		return NULL;
 	given = src[1];
 	src = skx_ranking_unpack_options(src + 2, end, given, &ranking->options);
@@ -210,11 +256,18 @@ skx_ranking_unpack_head(const uint8 *src, size_t n, SkxRanking *ranking)
 		src = skx_codec_varint32_get(src, end, &nterms);
 	if (src != NULL)
 		src = skx_codec_varint32_get(src, end, &npairs);
+	if (src != NULL && (given & SKX_RANKING_GROUPED) != 0)
+	{
+		src = skx_codec_varint32_get(src, end, &ngroups);
+		if (ngroups == 0 || ngroups > SKX_RANKING_GROUPS_MAX)
+			return NULL;
+	}
 	if (src == NULL || nterms > (size_t) (end - src) / SKX_RANKING_TERM_MIN ||
 		npairs > SKX_RANKING_PAIRS_MAX)
 		return NULL;
 	ranking->nterms = (int) nterms;
 	ranking->npairs = (int) npairs;
+	ranking->ngroups = (int) ngroups;
 	return src;
 }
 
@@ -250,32 +303,73 @@ skx_ranking_unpack_term(const uint8 *src, const uint8 *end,
 	return src;
 }
 
+static const uint8 *
+skx_ranking_unpack_groups(const uint8 *src, const uint8 *end,
+						  SkxRanking *ranking)
+{
+	int			i;
+
+	for (i = 0; i < ranking->ngroups; i++)
+	{
+		SkxRankingGroup *group = &ranking->groups[i];
+
+		if (end - src < SKX_RANKING_GROUP_BYTES)
+			return NULL;
+		memset(group, 0, sizeof(*group));
+		group->count = *src++;
+		src = skx_ranking_get_double(src, end, &group->factor);
+	}
+	return src;
+}
+
+/* Reads a side of a pair. */
+static const uint8 *
+skx_ranking_unpack_side(const uint8 *src, const uint8 *end,
+						const SkxRanking *ranking, int *side)
+{
+	uint32		number;
+	bool		is_group;
+
+	src = skx_codec_varint32_get(src, end, &number);
+	if (src == NULL)
+		return NULL;
+	is_group = ranking->ngroups > 0 && number % 2 == 1;
+	if (ranking->ngroups > 0)
+		number /= 2;
+	if (is_group ? number == 0 || number > (uint32) ranking->ngroups :
+		number >= (uint32) ranking->nterms)
+		return NULL;
+	*side = is_group ? -(int) number : (int) number;
+	return src;
+}
+
 bool
 skx_ranking_unpack_terms(const uint8 *src, const uint8 *end,
 						 SkxRanking *ranking)
 {
 	int			i;
 
-	for (i = 0; i < ranking->nterms; i++)
+	src = skx_ranking_unpack_groups(src, end, ranking);
+	for (i = 0; i < ranking->nterms && src != NULL; i++)
 	{
-		src = skx_ranking_unpack_term(src, end, &ranking->terms[i]);
-		if (src == NULL)
-			return false;
-	}
-	for (i = 0; i < ranking->npairs; i++)
-	{
-		uint32		words[2];
-		int			k;
+		uint32		group = 0;
 
-		for (k = 0; k < 2; k++)
-		{
-			src = skx_codec_varint32_get(src, end, &words[k]);
-			if (src == NULL || words[k] >= (uint32) ranking->nterms)
-				return false;
-		}
-		ranking->pairs[i].first = (int) words[0];
-		ranking->pairs[i].second = (int) words[1];
-		ranking->pairs[i].weight = 0;
+		src = skx_ranking_unpack_term(src, end, &ranking->terms[i]);
+		if (src != NULL && ranking->ngroups > 0)
+			src = skx_codec_varint32_get(src, end, &group);
+		if (group / 2 > (uint32) ranking->ngroups)
+			return false;
+		ranking->terms[i].group = (int) (group / 2);
+		ranking->terms[i].is_exact = group % 2 == 1;
+	}
+	for (i = 0; i < ranking->npairs && src != NULL; i++)
+	{
+		SkxRankingPair *pair = &ranking->pairs[i];
+
+		pair->weight = 0;
+		src = skx_ranking_unpack_side(src, end, ranking, &pair->first);
+		if (src != NULL)
+			src = skx_ranking_unpack_side(src, end, ranking, &pair->second);
 	}
 	return src == end;
 }

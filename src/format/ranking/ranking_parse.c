@@ -202,16 +202,23 @@ skx_ranking_parse_statistic(SkxRankingText *text, SkxRankingTerm *term)
 		term->only = skx_ranking_parse_lexeme(text, &term->only_len);
 		return 16;
 	}
+	if (skx_ranking_take(text, "exact"))
+	{
+		term->is_exact = true;
+		return 32;
+	}
 	return 0;
 }
 
+/* Reads a word, of a group if that is not 0. */
 static void
-skx_ranking_parse_term(SkxRankingText *text)
+skx_ranking_parse_term(SkxRankingText *text, int group)
 {
 	SkxRankingTerm *term = &text->ranking->terms[text->ranking->nterms++];
 	uint32		given = 0;
 
 	memset(term, 0, sizeof(*term));
+	term->group = group;
 	term->count = 1;
 	term->factor = 1;
 	term->lexeme = skx_ranking_parse_lexeme(text, &term->len);
@@ -223,7 +230,7 @@ skx_ranking_parse_term(SkxRankingText *text)
 		uint32		bit = skx_ranking_parse_statistic(text, term);
 
 		if (bit == 0 || (given & bit) != 0)
-			skx_ranking_fail(text, "A word has df, times, factor, whole and only, each once.");
+			skx_ranking_fail(text, "A word has df, times, factor, exact, whole and only, each once.");
 		given |= bit;
 		if (!skx_ranking_take(text, ","))
 			break;
@@ -233,9 +240,67 @@ skx_ranking_parse_term(SkxRankingText *text)
 		skx_ranking_fail(text, "The df of a word is missing.");
 }
 
+/* Reads a group: occurrences and factor, if they are given, and words. */
+static void
+skx_ranking_parse_group(SkxRankingText *text)
+{
+	SkxRanking *ranking = text->ranking;
+	SkxRankingGroup *group;
+	bool		more = true;
+
+	if (ranking->ngroups == SKX_RANKING_GROUPS_MAX)
+	{
+		skx_ranking_fail(text, "There are 256 groups at most.");
+		return;
+	}
+	group = &ranking->groups[ranking->ngroups++];
+	memset(group, 0, sizeof(*group));
+	group->count = 1;
+	group->factor = 1;
+	if (skx_ranking_take(text, "times="))
+	{
+		uint64		times = skx_ranking_parse_number(text);
+
+		group->count = (uint16) Min(times, SKX_RANKING_COUNT_MAX + 1);
+		skx_ranking_expect(text, ",");
+	}
+	if (skx_ranking_take(text, "factor="))
+	{
+		group->factor = skx_ranking_parse_double(text);
+		skx_ranking_expect(text, ",");
+	}
+	while (text->error == NULL && more)
+	{
+		(void) skx_ranking_more(text);
+		skx_ranking_parse_term(text, ranking->ngroups);
+		more = skx_ranking_take(text, ",");
+	}
+	skx_ranking_expect(text, ")");
+}
+
+/* Reads a side of a pair: the number of a group, or a word to be found. */
+static int
+skx_ranking_parse_side(SkxRankingText *text, const char **lexeme, int *len)
+{
+	uint64		number;
+
+	*lexeme = NULL;
+	*len = 0;
+	if (*text->at == '\'')
+	{
+		*lexeme = skx_ranking_parse_lexeme(text, len);
+		return 0;
+	}
+	number = skx_ranking_parse_number(text);
+	if (number == 0 || number > SKX_RANKING_GROUPS_MAX)
+		skx_ranking_fail(text, "A pair is of two different words that are no prefixes, or groups.");
+	return -(int) Min(number, SKX_RANKING_GROUPS_MAX);
+}
+
 static void
 skx_ranking_parse_pair(SkxRankingText *text)
 {
+	SkxRankingPair *pair;
 	int			at = text->ranking->npairs;
 	int			i;
 
@@ -244,13 +309,15 @@ skx_ranking_parse_pair(SkxRankingText *text)
 		skx_ranking_fail(text, "There are 16 pairs at most.");
 		return;
 	}
+	pair = &text->ranking->pairs[at];
+	pair->weight = 0;
 	for (i = 0; i < 2; i++)
 	{
-		text->names.lexeme[at][i] =
-			skx_ranking_parse_lexeme(text, &text->names.len[at][i]);
+		*(i == 0 ? &pair->first : &pair->second) =
+			skx_ranking_parse_side(text, &text->names.lexeme[at][i],
+								   &text->names.len[at][i]);
 		skx_ranking_expect(text, i == 0 ? "," : ")");
 	}
-	text->ranking->pairs[at].weight = 0;
 	text->ranking->npairs++;
 }
 
@@ -324,11 +391,13 @@ skx_ranking_parse(const char *text, SkxRanking *ranking, char *bytes)
 	for (i = 0; i < lengthof(ranking->options.labels); i++)
 		ranking->options.labels[i] = SKX_RANKING_LABEL;
 	ranking->ndocs = ranking->length = 0;
-	ranking->nterms = ranking->npairs = 0;
+	ranking->nterms = ranking->npairs = ranking->ngroups = 0;
 	while (skx_ranking_more(&state))
 	{
 		if (*state.at == '\'')
-			skx_ranking_parse_term(&state);
+			skx_ranking_parse_term(&state, 0);
+		else if (skx_ranking_take(&state, "group("))
+			skx_ranking_parse_group(&state);
 		else if (skx_ranking_take(&state, "near("))
 			skx_ranking_parse_pair(&state);
 		else
@@ -337,6 +406,6 @@ skx_ranking_parse(const char *text, SkxRanking *ranking, char *bytes)
 	if ((state.given & 3) != 3)
 		skx_ranking_fail(&state, "documents or length is missing.");
 	if (state.error == NULL && !skx_ranking_sort(ranking, &state.names))
-		skx_ranking_fail(&state, "A pair is of two different words that are no prefixes.");
+		skx_ranking_fail(&state, "A pair is of two different words that are no prefixes, or groups.");
 	return state.error;
 }

@@ -27,10 +27,17 @@ skx_ranking_print_size(const SkxRanking *ranking)
 	for (i = 0; i < ranking->nterms; i++)
 		size += SKX_RANKING_PRINT_WORD + 2 *
 			((size_t) ranking->terms[i].len + ranking->terms[i].only_len);
+	size += SKX_RANKING_PRINT_WORD *
+		((size_t) ranking->ngroups + ranking->npairs);
 	for (i = 0; i < ranking->npairs; i++)
-		size += SKX_RANKING_PRINT_WORD + 2 *
-			((size_t) ranking->terms[ranking->pairs[i].first].len +
-			 ranking->terms[ranking->pairs[i].second].len);
+	{
+		const SkxRankingPair *pair = &ranking->pairs[i];
+
+		if (pair->first >= 0)
+			size += 2 * (size_t) ranking->terms[pair->first].len;
+		if (pair->second >= 0)
+			size += 2 * (size_t) ranking->terms[pair->second].len;
+	}
 	return size;
 }
 
@@ -87,7 +94,6 @@ skx_ranking_print_term(char *dst, const SkxRankingTerm *term)
 {
 	int			label;
 
-	*dst++ = ' ';
 	dst = skx_ranking_print_lexeme(dst, term->lexeme, term->len);
 	if (term->prefix || term->labels != 0)
 		*dst++ = ':';
@@ -103,6 +109,8 @@ skx_ranking_print_term(char *dst, const SkxRankingTerm *term)
 		dst = skx_ranking_print_number(dst, ",times=", term->count);
 	if (term->factor != 1)
 		dst = skx_ranking_print_double(dst, ",factor=", term->factor);
+	if (term->is_exact)
+		dst = skx_ranking_print_string(dst, ",exact");
 	if (term->whole != 0)
 		dst = skx_ranking_print_number(dst, ",whole=", term->whole);
 	if (term->only != NULL)
@@ -112,14 +120,50 @@ skx_ranking_print_term(char *dst, const SkxRankingTerm *term)
 	return dst;
 }
 
+/* Writes a group, the words of which are among the terms. */
 static char *
-skx_ranking_print_pair(char *dst, const SkxRankingTerm *first,
-					   const SkxRankingTerm *second)
+skx_ranking_print_group(char *dst, const SkxRanking *ranking, int number)
+{
+	const SkxRankingGroup *group = &ranking->groups[number - 1];
+	char	   *before;
+	int			i;
+
+	dst = skx_ranking_print_string(dst, " group(");
+	before = dst;
+	if (group->count != 1)
+		dst = skx_ranking_print_number(dst, "times=", group->count);
+	if (group->factor != 1)
+		dst = skx_ranking_print_double(dst, dst == before ? "factor=" :
+									   ",factor=", group->factor);
+	for (i = 0; i < ranking->nterms; i++)
+	{
+		if (ranking->terms[i].group != number)
+			continue;
+		if (dst != before)
+			*dst++ = ',';
+		dst = skx_ranking_print_term(dst, &ranking->terms[i]);
+	}
+	*dst++ = ')';
+	return dst;
+}
+
+static char *
+skx_ranking_print_side(char *dst, const SkxRanking *ranking, int side)
+{
+	if (side < 0)
+		return skx_ranking_print_number(dst, "", (uint64) -side);
+	return skx_ranking_print_lexeme(dst, ranking->terms[side].lexeme,
+									ranking->terms[side].len);
+}
+
+static char *
+skx_ranking_print_pair(char *dst, const SkxRanking *ranking,
+					   const SkxRankingPair *pair)
 {
 	dst = skx_ranking_print_string(dst, " near(");
-	dst = skx_ranking_print_lexeme(dst, first->lexeme, first->len);
+	dst = skx_ranking_print_side(dst, ranking, pair->first);
 	*dst++ = ',';
-	dst = skx_ranking_print_lexeme(dst, second->lexeme, second->len);
+	dst = skx_ranking_print_side(dst, ranking, pair->second);
 	*dst++ = ')';
 	return dst;
 }
@@ -139,10 +183,15 @@ skx_ranking_print(const SkxRanking *ranking, char *dst)
 									   options->labels[i]);
 	dst = skx_ranking_print_double(dst, "} proximity=", options->proximity);
 	for (i = 0; i < ranking->nterms; i++)
+	{
+		if (ranking->terms[i].group != 0)
+			continue;
+		*dst++ = ' ';
 		dst = skx_ranking_print_term(dst, &ranking->terms[i]);
+	}
+	for (i = 1; i <= ranking->ngroups; i++)
+		dst = skx_ranking_print_group(dst, ranking, i);
 	for (i = 0; i < ranking->npairs; i++)
-		dst = skx_ranking_print_pair(dst,
-									 &ranking->terms[ranking->pairs[i].first],
-									 &ranking->terms[ranking->pairs[i].second]);
+		dst = skx_ranking_print_pair(dst, ranking, &ranking->pairs[i]);
 	*dst = '\0';
 }

@@ -51,6 +51,13 @@ extern uint64 skx_score_stats_length(const SkxStats *stats);
 typedef SkxRankingTerm SkxScoreTerm;
 typedef SkxRankingPair SkxScorePair;
 
+/* The words whose positions count on one side of a pair. */
+typedef struct SkxScoreSide
+{
+	int			n;
+	int		   *terms;
+} SkxScoreSide;
+
 /*
  * score_query.c : a ranking query, ready to score documents
  *
@@ -64,8 +71,11 @@ typedef struct SkxScorer
 	int			nterms;
 	int			nplain;			/* terms that are no prefixes */
 	SkxScoreTerm *terms;		/* in dictionary order, prefixes last */
+	int			ngroups;
+	SkxRankingGroup *groups;
 	int			npairs;
 	SkxScorePair *pairs;
+	SkxScoreSide (*sides)[2];	/* of each pair */
 	uint64		ndocs;			/* documents of the statistics */
 	uint64		length;			/* sum of their lengths */
 	double		score_units;	/* units that make a score of 1 */
@@ -87,6 +97,28 @@ extern SkxScorer *skx_score_open(Relation index, const struct SkxRef *ref,
 								 Snapshot snapshot,
 								 const SkxRankOptions *options,
 								 TSQuery query);
+
+/* A lexeme that counts as one with a word of a query. */
+typedef struct SkxScoreVariant
+{
+	SkxLexeme	word;			/* of the query */
+	SkxLexeme	lexeme;
+	double		factor;
+} SkxScoreVariant;
+
+/*
+ * score_groups.c : does the same as skx_score_open(), but makes a group of
+ * each word that has some of the n variants, with the labels of the word.  Sets
+ * *unknown to the number of a variant whose word is none that the query ranks
+ * by, or to -1.  Raises ERRCODE_PROGRAM_LIMIT_EXCEEDED if there are too many
+ * groups.  The scorer is good for skx_score_ranking() alone, and what that
+ * gives must be checked.
+ */
+extern SkxScorer *skx_score_open_groups(Relation index, Snapshot snapshot,
+										const SkxRankOptions *options,
+										TSQuery query,
+										const SkxScoreVariant *variants, int n,
+										int *unknown);
 
 /*
  * Opens a scorer by an accepted ranking, in the current memory context.  All
@@ -217,7 +249,9 @@ extern void skx_score_pending_bounds(const SkxPendingTfs *marks, int stripe,
 /*
  * score_document.c : returns the sum of contributions of one document, 0 if it
  * has none of the words.  Sets parts[] to the contributions of the terms and
- * then the pairs, nterms + npairs numbers, unless parts is NULL.
+ * then the pairs, nterms + npairs numbers, unless parts is NULL.  Of the words
+ * of a group, the first with the largest contribution has it, and the others
+ * have 0.
  */
 extern int32 skx_score_document(const SkxScorer *scorer, TSVector document,
 								int32 *parts);
@@ -229,6 +263,12 @@ extern int32 skx_score_document(const SkxScorer *scorer, TSVector document,
 extern int32 skx_score_document_sums(const SkxScorer *scorer,
 									 TSVector document, int32 *parts,
 									 int32 *pairs);
+
+/*
+ * Returns the union of ascending positions as ascending ones: n of them, of
+ * several words one after the other.  Returns their number.
+ */
+extern int	skx_score_unite_positions(uint16 *positions, int n);
 
 /*
  * Returns how much the occurrences of a term in the document count, by their

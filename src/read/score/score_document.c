@@ -119,6 +119,16 @@ skx_score_entry(const char *lexeme, int len, TSVector document)
 	return low;
 }
 
+/* Returns true if an entry of the document is the term's lexeme. */
+static bool
+skx_score_is_entry(const SkxScoreTerm *term, TSVector document, int entry)
+{
+	const WordEntry *e = &ARRPTR(document)[entry];
+
+	return e->len == term->len &&
+		memcmp(STRPTR(document) + e->pos, term->lexeme, term->len) == 0;
+}
+
 /*
  * Returns the number of the document's entry of a term that is no prefix, or
  * -1 if it has none.
@@ -126,25 +136,21 @@ skx_score_entry(const char *lexeme, int len, TSVector document)
 static int
 skx_score_find_entry(const SkxScoreTerm *term, TSVector document)
 {
-	const WordEntry *entries = ARRPTR(document);
 	int			i = skx_score_entry(term->lexeme, term->len, document);
 
-	if (i < document->size && entries[i].len == term->len &&
-		memcmp(STRPTR(document) + entries[i].pos, term->lexeme,
-			   term->len) == 0)
-		return i;
-	return -1;
+	return i < document->size && skx_score_is_entry(term, document, i) ? i : -1;
 }
 
 /*
- * Returns the number of the term with the document's lexeme, among those that
- * are no prefixes, or -1 if there is none.
+ * Returns the number of the first term with the document's lexeme, among those
+ * that are no prefixes, or -1 if there is none.
  */
 static int
 skx_score_find_term(const SkxScorer *scorer, const char *lexeme, int len)
 {
 	int			low = 0;
 	int			high = scorer->nplain - 1;
+	int			found = -1;
 
 	while (low <= high)
 	{
@@ -154,13 +160,13 @@ skx_score_find_term(const SkxScorer *scorer, const char *lexeme, int len)
 											lexeme, len);
 
 		if (cmp == 0)
-			return middle;
+			found = middle;
 		if (cmp < 0)
 			low = middle + 1;
 		else
 			high = middle - 1;
 	}
-	return -1;
+	return found;
 }
 
 /*
@@ -252,32 +258,77 @@ skx_score_pair_entry(const SkxScorer *scorer, int term, TSVector document,
 	return entry;
 }
 
-static int32
-skx_score_document_pair(const SkxScorer *scorer, const SkxScorePair *pair,
-						TSVector document, const int *at, float inverse)
+static int
+skx_score_compare_positions(const void *a, const void *b)
 {
-	uint16		a[SKX_POSITIONS_MAX];
-	uint16		b[SKX_POSITIONS_MAX];
-	int			first = skx_score_pair_entry(scorer, pair->first, document, at);
-	int			second;
+	return (int) *(const uint16 *) a - (int) *(const uint16 *) b;
+}
+
+int
+skx_score_unite_positions(uint16 *positions, int n)
+{
+	int			kept = 0;
+	int			i;
+
+	qsort(positions, n, sizeof(uint16), skx_score_compare_positions);
+	for (i = 0; i < n; i++)
+	{
+		if (kept == 0 || positions[kept - 1] != positions[i])
+			positions[kept++] = positions[i];
+	}
+	return kept;
+}
+
+/* Sets positions to those of a side of a pair.  Returns their number. */
+static int
+skx_score_side_positions(const SkxScorer *scorer, const SkxScoreSide *side,
+						 TSVector document, const int *at, uint16 *positions)
+{
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < side->n; i++)
+	{
+		int			term = side->terms[i];
+		int			entry = skx_score_pair_entry(scorer, term, document, at);
+
+		if (entry >= 0)
+			n += skx_score_positions(&scorer->terms[term], document, entry,
+									 positions + n);
+	}
+	return side->n > 1 ? skx_score_unite_positions(positions, n) : n;
+}
+
+static int32
+skx_score_document_pair(const SkxScorer *scorer, int pair, TSVector document,
+						const int *at, float inverse)
+{
+	uint16		few[2][SKX_POSITIONS_MAX];
+	uint16	   *positions[2];
+	int			n[2] = {0, 0};
 	int			ordered;
 	int			near;
+	int			i;
 
-	if (first < 0)
-		return 0;
-	second = skx_score_pair_entry(scorer, pair->second, document, at);
-	if (second < 0)
-		return 0;
-	skx_rank_count_pairs(a,
-						 skx_score_positions(&scorer->terms[pair->first],
-											 document,
-											 first, a),
-						 b,
-						 skx_score_positions(&scorer->terms[pair->second],
-											 document,
-											 second, b),
-						 &ordered, &near);
-	return skx_rank_pair_contribution(pair->weight, ordered, near, inverse);
+	for (i = 0; i < 2; i++)
+	{
+		const SkxScoreSide *side = &scorer->sides[pair][i];
+
+		positions[i] = side->n <= 1 ? few[i] :
+			palloc(sizeof(uint16) * SKX_POSITIONS_MAX * side->n);
+		if (i == 0 || n[0] > 0)
+			n[i] = skx_score_side_positions(scorer, side, document, at,
+											positions[i]);
+	}
+	skx_rank_count_pairs(positions[0], n[0], positions[1], n[1], &ordered,
+						 &near);
+	for (i = 0; i < 2; i++)
+	{
+		if (positions[i] != few[i])
+			pfree(positions[i]);
+	}
+	return skx_rank_pair_contribution(scorer->pairs[pair].weight, ordered,
+									  near, inverse);
 }
 
 /*
@@ -303,6 +354,8 @@ typedef struct SkxScoreSum
 								 * are not needed */
 	int		   *entries;		/* entries of the terms; NULL if there are
 								 * very many terms */
+	int32	   *best;			/* by group: the largest contribution of its
+								 * words, 0 if there is none */
 } SkxScoreSum;
 
 /*
@@ -321,7 +374,35 @@ skx_score_add_word(const SkxScorer *scorer, int term, TSVector document,
 		s->contributions[term] = part;
 	if (s->entries != NULL)
 		s->entries[term] = part > 0 ? at : -1;
-	s->sum += part;
+	if (scorer->terms[term].group == 0)
+		s->sum += part;
+	else
+		s->best[scorer->terms[term].group - 1] =
+			Max(s->best[scorer->terms[term].group - 1], part);
+}
+
+/*
+ * Adds those of the groups.  Leaves of the words of each only the first with
+ * the largest contribution that.
+ */
+static void
+skx_score_add_groups(const SkxScorer *scorer, SkxScoreSum *s)
+{
+	int			i;
+
+	for (i = 0; i < scorer->ngroups; i++)
+		s->sum += s->best[i];
+	for (i = 0; i < scorer->nplain && s->contributions != NULL; i++)
+	{
+		int			group = scorer->terms[i].group;
+
+		if (group == 0)
+			continue;
+		if (s->contributions[i] == s->best[group - 1])
+			s->best[group - 1] = -1;
+		else
+			s->contributions[i] = 0;
+	}
 }
 
 /*
@@ -353,7 +434,8 @@ skx_score_document_words(const SkxScorer *scorer, TSVector document,
 											   entries[i].pos,
 											   entries[i].len);
 
-		if (term >= 0)
+		for (; term >= 0 && term < scorer->nplain &&
+			 skx_score_is_entry(&scorer->terms[term], document, i); term++)
 			skx_score_add_word(scorer, term, document, i, s);
 	}
 }
@@ -363,14 +445,18 @@ skx_score_document_sums(const SkxScorer *scorer, TSVector document,
 						int32 *parts, int32 *pairs)
 {
 	int			few[64];
-	SkxScoreSum s = {.contributions = parts};
+	int32		best[SKX_RANKING_GROUPS_MAX];
+	SkxScoreSum s = {.contributions = parts, .best = best};
 	int			i;
 
 	if (scorer->nterms <= (int) lengthof(few))
 		s.entries = few;
 	s.inverse =
 		scorer->inverses[skx_rank_norm_encode(skx_pending_length(document))];
+	memset(best, 0, sizeof(int32) * scorer->ngroups);
 	skx_score_document_words(scorer, document, &s);
+	if (scorer->ngroups > 0)
+		skx_score_add_groups(scorer, &s);
 	for (i = scorer->nplain; i < scorer->nterms; i++)
 	{
 		int32		part = skx_score_document_contribution(scorer, i, document,
@@ -383,8 +469,8 @@ skx_score_document_sums(const SkxScorer *scorer, TSVector document,
 	*pairs = 0;
 	for (i = 0; i < scorer->npairs; i++)
 	{
-		int32		part = skx_score_document_pair(scorer, &scorer->pairs[i],
-												   document, s.entries,
+		int32		part = skx_score_document_pair(scorer, i, document,
+												   s.entries,
 												   s.inverse);
 
 		if (parts != NULL)

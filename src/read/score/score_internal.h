@@ -120,6 +120,16 @@ struct SkxStats
  */
 #define SKX_SCORE_TF_BYTES_MAX	(1024 * 1024)
 
+/* score_query.c : a scorer without statistics, and with those of an index */
+
+/* Returns a scorer that has the terms and pairs of a query alone. */
+extern SkxScorer *skx_score_read_query(const SkxRankOptions *options,
+									   TSQuery query);
+
+/* Reads the statistics for all terms, and computes what follows. */
+extern void skx_score_read_statistics(SkxScorer *scorer, Relation index,
+									  const SkxRef *ref, Snapshot snapshot);
+
 /* score_query.c : returns the marks of a scorer's term, NULL if not kept */
 extern const uint8 *skx_score_word_pending_tfs(const SkxScorer *scorer,
 											   int term);

@@ -112,29 +112,65 @@ skx_score_pending_add_word(const SkxPendingTfs *marks, int term, uint64 at,
 }
 
 /*
+ * Sets tfs[k] to an upper bound of how often document k has the words of a
+ * side of a pair, and sets which to the numbers of those that may have some,
+ * which ascend; returns how many.
+ */
+static int
+skx_score_pending_side(const SkxPendingTfs *marks, const SkxScoreSide *side,
+					   uint64 at, int n, int *tfs, uint8 *which)
+{
+	int			found = 0;
+	int			i;
+	int			k;
+
+	memset(tfs, 0, sizeof(int) * n);
+	for (i = 0; i < side->n; i++)
+	{
+		const uint8 *word = marks->words[side->terms[i]] + at;
+
+		found = skx_score_pending_with_tf(word, n, which);
+		for (k = 0; k < found; k++)
+			tfs[which[k]] += (int) skx_score_pending_max_tf(word[which[k]]);
+	}
+	if (side->n <= 1)
+		return found;
+	for (k = found = 0; k < n; k++)
+	{
+		which[found] = (uint8) k;
+		found += tfs[k] > 0;
+	}
+	return found;
+}
+
+/*
  * Adds upper bounds of a pair's contributions in the same way.  A pair occurs
- * no more often than either of its words.
+ * no more often than either of its sides.
  */
 static void
-skx_score_pending_add_pair(const SkxPendingTfs *marks,
-						   const SkxScorePair *pair, uint64 at, int n,
-						   const uint8 *norms, int32 *sums)
+skx_score_pending_add_pair(const SkxPendingTfs *marks, int pair, uint64 at,
+						   int n, const uint8 *norms, int32 *sums)
 {
-	const uint8 *first = marks->words[pair->first] + at;
-	const uint8 *second = marks->words[pair->second] + at;
+	const SkxScorer *scorer = marks->scorer;
 	uint8		which[SKX_PENDING_BOUNDS_MAX];
-	int			found = skx_score_pending_with_tf(first, n, which);
+	int			first[SKX_PENDING_BOUNDS_MAX];
+	int			second[SKX_PENDING_BOUNDS_MAX];
+	int			found;
 	int			i;
 
+	(void) skx_score_pending_side(marks, &scorer->sides[pair][1], at, n,
+								  second, which);
+	found = skx_score_pending_side(marks, &scorer->sides[pair][0], at, n,
+								   first, which);
 	for (i = 0; i < found; i++)
 	{
 		int			k = which[i];
-		int			tf = skx_score_pending_max_tf(Min(first[k], second[k]));
+		int			tf = Min(first[k], second[k]);
 
 		if (tf > 0)
 			sums[k] +=
-				skx_rank_pair_contribution(pair->weight, tf, tf,
-										   marks->scorer->inverses[norms[k]]);
+				skx_rank_pair_contribution(scorer->pairs[pair].weight, tf, tf,
+										   scorer->inverses[norms[k]]);
 	}
 }
 
@@ -159,6 +195,5 @@ skx_score_pending_bounds(const SkxPendingTfs *marks, int stripe,
 	for (i = 0; i < scorer->nterms; i++)
 		skx_score_pending_add_word(marks, i, at, n, norms, sums);
 	for (i = 0; i < scorer->npairs; i++)
-		skx_score_pending_add_pair(marks, &scorer->pairs[i], at, n, norms,
-								   sums);
+		skx_score_pending_add_pair(marks, i, at, n, norms, sums);
 }

@@ -53,6 +53,13 @@ skx_score_negated(TSQuery query)
 	return negated;
 }
 
+static bool
+skx_score_same_lexeme(const SkxScoreTerm *a, const SkxScoreTerm *b)
+{
+	return a->prefix == b->prefix && a->len == b->len &&
+		memcmp(a->lexeme, b->lexeme, a->len) == 0;
+}
+
 static int
 skx_score_compare_terms(const void *a, const void *b)
 {
@@ -221,6 +228,41 @@ skx_score_inverse(SkxScorer *scorer)
 	memcpy(scorer->inverses, kept->table, sizeof(scorer->inverses));
 }
 
+/* Finds the words of a side of a pair. */
+static void
+skx_score_find_side(const SkxRanking *ranking, const SkxScorePair *pair,
+					bool is_second, SkxScoreSide *side)
+{
+	int			which = is_second ? pair->second : pair->first;
+	int			i;
+
+	side->n = 0;
+	side->terms = palloc(sizeof(int) *
+						 (which < 0 ? SKX_RANKING_GROUP_WORDS_MAX : 1));
+	for (i = Max(which, 0); i < (which < 0 ? ranking->nterms : which + 1); i++)
+	{
+		if (ranking->terms[i].group == Max(-which, 0) &&
+			skx_ranking_pair_counts(ranking, pair, i, is_second))
+			side->terms[side->n++] = i;
+	}
+}
+
+static void
+skx_score_find_sides(SkxScorer *scorer, const SkxRanking *ranking)
+{
+	int			i;
+
+	scorer->sides = palloc(sizeof(scorer->sides[0]) *
+						   ((Size) scorer->npairs + 1));
+	for (i = 0; i < scorer->npairs; i++)
+	{
+		skx_score_find_side(ranking, &scorer->pairs[i], false,
+							&scorer->sides[i][0]);
+		skx_score_find_side(ranking, &scorer->pairs[i], true,
+							&scorer->sides[i][1]);
+	}
+}
+
 /*
  * Computes what follows from the numbers of documents, their lengths, what is
  * known of each word, and the parameters.
@@ -238,22 +280,50 @@ skx_score_compute_scorer(SkxScorer *scorer)
 	skx_score_inverse(scorer);
 	skx_score_ranking(scorer, &ranking);
 	scorer->score_units = skx_ranking_weigh(&ranking);
+	skx_score_find_sides(scorer, &ranking);
 }
 
 /*
  * Reads the statistics of the index and of the other ones of `ref`, and finds
- * the n terms there.
+ * the n terms there.  A lexeme that is in several groups is looked up once.
  */
 static void
 skx_score_find(SkxScorerOpen *open, Relation index, const SkxRef *ref,
 			   Snapshot snapshot, SkxScoreTerm *terms, int n)
 {
 	SkxScorer  *scorer = &open->scorer;
+	SkxScoreTerm *once = terms;
+	int			nonce = n;
+	int			i;
 
+	if (scorer->ngroups > 0)
+	{
+		once = palloc_extended(sizeof(SkxScoreTerm) * ((Size) n + 1),
+							   MCXT_ALLOC_HUGE);
+		for (i = nonce = 0; i < n; i++)
+		{
+			if (nonce == 0 || !skx_score_same_lexeme(&once[nonce - 1], &terms[i]))
+				once[nonce++] = terms[i];
+		}
+	}
 	scorer->stats = skx_score_stats(index, ref, snapshot);
 	open->epoch = skx_score_stats_epoch();
-	skx_score_words_find(scorer->stats, index, terms, n, open->words);
+	skx_score_words_find(scorer->stats, index, once, nonce, open->words);
 	skx_score_stats_hold(scorer->stats);
+	if (once == terms)
+		return;
+	/* from the last one on, since words move up */
+	for (i = n - 1; i >= 0; i--)
+	{
+		while (!skx_score_same_lexeme(&once[nonce - 1], &terms[i]))
+			nonce--;
+		terms[i].sum = once[nonce - 1].sum;
+		terms[i].whole = once[nonce - 1].whole;
+		terms[i].only = once[nonce - 1].only;
+		terms[i].only_len = once[nonce - 1].only_len;
+		open->words[i] = open->words[nonce - 1];
+	}
+	pfree(once);
 }
 
 /* Returns memory for a pointer of each of n words, which are NULL. */
@@ -265,8 +335,7 @@ skx_score_no_words(int n)
 }
 
 SkxScorer *
-skx_score_open(Relation index, const SkxRef *ref, Snapshot snapshot,
-			   const SkxRankOptions *options, TSQuery query)
+skx_score_read_query(const SkxRankOptions *options, TSQuery query)
 {
 	SkxScorerOpen *open = palloc0(sizeof(SkxScorerOpen));
 	SkxScorer  *scorer = &open->scorer;
@@ -277,11 +346,29 @@ skx_score_open(Relation index, const SkxRef *ref, Snapshot snapshot,
 	skx_score_gather_terms(scorer, query, negated);
 	skx_score_gather_pairs(scorer, query, negated);
 	pfree(negated);
+	return scorer;
+}
+
+void
+skx_score_read_statistics(SkxScorer *scorer, Relation index, const SkxRef *ref,
+						  Snapshot snapshot)
+{
+	SkxScorerOpen *open = (SkxScorerOpen *) scorer;
+
 	open->words = skx_score_no_words(scorer->nterms);
 	skx_score_find(open, index, ref, snapshot, scorer->terms, scorer->nterms);
 	scorer->ndocs = skx_score_stats_ndocs(scorer->stats);
 	scorer->length = skx_score_stats_length(scorer->stats);
 	skx_score_compute_scorer(scorer);
+}
+
+SkxScorer *
+skx_score_open(Relation index, const SkxRef *ref, Snapshot snapshot,
+			   const SkxRankOptions *options, TSQuery query)
+{
+	SkxScorer  *scorer = skx_score_read_query(options, query);
+
+	skx_score_read_statistics(scorer, index, ref, snapshot);
 	return scorer;
 }
 
@@ -303,6 +390,11 @@ skx_score_open_ranking(Relation index, Snapshot snapshot,
 	scorer->terms = palloc_extended(terms, MCXT_ALLOC_HUGE);
 	memcpy(scorer->terms, ranking->terms,
 		   sizeof(SkxScoreTerm) * ranking->nterms);
+	scorer->ngroups = ranking->ngroups;
+	scorer->groups = palloc(sizeof(SkxRankingGroup) *
+							((Size) ranking->ngroups + 1));
+	memcpy(scorer->groups, ranking->groups,
+		   sizeof(SkxRankingGroup) * ranking->ngroups);
 	scorer->npairs = scorer->options.proximity > 0 ? ranking->npairs : 0;
 	scorer->pairs = palloc(sizeof(SkxScorePair) * SKX_RANKING_PAIRS_MAX);
 	memcpy(scorer->pairs, ranking->pairs,

@@ -22,6 +22,8 @@ skx_score_ranking(const SkxScorer *scorer, SkxRanking *ranking)
 	ranking->length = scorer->length;
 	ranking->nterms = scorer->nterms;
 	ranking->terms = scorer->terms;
+	ranking->ngroups = scorer->ngroups;
+	ranking->groups = scorer->groups;
 	ranking->npairs = scorer->npairs;
 	ranking->pairs = scorer->pairs;
 }
@@ -51,6 +53,8 @@ skx_score_unpack(const char *bytes, Size n)
 									 ((Size) ranking->nterms + 1),
 									 MCXT_ALLOC_HUGE);
 	ranking->pairs = palloc(sizeof(SkxRankingPair) * SKX_RANKING_PAIRS_MAX);
+	ranking->groups = palloc(sizeof(SkxRankingGroup) *
+							 ((Size) ranking->ngroups + 1));
 	if (!skx_ranking_unpack_terms(src, (const uint8 *) bytes + n, ranking) ||
 		skx_ranking_check(ranking) != NULL)
 		return NULL;

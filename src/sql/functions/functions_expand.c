@@ -1,11 +1,13 @@
 /*
  * functions_expand.c
  *	  skipidx_expand_query(): returns a query that forgives typos: each of its
- *	  words, or one of the index's terms that are near it.
+ *	  words, or one of the index's terms that are near it.  skipidx_expand():
+ *	  returns a ranking in which these count as one word.
  */
 #include "postgres.h"
 
 #include "format/disk/disk_dict.h"
+#include "format/edit/edit.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "parse/parse.h"
@@ -15,6 +17,7 @@
 #include "utils/memutils.h"
 
 PG_FUNCTION_INFO_V1(skipidx_expand_query);
+PG_FUNCTION_INFO_V1(skipidx_expand);
 
 /* Most terms that are looked at for all words of a query. */
 #define SKX_EXPAND_TERMS_MAX	400000
@@ -24,6 +27,15 @@ PG_FUNCTION_INFO_V1(skipidx_expand_query);
 
 /* Most phrases that one phrase may become. */
 #define SKX_EXPAND_PHRASES_MAX	64
+
+/*
+ * Factors of terms that differ from a word in accents alone, in one edit, and
+ * in two.
+ */
+static const double skx_expand_factors[] = {0.95, 0.8, 0.64};
+
+StaticAssertDecl(lengthof(skx_expand_factors) == SKX_EDIT_MAX + 1,
+				 "a distance has no factor");
 
 /* The state of a call. */
 typedef struct SkxExpand
@@ -214,17 +226,18 @@ skx_functions_last_word(const QTNode *node)
 	return node;
 }
 
+/* Returns the argument `most`, which is not above `limit`. */
 static int
-skx_functions_most_arg(FunctionCallInfo fcinfo, int argument)
+skx_functions_most_arg(FunctionCallInfo fcinfo, int argument, int limit)
 {
 	int			most = DatumGetInt32(skx_functions_required_arg(fcinfo,
 																argument,
 																"most"));
 
-	if (most < 1 || most > SKX_EXPAND_MOST)
+	if (most < 1 || most > limit)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("most must be between 1 and %d", SKX_EXPAND_MOST)));
+				 errmsg("most must be between 1 and %d", limit)));
 	return most;
 }
 
@@ -266,11 +279,209 @@ skipidx_expand_query(PG_FUNCTION_ARGS)
 	last_is_prefix = DatumGetBool(skx_functions_required_arg(fcinfo, 3,
 															 "last_is_prefix"));
 	e.accents = DatumGetBool(skx_functions_required_arg(fcinfo, 4, "accents"));
-	most = skx_functions_most_arg(fcinfo, 5);
+	most = skx_functions_most_arg(fcinfo, 5, SKX_EXPAND_MOST);
 	e.phrases = DatumGetBool(skx_functions_required_arg(fcinfo, 6, "phrases"));
 	skx_functions_open_partitions(PG_GETARG_OID(0), &parts);
 	if (query->size > 0)
 		query = skx_functions_expand(&e, &parts, query, most, last_is_prefix);
 	skx_functions_close_partitions(&parts);
 	PG_RETURN_TSQUERY(query);
+}
+
+/* ---- as a ranking ---- */
+
+/* A word of the query that is expanded. */
+typedef struct SkxExpandWord
+{
+	const QTNode *node;
+	int			at;				/* number in the order of the query */
+} SkxExpandWord;
+
+/* The arguments of skipidx_expand(), as a varlena that tells them apart. */
+typedef struct SkxExpandArguments
+{
+	int32		vl_len_;		/* varlena header (do not touch directly!) */
+	Oid			index;
+	int32		typos;
+	int32		most;
+	int32		last_is_prefix;
+	int32		accents;
+	int32		phrases;
+} SkxExpandArguments;
+
+/*
+ * Gathers the words that are expanded: those that rank, are no prefixes, and,
+ * unless these are expanded, are in no phrases.  The last one is made a prefix
+ * if it is being typed; words of a group are none, so it stays alone.
+ */
+static void
+skx_functions_gather_words(const SkxExpand *e, const QTNode *node,
+						   bool expands, SkxExpandWord *words, int *n)
+{
+	int			i;
+
+	check_stack_depth();
+	if (node->valnode->type == QI_VAL)
+	{
+		if (node == e->unfinished)
+			node->valnode->qoperand.prefix = true;
+		if (!expands || node->valnode->qoperand.prefix)
+			return;
+		words[*n].node = node;
+		words[*n].at = *n;
+		(*n)++;
+		return;
+	}
+	if (node->valnode->qoperator.oper == OP_NOT)
+		return;
+	if (node->valnode->qoperator.oper == OP_PHRASE)
+		expands = e->phrases;
+	/* the child that is written first is the last one */
+	for (i = node->nchild - 1; i >= 0; i--)
+		skx_functions_gather_words(e, node->child[i], expands, words, n);
+}
+
+static int
+skx_functions_compare_expanded(const void *a, const void *b)
+{
+	const SkxExpandWord *x = a;
+	const SkxExpandWord *y = b;
+	int			xlen = x->node->valnode->qoperand.length;
+	int			ylen = y->node->valnode->qoperand.length;
+	int			cmp = memcmp(x->node->word, y->node->word, Min(xlen, ylen));
+
+	if (cmp == 0)
+		cmp = xlen - ylen;
+	return cmp != 0 ? cmp : x->at - y->at;
+}
+
+static int
+skx_functions_compare_places(const void *a, const void *b)
+{
+	return ((const SkxExpandWord *) a)->at - ((const SkxExpandWord *) b)->at;
+}
+
+/*
+ * Keeps each of n words once, in the order of the query.  Returns their
+ * number.
+ */
+static int
+skx_functions_distinct_words(SkxExpandWord *words, int n)
+{
+	int			kept = 0;
+	int			i;
+
+	qsort(words, n, sizeof(SkxExpandWord), skx_functions_compare_expanded);
+	for (i = 0; i < n; i++)
+	{
+		const QTNode *last = words[Max(kept - 1, 0)].node;
+		const QTNode *node = words[i].node;
+
+		CHECK_FOR_INTERRUPTS();
+		if (kept == 0 ||
+			last->valnode->qoperand.length != node->valnode->qoperand.length ||
+			memcmp(last->word, node->word, node->valnode->qoperand.length) != 0)
+			words[kept++] = words[i];
+	}
+	qsort(words, kept, sizeof(SkxExpandWord), skx_functions_compare_places);
+	return kept;
+}
+
+/*
+ * Adds the terms near a word to the n variants, at most `most` - 1, and only as
+ * many as all groups of a ranking have room for.  Returns the number of the
+ * variants.
+ */
+static int
+skx_functions_add_variants(SkxExpand *e, const QTNode *node, int most,
+						   SkxScoreVariant *variants, int n, int *room)
+{
+	SkxLexiconBest best = {most, e->context};
+	int			before = n;
+	int			i;
+
+	CHECK_FOR_INTERRUPTS();
+	if (most > 1 && e->nterms > 0)
+		skx_functions_near_terms(e, node, &best);
+	for (i = 0; i < best.n && n - before < Min(most, *room) - 1; i++)
+	{
+		const SkxLexeme *lexeme = &best.found[i].term.lexeme;
+
+		if (best.found[i].is_exact ||
+			skx_parse_is_cut_mark(lexeme->bytes, lexeme->len))
+			continue;
+		variants[n].word.bytes = node->word;
+		variants[n].word.len = node->valnode->qoperand.length;
+		variants[n].lexeme.bytes = pnstrdup(lexeme->bytes, lexeme->len);
+		variants[n].lexeme.len = lexeme->len;
+		variants[n++].factor = skx_expand_factors[best.found[i].distance];
+	}
+	if (n > before)
+		*room -= 1 + n - before;
+	MemoryContextReset(e->context);
+	return n;
+}
+
+/* Finds the terms near the words of the query. */
+static int
+skx_functions_expand_variants(void *arg, TSQuery *query,
+							  SkxScoreVariant **variants)
+{
+	const SkxExpandArguments *arguments = arg;
+	SkxLexeme	all = {"", 0};
+	SkxExpand	e = {0};
+	SkxPartitions parts;
+	SkxExpandWord *words;
+	QTNode	   *tree;
+	int			room = SKX_RANKING_GROUPED_WORDS_MAX;
+	int			nwords = 0;
+	int			n = 0;
+	int			i;
+
+	*variants = palloc(sizeof(SkxScoreVariant) * SKX_RANKING_GROUPED_WORDS_MAX);
+	if ((*query)->size == 0)
+		return 0;
+	e.typos = arguments->typos;
+	e.accents = arguments->accents;
+	e.phrases = arguments->phrases;
+	e.nterms = SKX_EXPAND_TERMS_MAX;
+	e.context = AllocSetContextCreate(CurrentMemoryContext, "skipidx expand",
+									  ALLOCSET_DEFAULT_SIZES);
+	tree = QT2QTN(GETQUERY(*query), GETOPERAND(*query));
+	if (arguments->last_is_prefix)
+		e.unfinished = skx_functions_last_word(tree);
+	words = palloc_extended(sizeof(SkxExpandWord) * (Size) (*query)->size,
+							MCXT_ALLOC_HUGE);
+	skx_functions_gather_words(&e, tree, true, words, &nwords);
+	nwords = skx_functions_distinct_words(words, nwords);
+	skx_functions_open_partitions(arguments->index, &parts);
+	e.lexicon = skx_functions_open_lexicon(&parts, &all);
+	for (i = 0; i < Min(nwords, SKX_RANKING_GROUPS_MAX); i++)
+		n = skx_functions_add_variants(&e, words[i].node, arguments->most,
+									   *variants, n, &room);
+	skx_lexicon_close(e.lexicon);
+	skx_functions_close_partitions(&parts);
+	return n;
+}
+
+Datum
+skipidx_expand(PG_FUNCTION_ARGS)
+{
+	SkxExpandArguments arguments = {0};
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	SET_VARSIZE(&arguments, sizeof(arguments));
+	arguments.index = PG_GETARG_OID(0);
+	arguments.typos = skx_functions_typos_arg(fcinfo, 2);
+	arguments.last_is_prefix =
+		DatumGetBool(skx_functions_required_arg(fcinfo, 3, "last_is_prefix"));
+	arguments.accents = DatumGetBool(skx_functions_required_arg(fcinfo, 4,
+																"accents"));
+	arguments.most = skx_functions_most_arg(fcinfo, 5,
+											SKX_RANKING_GROUP_WORDS_MAX);
+	arguments.phrases = DatumGetBool(skx_functions_required_arg(fcinfo, 6,
+																"phrases"));
+	return skx_functions_groups(fcinfo, &arguments,
+								skx_functions_expand_variants, &arguments);
 }

@@ -127,6 +127,41 @@ extern const SkxScorer *skx_functions_ranked(FunctionCallInfo fcinfo,
 extern PGDLLEXPORT Datum skipidx_ranking_in(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum skipidx_ranking_add(PG_FUNCTION_ARGS);
 
+/* functions_remote.c : what is done about foreign partitions of a table */
+typedef enum SkxRemoteRule
+{
+	SKX_REMOTE_ASK,				/* their servers are asked */
+	SKX_REMOTE_REFUSE_VALUE,	/* an error: it is about rows with a value */
+	SKX_REMOTE_REFUSE_ASKED,	/* an error: another server asks */
+	SKX_REMOTE_REFUSE_GROUPS	/* an error: it is about groups of words */
+} SkxRemoteRule;
+
+/*
+ * functions_rank_index.c : returns the value of a ranking with the statistics
+ * of an index, those of the scorer, or, with a condition, those among the
+ * documents that meet it.  `query` is what other servers are asked.
+ */
+extern bytea *skx_functions_ranking_of(Relation heap, Relation index,
+									   SkxScorer *scorer, TSQuery query,
+									   const SkxCondition *condition,
+									   SkxRemoteRule rule);
+
+/*
+ * functions_groups.c : sets *variants to those of a query, and returns their
+ * number.  The query may be replaced by another one with its words.
+ */
+typedef int (*SkxVariantsMake) (void *arg, TSQuery *query,
+								SkxScoreVariant **variants);
+
+/*
+ * Returns a ranking for a call whose argument 0 is an index and argument 1 a
+ * query, with groups of the variants that `make` gives.  It is kept while
+ * these, `groups` (a varlena, on which the variants depend beside), user and
+ * snapshot are the same.
+ */
+extern Datum skx_functions_groups(FunctionCallInfo fcinfo, const void *groups,
+								  SkxVariantsMake make, void *arg);
+
 /* Returns the value of an accepted ranking; errors out if it is too large. */
 extern bytea *skx_functions_ranking_value(const SkxRanking *ranking);
 
@@ -144,14 +179,6 @@ extern void skx_functions_add_ranking(SkxRanking *sum,
 									  const SkxRanking *other);
 
 /* functions_remote.c : the foreign partitions of a table */
-
-/* What is done about them. */
-typedef enum SkxRemoteRule
-{
-	SKX_REMOTE_ASK,				/* their servers are asked */
-	SKX_REMOTE_REFUSE_VALUE,	/* an error: it is about rows with a value */
-	SKX_REMOTE_REFUSE_ASKED		/* an error: another server asks */
-} SkxRemoteRule;
 
 /*
  * Adds to the ranking of an index, of its table's local partitions or heirs,

@@ -17,11 +17,7 @@ PG_FUNCTION_INFO_V1(skipidx_ranking);
 PG_FUNCTION_INFO_V1(skipidx_ranking_here);
 PG_FUNCTION_INFO_V1(skipidx_ranking_among);
 
-/*
- * Returns a ranking with the statistics of an index, those of the scorer, or,
- * with a condition, those among the documents that meet it.
- */
-static bytea *
+bytea *
 skx_functions_ranking_of(Relation heap, Relation index, SkxScorer *scorer,
 						 TSQuery query, const SkxCondition *condition,
 						 SkxRemoteRule rule)

@@ -58,6 +58,7 @@ skx_functions_read_ranking(const char *text)
 									 skx_ranking_parse_terms(text),
 									 MCXT_ALLOC_HUGE);
 	ranking->pairs = palloc(sizeof(SkxRankingPair) * SKX_RANKING_PAIRS_MAX);
+	ranking->groups = palloc(sizeof(SkxRankingGroup) * SKX_RANKING_GROUPS_MAX);
 	problem = skx_ranking_parse(text, ranking, palloc(n + 1));
 	if (problem == NULL)
 		problem = skx_ranking_check(ranking);
@@ -143,6 +144,7 @@ skipidx_ranking_recv(PG_FUNCTION_ARGS)
 	{
 		ranking.terms = palloc(sizeof(SkxRankingTerm) * (ranking.nterms + 1));
 		ranking.pairs = palloc(sizeof(SkxRankingPair) * SKX_RANKING_PAIRS_MAX);
+		ranking.groups = palloc(sizeof(SkxRankingGroup) * (ranking.ngroups + 1));
 	}
 	if (terms == NULL || !skx_ranking_unpack_terms(terms, bytes + n, &ranking))
 		problem = "It is damaged, or of another version.";
@@ -150,7 +152,7 @@ skipidx_ranking_recv(PG_FUNCTION_ARGS)
 	skx_functions_convert(&ranking, skx_functions_from_client);
 	skx_ranking_name(&ranking, &names);
 	if (!skx_ranking_sort(&ranking, &names))
-		problem = "A pair is of two different words that are no prefixes.";
+		problem = "A pair is of two different words that are no prefixes, or groups.";
 	else
 		problem = skx_ranking_check(&ranking);
 	skx_functions_check_input(ERRCODE_INVALID_BINARY_REPRESENTATION, problem);
@@ -177,7 +179,7 @@ skx_functions_add_ranking(SkxRanking *sum, const SkxRanking *other)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("rankings that differ in more than their statistics cannot be added"),
-				 errdetail("They must have the same words, labels, repetitions, factors, pairs and parameters.")));
+				 errdetail("They must have the same words, labels, repetitions, factors, groups, pairs and parameters.")));
 	skx_ranking_add(sum, other);
 	problem = skx_ranking_check(sum);
 	if (problem != NULL)

@@ -540,6 +540,12 @@ skx_remote_check_rule(Relation heap, SkxRemoteRule rule)
 				 errmsg("table \"%s\" has foreign partitions, which are not asked for the rows with a value",
 						RelationGetRelationName(heap)),
 				 errhint("Add the rankings that skipidx_ranking() makes on each server.")));
+	if (rule == SKX_REMOTE_REFUSE_GROUPS)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("table \"%s\" has foreign partitions, which are not asked for groups of words",
+						RelationGetRelationName(heap)),
+				 errhint("Add the rankings that skipidx_ranking_of_groups() makes on each server.")));
 	if (rule == SKX_REMOTE_REFUSE_ASKED)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

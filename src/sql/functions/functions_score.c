@@ -203,13 +203,30 @@ skx_functions_word(const SkxScoreTerm *term)
 	return text.data;
 }
 
-/* Returns the same, and how often the word counts. */
+/*
+ * Returns the same, and how often the word counts, or in which group it is,
+ * with its share.
+ */
 static char *
-skx_functions_counted_word(const SkxScoreTerm *term)
+skx_functions_counted_word(const SkxScorer *scorer, const SkxScoreTerm *term)
 {
 	char	   *word = skx_functions_word(term);
+	int			count = term->group == 0 ? term->count :
+		scorer->groups[term->group - 1].count;
 
-	return term->count == 1 ? word : psprintf("%s (%d times)", word, term->count);
+	if (term->group != 0)
+		word = term->factor == 1 ?
+			psprintf("%s (group %d)", word, term->group) :
+			psprintf("%s (group %d, factor %g)", word, term->group, term->factor);
+	return count == 1 ? word : psprintf("%s (%d times)", word, count);
+}
+
+/* Returns the words of a side of a pair. */
+static char *
+skx_functions_side(const SkxScorer *scorer, int side)
+{
+	return side < 0 ? psprintf("(group %d)", -side) :
+		skx_functions_word(&scorer->terms[side]);
 }
 
 static void
@@ -225,7 +242,7 @@ skx_functions_put_contributions(ReturnSetInfo *result, const SkxScorer *scorer,
 	for (i = 0; i < scorer->nterms; i++)
 	{
 		const SkxScoreTerm *term = &scorer->terms[i];
-		SkxScoreRow row = {"word", skx_functions_counted_word(term)};
+		SkxScoreRow row = {"word", skx_functions_counted_word(scorer, term)};
 
 		row.has_df = row.has_tf = row.has_score = true;
 		row.df = (int64) term->df;
@@ -241,9 +258,8 @@ skx_functions_put_contributions(ReturnSetInfo *result, const SkxScorer *scorer,
 		const SkxScorePair *pair = &scorer->pairs[i];
 		SkxScoreRow row = {"pair"};
 
-		row.word = psprintf("%s %s",
-							skx_functions_word(&scorer->terms[pair->first]),
-							skx_functions_word(&scorer->terms[pair->second]));
+		row.word = psprintf("%s %s", skx_functions_side(scorer, pair->first),
+							skx_functions_side(scorer, pair->second));
 		row.has_score = true;
 		row.score = skx_score_value(scorer, parts[scorer->nterms + i]);
 		skx_functions_put_score_row(result, &row);
