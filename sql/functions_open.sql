@@ -10,6 +10,7 @@ CREATE TABLE open_calls (signature text PRIMARY KEY, call text);
 INSERT INTO open_calls VALUES
 	('skipidx_bm25(regclass,tsvector,tsquery)', 'skipidx_bm25(%L, ''a:1'', ''a'')'),
 	('skipidx_check(regclass,boolean)', 'skipidx_check(%L, true)'),
+	('skipidx_complete(regclass,text,integer,tsquery)', 'skipidx_complete(%L, ''a'')'),
 	('skipidx_count(regclass,tsquery,boolean)', 'skipidx_count(%L, ''a'')'),
 	('skipidx_expand_query(regclass,tsquery,text,boolean,boolean,integer,boolean)', 'skipidx_expand_query(%L, ''a'')'),
 	('skipidx_expand(regclass,tsquery,text,boolean,boolean,integer,boolean)', 'skipidx_expand(%L, ''a'')'),

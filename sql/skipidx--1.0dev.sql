@@ -1202,6 +1202,23 @@ ROWS 10;
 COMMENT ON FUNCTION skipidx_suggest(pg_catalog.regclass, pg_catalog.text, pg_catalog.int4, pg_catalog.text, pg_catalog.bool) IS
 	'the terms of an index that a word may have been meant for, the nearest ones first';
 
+CREATE FUNCTION skipidx_complete(
+	index pg_catalog.regclass,
+	typed pg_catalog.text,
+	max_rows pg_catalog.int4 DEFAULT 10,
+	among pg_catalog.tsquery DEFAULT NULL,
+	OUT term pg_catalog.text,
+	OUT count pg_catalog.int8,
+	OUT is_exact pg_catalog.bool)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STABLE PARALLEL RESTRICTED
+COST 10000
+ROWS 10;
+
+COMMENT ON FUNCTION skipidx_complete(pg_catalog.regclass, pg_catalog.text, pg_catalog.int4, pg_catalog.tsquery) IS
+	'the terms that begin with what was typed, those first that most rows have among those that match a query';
+
 CREATE FUNCTION skipidx_expand_query(
 	index pg_catalog.regclass,
 	query pg_catalog.tsquery,

@@ -90,6 +90,9 @@ extern void skx_document_owner_end(const SkxDocumentOwnerState *state);
 extern void skx_document_check_caller(Relation heap, Relation index,
 									  List *expressions);
 
+/* Returns true if the caller may have all the index's expressions evaluated. */
+extern bool skx_document_may_read(Relation heap, Relation index);
+
 /* A row of the table, see executor/tuptable.h. */
 struct TupleTableSlot;
 

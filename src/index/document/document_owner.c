@@ -73,11 +73,23 @@ skx_document_is_untrusted(Node *node, void *arg)
 	return expression_tree_walker(node, skx_document_is_untrusted, NULL);
 }
 
+static bool
+skx_document_may_evaluate(Relation heap, List *expressions)
+{
+	return has_privs_of_role(GetUserId(), heap->rd_rel->relowner) ||
+		!skx_document_is_untrusted((Node *) expressions, NULL);
+}
+
+bool
+skx_document_may_read(Relation heap, Relation index)
+{
+	return skx_document_may_evaluate(heap, RelationGetIndexExpressions(index));
+}
+
 void
 skx_document_check_caller(Relation heap, Relation index, List *expressions)
 {
-	if (has_privs_of_role(GetUserId(), heap->rd_rel->relowner) ||
-		!skx_document_is_untrusted((Node *) expressions, NULL))
+	if (skx_document_may_evaluate(heap, expressions))
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),

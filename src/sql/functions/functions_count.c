@@ -16,7 +16,7 @@
 
 PG_FUNCTION_INFO_V1(skipidx_count);
 
-static uint64
+uint64
 skx_functions_count(Relation heap, Relation index, TSQuery query)
 {
 	IndexScanDesc scan = skx_functions_begin_scan(heap, index, query, 0,

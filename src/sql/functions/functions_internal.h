@@ -296,6 +296,13 @@ extern IndexScanDesc skx_functions_begin_scan(Relation heap, Relation index,
 											  StrategyNumber strategy,
 											  const void *rank_by);
 
+/*
+ * functions_count.c : returns how many rows of the table match the query under
+ * the active snapshot
+ */
+extern uint64 skx_functions_count(Relation heap, Relation index,
+								  TSQuery query);
+
 /* functions_text.c */
 
 /* Returns the query for any of the words of the text, as in skipidx_any(). */

@@ -1,0 +1,311 @@
+/*
+ * functions_complete.c
+ *	  skipidx_complete(): returns the terms that a word which is being typed
+ *	  may become, by the number of rows that have them among those that match.
+ *
+ * A term cannot have more rows than its df.  So terms are counted in the order
+ * of their df, until the next df is below the last count that is wanted.  Of
+ * few rows all words are counted instead.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/tableam.h"
+#include "answer/count/count.h"
+#include "executor/tuptable.h"
+#include "fmgr.h"
+#include "format/disk/disk_dict.h"
+#include "funcapi.h"
+#include "index/column/column.h"
+#include "index/document/document.h"
+#include "miscadmin.h"
+#include "parse/parse.h"
+#include "sql/am/am_desc.h"
+#include "sql/cost/cost.h"
+#include "sql/functions/functions_internal.h"
+#include "tsearch/ts_utils.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+PG_FUNCTION_INFO_V1(skipidx_complete);
+
+/* Most terms that are looked at, and those of the highest df that are kept. */
+#define SKX_COMPLETE_TERMS	SKX_NEAR_TERMS_MAX
+#define SKX_COMPLETE_COUNTS	1000
+
+/* Most postings that are counted. */
+#define SKX_COMPLETE_POSTINGS	10000000
+
+/* Rows are few if that many documents match at most, by estimate. */
+#define SKX_COMPLETE_FEW	100
+
+typedef struct SkxComplete
+{
+	SkxPartitions parts;
+	SkxLexeme	typed;
+	TSQuery		among;			/* NULL: all rows */
+	uint64		documents;		/* that match `among`, by estimate */
+	MemoryContext temp;			/* of a row or a count */
+	SkxLexiconBest best;		/* the result: `df` is a number of rows */
+	bool		is_exact;
+} SkxComplete;
+
+static bool
+skx_functions_continues(const SkxComplete *c, const SkxLexeme *lexeme)
+{
+	return lexeme->len >= c->typed.len &&
+		memcmp(lexeme->bytes, c->typed.bytes, c->typed.len) == 0 &&
+		!skx_parse_is_cut_mark(lexeme->bytes, lexeme->len);
+}
+
+/* ---- few rows ---- */
+
+/* Returns true if rows are few, and the caller may read their documents. */
+static bool
+skx_functions_are_few(const SkxComplete *c)
+{
+	int			i;
+
+	if (c->among == NULL || c->documents > SKX_COMPLETE_FEW)
+		return false;
+	for (i = 0; i < c->parts.n; i++)
+		if (!skx_document_may_read(c->parts.partitions[i].heap,
+								   c->parts.partitions[i].index))
+			return false;
+	return true;
+}
+
+/* Counts the words of a row. */
+static void
+skx_functions_count_row(SkxComplete *c, const SkxPartition *part, HTAB *words,
+						TupleTableSlot *row)
+{
+	MemoryContext old = MemoryContextSwitchTo(c->temp);
+	TSVector	document = skx_document_read(part->heap, part->index, row);
+	int			i;
+
+	for (i = 0; document != NULL && i < document->size; i++)
+	{
+		const WordEntry *entry = &ARRPTR(document)[i];
+		SkxLexeme	lexeme = {STRPTR(document) + entry->pos, entry->len};
+		SkxLexiconTerm *term;
+		bool		found;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!skx_functions_continues(c, &lexeme))
+			continue;
+		term = hash_search(words, &lexeme, HASH_FIND, NULL);
+		if (term == NULL)
+		{
+			char	   *bytes = MemoryContextAlloc(c->best.context,
+												   lexeme.len + 1);
+
+			memcpy(bytes, lexeme.bytes, lexeme.len);
+			lexeme.bytes = bytes;
+			term = hash_search(words, &lexeme, HASH_ENTER, &found);
+			term->df = term->tf = 0;
+			term->has_no_positions = false;
+		}
+		term->df++;
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(c->temp);
+}
+
+static void
+skx_functions_count_words_of(SkxComplete *c, const SkxPartition *part,
+							 HTAB *words)
+{
+	TupleTableSlot *row = table_slot_create(part->heap, NULL);
+	IndexScanDesc scan = skx_functions_begin_scan(part->heap, part->index,
+												  c->among, 0, NULL);
+
+	while (index_getnext_slot(scan, ForwardScanDirection, row))
+	{
+		CHECK_FOR_INTERRUPTS();
+		skx_functions_count_row(c, part, words, row);
+	}
+	index_endscan(scan);
+	ExecDropSingleTupleTableSlot(row);
+}
+
+static void
+skx_functions_complete_few(SkxComplete *c)
+{
+	HTAB	   *words = skx_column_create_table("skipidx words of rows",
+												sizeof(SkxLexiconTerm),
+												c->best.context);
+	HASH_SEQ_STATUS status;
+	SkxLexiconTerm *term;
+	int			i;
+
+	for (i = 0; i < c->parts.n; i++)
+		skx_functions_count_words_of(c, &c->parts.partitions[i], words);
+	hash_seq_init(&status, words);
+	while ((term = hash_seq_search(&status)) != NULL)
+		skx_lexicon_keep(&c->best, term, false, 0);
+}
+
+/* ---- many rows ---- */
+
+/* Returns the query for the rows that match, and have the term. */
+static TSQuery
+skx_functions_with_term(const SkxComplete *c, const SkxLexeme *lexeme)
+{
+	Size		size = COMPUTESIZE(1, lexeme->len + 1);
+	TSQuery		query = palloc0(size);
+	QueryOperand *operand = &GETQUERY(query)->qoperand;
+
+	SET_VARSIZE(query, size);
+	query->size = 1;
+	operand->type = QI_VAL;
+	operand->valcrc = skx_functions_lexeme_crc(lexeme->bytes, lexeme->len);
+	operand->length = lexeme->len;
+	memcpy(GETOPERAND(query), lexeme->bytes, lexeme->len);
+	if (c->among == NULL)
+		return query;
+	return DatumGetTSQuery(DirectFunctionCall2(tsquery_and,
+											   TSQueryGetDatum(c->among),
+											   TSQueryGetDatum(query)));
+}
+
+static uint64
+skx_functions_rows_with_term(SkxComplete *c, const SkxLexeme *lexeme)
+{
+	MemoryContext old = MemoryContextSwitchTo(c->temp);
+	TSQuery		query = skx_functions_with_term(c, lexeme);
+	uint64		rows = 0;
+	int			i;
+
+	for (i = 0; i < c->parts.n; i++)
+		rows += skx_functions_count(c->parts.partitions[i].heap,
+									c->parts.partitions[i].index, query);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(c->temp);
+	return rows;
+}
+
+/*
+ * Sets *terms to the continuations of the highest df.  Returns false if these
+ * may not be all.
+ */
+static bool
+skx_functions_commonest(SkxComplete *c, SkxLexiconBest *terms)
+{
+	SkxLexicon *lexicon = skx_functions_open_lexicon(&c->parts, &c->typed);
+	SkxLexiconTerm term;
+	int			n = 0;
+
+	while (n < SKX_COMPLETE_TERMS && skx_lexicon_next(lexicon, &term))
+	{
+		CHECK_FOR_INTERRUPTS();
+		n++;
+		if (!skx_parse_is_cut_mark(term.lexeme.bytes, term.lexeme.len))
+			skx_lexicon_keep(terms, &term, false, 0);
+	}
+	skx_lexicon_close(lexicon);
+	skx_lexicon_sort(terms);
+	c->is_exact = n < SKX_COMPLETE_TERMS;
+	return n <= terms->most;
+}
+
+/* Returns true if no term with that many rows can come into the result. */
+static bool
+skx_functions_is_complete(const SkxComplete *c, uint64 df)
+{
+	return c->best.n == c->best.most && df < c->best.found[0].term.df;
+}
+
+static void
+skx_functions_complete_many(SkxComplete *c)
+{
+	SkxLexiconBest terms = {SKX_COMPLETE_COUNTS, c->best.context};
+	bool		all = skx_functions_commonest(c, &terms);
+	uint64		postings = 0;
+	int			i;
+
+	for (i = 0; i < terms.n; i++)
+	{
+		SkxLexiconTerm term = terms.found[i].term;
+
+		CHECK_FOR_INTERRUPTS();
+		if (skx_functions_is_complete(c, term.df))
+			return;
+		postings += Min(term.df, c->documents);
+		if (i > 0 && postings > SKX_COMPLETE_POSTINGS)
+			break;
+		term.df = skx_functions_rows_with_term(c, &term.lexeme);
+		if (term.df > 0)
+			skx_lexicon_keep(&c->best, &term, false, 0);
+	}
+	if (i < terms.n || !(all ||
+						 skx_functions_is_complete(c, terms.found[i - 1].term.df)))
+		c->is_exact = false;
+}
+
+/* ---- the function ---- */
+
+static void
+skx_functions_complete(SkxComplete *c)
+{
+	int			i;
+
+	c->temp = AllocSetContextCreate(CurrentMemoryContext, "skipidx complete",
+									ALLOCSET_DEFAULT_SIZES);
+	c->documents = c->among == NULL ? PG_UINT64_MAX : 0;
+	for (i = 0; i < c->parts.n && c->among != NULL; i++)
+		c->documents += skx_cost_documents(c->parts.partitions[i].index,
+										   c->among);
+	c->is_exact = true;
+	if (skx_functions_are_few(c))
+		skx_functions_complete_few(c);
+	else
+		skx_functions_complete_many(c);
+	skx_lexicon_sort(&c->best);
+}
+
+static void
+skx_functions_put_completions(ReturnSetInfo *result, const SkxComplete *c)
+{
+	bool		nulls[3] = {false, false, false};
+	Datum		values[3];
+	int			i;
+
+	for (i = 0; i < c->best.n; i++)
+	{
+		const SkxLexiconTerm *term = &c->best.found[i].term;
+
+		values[0] = PointerGetDatum(cstring_to_text_with_len(term->lexeme.bytes,
+															 term->lexeme.len));
+		values[1] = Int64GetDatum((int64) term->df);
+		values[2] = BoolGetDatum(c->is_exact);
+		tuplestore_putvalues(result->setResult, result->setDesc, values,
+							 nulls);
+	}
+}
+
+Datum
+skipidx_complete(PG_FUNCTION_ARGS)
+{
+	SkxComplete c = {0};
+	text	   *typed;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		return (Datum) 0;
+	typed = PG_GETARG_TEXT_PP(1);
+	c.typed.bytes = VARDATA_ANY(typed);
+	c.typed.len = VARSIZE_ANY_EXHDR(typed);
+	c.best.most = (int) Min(skx_functions_limit_arg(fcinfo, 2, "max_rows"),
+							PG_INT32_MAX);
+	c.best.context = CurrentMemoryContext;
+	if (!PG_ARGISNULL(3) && PG_GETARG_TSQUERY(3)->size > 0)
+		c.among = PG_GETARG_TSQUERY_COPY(3);
+	skx_functions_open_partitions(PG_GETARG_OID(0), &c.parts);
+	skx_functions_check_index_ages(&c.parts);
+	if (c.best.most > 0 && c.typed.len <= SKX_LEXEME_MAX)
+		skx_functions_complete(&c);
+	skx_functions_close_partitions(&c.parts);
+	skx_functions_put_completions((ReturnSetInfo *) fcinfo->resultinfo, &c);
+	return (Datum) 0;
+}
