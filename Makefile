@@ -75,7 +75,8 @@ SHLIB_LINK += $(SKX_LIBS)
 
 # A session that loads the library looks up what is bound then, in the server
 # and all of its libraries first: functions of its own are bound when it is
-# linked.  PORTNAME is known when the flag is used.
+# linked.  The server asks for all others at once (RTLD_NOW), so -z lazy would
+# change nothing.  PORTNAME is known when the flag is used.
 SHLIB_LINK += $(if $(filter linux,$(PORTNAME)),-Xlinker -Bsymbolic)
 
 # io_uring: without it, reads are made with preadv
