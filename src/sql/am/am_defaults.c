@@ -24,6 +24,7 @@
 #include "index/manifest/manifest.h"
 #include "nodes/makefuncs.h"
 #include "sql/am/am.h"
+#include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/syscache.h"
 
@@ -87,7 +88,9 @@ skx_am_names_defaults(Datum reloptions)
 
 /*
  * The row of a new index cannot be changed by the command that has made it, so
- * that one ends here.
+ * that one ends here.  Whoever updates a row of pg_class has a lock of it, since
+ * others may write to it in its place; a new one is known to nobody else, but
+ * a server with assertions warns of an update without.
  */
 void
 skx_am_note_defaults(Oid index)
@@ -113,6 +116,7 @@ skx_am_note_defaults(Oid index)
 		DefElem    *named = makeDefElem(SKX_DEFAULTS_OPTION,
 										(Node *) makeString(release), -1);
 		const int	at = Anum_pg_class_reloptions - 1;
+		ItemPointerData place = tuple->t_self;
 
 		values[at] = transformRelOptions(none ? (Datum) 0 : options,
 										 list_make1(named), NULL, NULL,
@@ -120,7 +124,9 @@ skx_am_note_defaults(Oid index)
 		replaces[at] = true;
 		tuple = heap_modify_tuple(tuple, RelationGetDescr(rel), values, nulls,
 								  replaces);
-		CatalogTupleUpdate(rel, &tuple->t_self, tuple);
+		LockTuple(rel, &place, ExclusiveLock);
+		CatalogTupleUpdate(rel, &place, tuple);
+		UnlockTuple(rel, &place, ExclusiveLock);
 	}
 	table_close(rel, RowExclusiveLock);
 }

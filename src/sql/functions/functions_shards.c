@@ -33,8 +33,9 @@ skx_functions_check_shards_function(void)
 {
 	List	   *name = list_make2(makeString("pg_catalog"),
 								  makeString("run_command_on_shards"));
+	const Oid	any = InvalidOid;	/* which must not be NULL, and is not read */
 
-	if (!OidIsValid(LookupFuncName(name, -1, NULL, true)))
+	if (!OidIsValid(LookupFuncName(name, -1, &any, true)))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_FUNCTION),
 				 errmsg("function pg_catalog.run_command_on_shards() does not exist"),
