@@ -4,7 +4,8 @@
  *	  distributed engines do, and compares it before and after each hook.
  *
  * CREATE FUNCTION skipidx_replan(statement text) RETURNS text[] AS '...'
- * LANGUAGE c: plans the statement, and a copy of its Query.  Returns the
+ * LANGUAGE c: plans the statement, whose parameter $1 is a tsquery, and a copy
+ * of its Query.  Returns the
  * statement's text as it is before planning, that of the planned Query, that of
  * the planned copy, and how often a hook was called.  A hook of the libraries
  * that were loaded before this one, skipidx among them, that changes the Query
@@ -90,9 +91,10 @@ skipidx_replan(PG_FUNCTION_ARGS)
 {
 	char	   *statement = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	List	   *raw = pg_parse_query(statement);
+	const Oid	type = TSQUERYOID;
 	List	   *queries = pg_analyze_and_rewrite_fixedparams(linitial(raw),
-															 statement, NULL,
-															 0, NULL);
+															 statement, &type,
+															 1, NULL);
 	Query	   *query = linitial_node(Query, queries);
 	Query	   *copy = copyObject(query);
 	Datum		texts[4];

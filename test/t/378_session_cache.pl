@@ -10,7 +10,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_session);
+use SkipidxTest qw(skx_node skx_session skx_contexts);
 use Test::More;
 
 my $node = skx_node('session_cache', streaming => 1, faults => 1, conf => "skipidx.max_workers = 0\n"
@@ -80,9 +80,10 @@ sub same
 sub kept
 {
 	my ($session) = @_;
+	my $contexts = skx_contexts($session);
 
 	return $session->value("WITH RECURSIVE n AS (SELECT 'skipidx session' AS name"
-		  . " UNION SELECT m.name FROM pg_backend_memory_contexts m JOIN n ON m.parent = n.name)"
+		  . " UNION SELECT m.name FROM $contexts m JOIN n ON m.parent = n.name)"
 		  . ' SELECT coalesce(sum(used_bytes), 0) FROM pg_backend_memory_contexts WHERE name IN (SELECT name FROM n)');
 }
 

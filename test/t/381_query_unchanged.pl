@@ -155,12 +155,13 @@ cmp_ok($shipped{1} // 0, '>=', 15, 'texts with references were run');
 cmp_ok($shipped{0} // 0, '>=', 5, 'and others');
 
 # A query that is known later, as a parameter is: what is bound to it is a call,
-# in which the parameter is then replaced by its value.
+# in which the parameter is then replaced by its value.  It is one of the statement:
+# of those that planning makes, the server (19) has no text in a Query.
 $s->value('SET search_path = pg_catalog');
-my $bound = $s->value(q{SELECT (public.skipidx_replan('SELECT id FROM public.docs ORDER BY v OPERATOR(public.<@>) (SELECT q FROM (VALUES (''h1 & t3''::tsquery)) x (q) LIMIT 1) LIMIT 3'))[2]});
+my $bound = $s->value(q{SELECT (public.skipidx_replan('SELECT id FROM public.docs ORDER BY v OPERATOR(public.<@>) $1 LIMIT 3'))[2]});
 $s->value('RESET search_path');
 like($bound, qr/skx_bind\(.*'by public\.docs_skx'::public\.skipidx_ref\)/s, 'a query that is known later');
-$bound =~ s/\$0/'h1 & t3'/g;
+$bound =~ s/\$1/'h1 & t3'/g;
 is(rows($bound), rows("SELECT id FROM docs ORDER BY $d LIMIT 3"), 'its text gives the same rows');
 like($bound, qr/public\.docs_skx/, 'the index has its schema where the search path has not');
 

@@ -6,6 +6,7 @@
 
 use strict;
 use warnings;
+use File::Spec;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 use SkipidxDisk megabytes => 64;
@@ -42,7 +43,7 @@ $s->value("$tables; SELECT add(1, 300); INSERT INTO docs (title, body) SELECT 'h
 # ---- binary input ----
 
 $s->value('CREATE TABLE given (w skipidx_words)');
-my $file = "$PostgreSQL::Test::Utils::tmp_check/words.copy";
+my $file = File::Spec->rel2abs("$PostgreSQL::Test::Utils::tmp_check/words.copy");
 my ($host, $port) = ($primary->host, $primary->port);
 my $client = SkipidxClient->new($host, $port, $s->value('SELECT current_user'), 'postgres');
 my ($taken, $refused, @wrong) = (0, 0);

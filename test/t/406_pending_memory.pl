@@ -10,7 +10,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_session);
+use SkipidxTest qw(skx_node skx_session skx_contexts);
 use SkipidxWork;
 use Test::More;
 use Time::HiRes qw(time);
@@ -82,7 +82,7 @@ sub memory
 {
 	my ($session) = @_;
 
-	return $session->value("SELECT coalesce(sum(total_bytes), 0) FROM pg_backend_memory_contexts"
+	return $session->value('SELECT coalesce(sum(total_bytes), 0) FROM ' . skx_contexts($session) . ' c'
 		  . " WHERE name IN ('skipidx pending image', 'skipidx pending values') OR parent = 'skipidx pending image'");
 }
 

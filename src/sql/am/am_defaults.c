@@ -88,9 +88,9 @@ skx_am_names_defaults(Datum reloptions)
 
 /*
  * The row of a new index cannot be changed by the command that has made it, so
- * that one ends here.  Whoever updates a row of pg_class has a lock of it, since
- * others may write to it in its place; a new one is known to nobody else, but
- * a server with assertions warns of an update without.
+ * that one ends here.  An update of a row of pg_class takes a lock of it, since
+ * others may be written to in their place.  No other session knows of a new one,
+ * but a server with assertions warns of an update without the lock.
  */
 void
 skx_am_note_defaults(Oid index)

@@ -12,6 +12,7 @@ use warnings;
 use Exporter 'import';
 use File::Basename qw(basename dirname);
 use File::Path qw(make_path);
+use File::Spec;
 use PostgreSQL::Test::Utils;
 
 our @EXPORT_OK = qw(skx_install);
@@ -40,18 +41,29 @@ sub link_all
 	return;
 }
 
+# Programs that find their libraries by their own place have none beside a copy.
+sub reach_libraries
+{
+	my ($program) = @_;
+	my %apart = map { m{ => (/\S+)/\S+ \(} && $1 !~ m{^/(usr/)?lib} ? ($1 => 1) : () } `ldd '$program'`;
+
+	$ENV{LD_LIBRARY_PATH} = join ':', sort(keys %apart), grep { defined } $ENV{LD_LIBRARY_PATH} if %apart;
+	return;
+}
+
 # Makes one below the test's directory.  `path` is what nodes take as install_path,
 # `extension` the directory of control file and scripts, `library` the place of
 # skipidx.so; these begin as those that are installed.
 sub skx_install
 {
 	my ($name) = @_;
-	my $root = "$PostgreSQL::Test::Utils::tmp_check/install_$$" . "_$name";
+	my $root = File::Spec->rel2abs("$PostgreSQL::Test::Utils::tmp_check/install_$$" . "_$name");
 	my ($bin, $lib, $share) = map { configured($_) } qw(bindir pkglibdir sharedir);
 	my %install = (path => $root . dirname($bin), extension => "$root$share/extension", library => "$root$lib/skipidx.so");
 
 	make_path(dirname("$root$bin"));
 	system_or_bail('cp', '-RL', $bin, "$root$bin");
+	reach_libraries("$bin/psql");
 	link_all($lib, "$root$lib", qr/^(skipidx\.so|bitcode)$/);
 	link_all($share, "$root$share", qr/^extension$/);
 	link_all("$share/extension", $install{extension}, qr/^skipidx(--|\.)/);

@@ -22,7 +22,7 @@ use Test::More ();
 use Time::HiRes ();
 
 our @EXPORT_OK = qw(skx_node skx_database skx_session skx_seed skx_setseed
-  skx_install_try skx_recovered skx_until skx_median skx_logged skx_reload skx_workers_done skx_fault_lock skx_module skx_relation_file skx_refuse_io_uring skx_start_apart);
+  skx_install_try skx_recovered skx_until skx_median skx_logged skx_reload skx_workers_done skx_fault_lock skx_module skx_relation_file skx_refuse_io_uring skx_start_apart skx_contexts);
 
 # A file that takes longer than it may says where it waits, and ends; so does a
 # session whose answer does not come.  Seconds; 0: no such end.
@@ -88,6 +88,17 @@ sub skx_module
 	my ($name) = @_;
 
 	return File::Spec->rel2abs("$FindBin::RealBin/../module/$name");
+}
+
+# What a session's memory contexts are told by, with the name of each one's parent,
+# which servers from 18 on tell by a path alone.
+sub skx_contexts
+{
+	my ($session) = @_;
+
+	return 'pg_backend_memory_contexts' if $session->value("SELECT current_setting('server_version_num')::int") < 180000;
+	return '(WITH m AS MATERIALIZED (SELECT * FROM pg_backend_memory_contexts)'
+	  . ' SELECT m.*, p.name AS parent FROM m LEFT JOIN m p ON p.path = m.path[:cardinality(m.path) - 1])';
 }
 
 # A started cluster.  Options: conf (text appended last), extra (initdb
