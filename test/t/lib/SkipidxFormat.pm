@@ -30,7 +30,7 @@ sub format_build_later
 	my @sources = grep { slurp_file($_) =~ /SKX_RELEASE\b|SKX_FORMAT_NEWEST/ } glob("$src/*/*/*.c $src/*/*.c");
 	my %anew = map { abs_path(s/c$/o/r) => 1 } @sources;
 
-	$dir = PostgreSQL::Test::Utils::tempdir();
+	$dir = abs_path(PostgreSQL::Test::Utils::tempdir());
 	return SkipidxPower::compile("$dir/skipidx.so", join(' ', @sources),
 		"-D_GNU_SOURCE -DSKX_TEST_LATER -ffp-contract=off -I$src -I$include -Wno-unused-parameter "
 		  . join(' ', grep { !$anew{ abs_path($_) } } @objects)
