@@ -33,6 +33,18 @@ extern void skx_topk_copy_tfs(const uint16 *tf, int n, float *tfs);
 extern int	skx_topk_collect_above(const int32 *from_sums, int n, uint32 from,
 								   int32 limit, uint32 *docs, int32 *sums);
 
+/* Where a slot (topk_tally.c) has a sum of 11 bits; the bits below are flags. */
+#define SKX_TOPK_SLOT_SUM_SHIFT		20
+
+/*
+ * Collects the documents whose slot has a sum of at least `limit`, which must
+ * be above 0, and clears all slots.  slots has those of the n documents from
+ * `from` on; there are slots up to a multiple of 32.  Puts the documents and their slots into
+ * docs and found, and returns their number.
+ */
+extern int	skx_topk_collect_slots(uint32 *slots, int n, uint32 from,
+								   int32 limit, uint32 *docs, uint32 *found);
+
 /* topk_list.c : a posting list in a search */
 
 /*
@@ -50,6 +62,8 @@ typedef struct SkxTopkList
 	int32		window_bound;	/* bound in the current window */
 	int64		prefix_bound;	/* sum of the bounds of this and all lists
 								 * before it */
+	struct SkxTopkTallyList *tally; /* topk_tally.c: the list with a further
+									 * cursor */
 	SkxPositionsRef *position_refs; /* where the positions of each candidate
 									 * of a sub-block of the lead are; NULL:
 									 * unused */

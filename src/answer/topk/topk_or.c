@@ -13,7 +13,7 @@
  */
 #include "postgres.h"
 
-#include "answer/topk/topk_internal.h"
+#include "answer/topk/topk_tally.h"
 #include "support/bitset/bitset.h"
 
 /* Windows grow while they have fewer candidates than this for each list. */
@@ -42,6 +42,23 @@
  */
 #define SKX_OR_ADD_RATIO		4
 
+/* With at least so many lists windows are searched by bounds first. */
+#define SKX_OR_TALLY_LISTS_MIN	6
+
+/*
+ * Lists that are not essential are added up, too, unless all from them on
+ * together are bounded by less than one in SKX_OR_TALLY_SHARE of the threshold,
+ * or one has more than SKX_OR_TALLY_RATIO times the postings of those before.
+ */
+#define SKX_OR_TALLY_SHARE		6
+#define SKX_OR_TALLY_RATIO		4
+
+/*
+ * After a window in which more than one in SKX_OR_TALLY_POSTINGS_MIN postings
+ * made a candidate by its bounds, others are searched at once.
+ */
+#define SKX_OR_TALLY_POSTINGS_MIN	4
+
 /*
  * Number of windows after which larger ones are tried, at first and at most.
  */
@@ -66,6 +83,10 @@ typedef struct SkxTopkOr
 	uint64		candidates;
 	uint64		window_words;	/* bit i: word i of the window's bitmap is not
 								 * 0 */
+	struct SkxTopkTally *tally; /* windows are searched by bounds first; NULL:
+								 * there are too few lists */
+	int			tally_waits;	/* windows until that is tried again */
+	int			tally_to_wait;
 } SkxTopkOr;
 
 /* Each word of the window's bitmap has a bit in SkxTopkOr.window_words. */
@@ -192,7 +213,8 @@ static void
 skx_or_adapt_window(SkxTopkOr *o)
 {
 	if (o->candidates < o->windows * SKX_OR_CANDIDATES_MIN * o->n)
-		o->window_min = Min(o->window_min * 2, SKX_TOPK_WINDOW);
+		o->window_min = Min(o->window_min * 2, o->tally == NULL ?
+							SKX_TOPK_WINDOW : 4 * SKX_TOPK_WINDOW);
 	else
 		o->window_min = 1;
 }
@@ -544,6 +566,62 @@ skx_or_sum_window(SkxTopkOr *o, int low, uint32 from, uint32 to)
 }
 
 /*
+ * Returns the index of the first list that is added up by bounds: the essential
+ * ones, and those next to them that matter and have few postings.
+ */
+static int
+skx_or_tally_first(const SkxTopkOr *o)
+{
+	int			low = o->nonessential;
+	uint64		df = 0;
+	int			i;
+
+	for (i = low; i < o->n; i++)
+		df += o->lists[i]->window_bound > 0 ? o->lists[i]->cursor->df : 0;
+	while (low > 0 &&
+		   o->lists[low - 1]->prefix_bound * SKX_OR_TALLY_SHARE >
+		   o->run->threshold &&
+		   o->lists[low - 1]->cursor->df < df * SKX_OR_TALLY_RATIO)
+		df += o->lists[--low]->cursor->df;
+	return low;
+}
+
+/*
+ * Returns true if the next window is searched by bounds first.  Some windows
+ * after one with many candidates are not.
+ */
+static bool
+skx_or_uses_tally(SkxTopkOr *o)
+{
+	return o->tally != NULL && (o->tally_waits == 0 || --o->tally_waits == 0);
+}
+
+/*
+ * Adds up the contributions of some lists in the window [from, to) by bounds
+ * first (topk_tally.c).  Sets *low to the index of the first of these lists.
+ * Returns false if the window is empty.
+ */
+static bool
+skx_or_tally_window(SkxTopkOr *o, uint32 from, uint32 to, int *low)
+{
+	SkxTopkTallyWindow window = {from, to};
+
+	*low = window.low = skx_or_tally_first(o);
+	window.limit = (int32) Max(o->run->threshold -
+							   (*low > 0 ? o->lists[*low - 1]->prefix_bound : 0),
+							   1);
+	skx_topk_tally_window(o->run, o->tally, &window);
+	if (window.ntested * SKX_OR_TALLY_POSTINGS_MIN <= window.npostings)
+		o->tally_to_wait = 1;
+	else
+	{
+		o->tally_waits = o->tally_to_wait;
+		o->tally_to_wait = Min(o->tally_to_wait * 2, SKX_OR_WIDEN_WINDOWS_MAX);
+	}
+	return window.npostings > 0;
+}
+
+/*
  * Searches a window with several essential lists, by adding up their
  * contributions.
  */
@@ -567,7 +645,8 @@ skx_or_search_lists(SkxTopkOr *o, uint32 from, uint32 to)
 			continue;
 		}
 		end = Min(to, from + SKX_TOPK_WINDOW);
-		if (skx_or_sum_window(o, low, from, end))
+		if (skx_or_uses_tally(o) ? skx_or_tally_window(o, from, end, &low) :
+			skx_or_sum_window(o, low, from, end))
 		{
 			skx_or_probe_lists(o, low, low);
 			from = end;
@@ -603,11 +682,36 @@ skx_or_becomes_and(SkxTopkRun *run)
 	return true;
 }
 
+/* Searches all windows, or those before the budget is spent. */
+static void
+skx_or_search_windows(SkxTopkOr *o)
+{
+	SkxTopkRun *run = o->run;
+	uint32		from = run->from;
+
+	while (o->n > 0 && from < run->to)
+	{
+		uint32		to;
+
+		if (skx_topk_count_window(run, from))
+			return;
+		if (run->residual_filter != NULL)
+			from = skx_query_docs_filter_bound(run->residual_filter, from);
+		if (from >= run->to)
+			return;
+		to = skx_or_choose_window(o, from);
+		if (o->n - o->nonessential == 1)
+			skx_or_search_one_list(o, from, to);
+		else if (o->nonessential < o->n)
+			skx_or_search_lists(o, from, to);
+		from = to;
+	}
+}
+
 void
 skx_topk_search_or(SkxTopkRun *run)
 {
 	SkxTopkOr	o = {run, run->noptional, run->optional};
-	uint32		from = run->from;
 	int			i;
 
 	/* Pages are read in fewer rounds if a list leads. */
@@ -625,21 +729,10 @@ skx_topk_search_or(SkxTopkRun *run)
 		o.max_df = Max(o.max_df, o.lists[i]->cursor->df);
 	o.window_min = 1;
 	o.windows_to_wait = SKX_OR_WIDEN_WINDOWS;
-	while (o.n > 0 && from < run->to)
-	{
-		uint32		to;
-
-		if (skx_topk_count_window(run, from))
-			return;
-		if (run->residual_filter != NULL)
-			from = skx_query_docs_filter_bound(run->residual_filter, from);
-		if (from >= run->to)
-			return;
-		to = skx_or_choose_window(&o, from);
-		if (o.n - o.nonessential == 1)
-			skx_or_search_one_list(&o, from, to);
-		else if (o.nonessential < o.n)
-			skx_or_search_lists(&o, from, to);
-		from = to;
-	}
+	o.tally_to_wait = 1;
+	if (o.n >= SKX_OR_TALLY_LISTS_MIN && skx_topk_tally_is_possible(run))
+		o.tally = skx_topk_tally_open(run);
+	skx_or_search_windows(&o);
+	if (o.tally != NULL)
+		skx_topk_tally_close(run);
 }

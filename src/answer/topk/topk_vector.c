@@ -111,3 +111,58 @@ skx_topk_collect_above(const int32 *from_sums, int n, uint32 from, int32 limit,
 	}
 	return kept;
 }
+
+static inline SkxVectorInt
+skx_vector_load(const void *from)
+{
+	SkxVectorInt lanes;
+
+	memcpy(&lanes, from, sizeof(lanes));
+	return lanes;
+}
+
+/* Returns true if a lane of a comparison is true. */
+static inline bool
+skx_vector_has_any(SkxVectorInt lanes)
+{
+	uint64		bits[2];
+
+	memcpy(bits, &lanes, sizeof(bits));
+	return (bits[0] | bits[1]) != 0;
+}
+
+/* Number of slots that are tested together for one that is large enough. */
+#define SKX_VECTOR_SLOTS	32
+
+int
+skx_topk_collect_slots(uint32 *slots, int n, uint32 from, int32 limit,
+					   uint32 *docs, uint32 *found)
+{
+	const int32 least = limit << SKX_TOPK_SLOT_SUM_SHIFT;
+	const SkxVectorInt below = {least - 1, least - 1, least - 1, least - 1};
+	int			kept = 0;
+	int			i;
+	int			k;
+
+	for (i = 0; i < n; i += SKX_VECTOR_SLOTS)
+	{
+		const uint32 *some = slots + i;
+
+		if (skx_vector_has_any((skx_vector_load(some) > below) |
+							   (skx_vector_load(some + 4) > below) |
+							   (skx_vector_load(some + 8) > below) |
+							   (skx_vector_load(some + 12) > below) |
+							   (skx_vector_load(some + 16) > below) |
+							   (skx_vector_load(some + 20) > below) |
+							   (skx_vector_load(some + 24) > below) |
+							   (skx_vector_load(some + 28) > below)))
+			for (k = 0; k < SKX_VECTOR_SLOTS; k++)
+				if ((int32) some[k] >= least)
+				{
+					docs[kept] = from + i + k;
+					found[kept++] = some[k];
+				}
+		memset(slots + i, 0, sizeof(uint32) * SKX_VECTOR_SLOTS);
+	}
+	return kept;
+}
