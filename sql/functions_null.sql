@@ -17,6 +17,8 @@ CREATE TABLE null_calls (f text, args text[], everything text);
 INSERT INTO null_calls VALUES
 	('skipidx_any(text)', '{''a''}', NULL),
 	('skipidx_any(regconfig,text)', '{''simple'',''a''}', NULL),
+	('skipidx_any_of(regclass,text,double precision,regconfig)', '{''null_body'',''w12'',0.1,''simple''}', NULL),
+	('skipidx_any_of_words(regclass,text,double precision,regconfig)', '{''null_body'',''w12'',0.1,''simple''}', NULL),
 	('skipidx_bm25(regclass,tsvector,tsquery)', '{''null_body'',''a:1'',''a''}', NULL),
 	('skipidx_bm25(tsvector,skipidx_ranking)', '{''a:1'',"''documents=9 length=9''::skipidx_ranking"}', NULL),
 	('skipidx_calibrate(name,double precision,integer,double precision)', '{NULL,0,2,0.001}', NULL),

@@ -8,6 +8,8 @@ CREATE EXTENSION IF NOT EXISTS skipidx;
 
 CREATE TABLE open_calls (signature text PRIMARY KEY, call text);
 INSERT INTO open_calls VALUES
+	('skipidx_any_of(regclass,text,double precision,regconfig)', 'skipidx_any_of(%L, ''a'')'),
+	('skipidx_any_of_words(regclass,text,double precision,regconfig)', 'skipidx_any_of_words(%L, ''a'')'),
 	('skipidx_bm25(regclass,tsvector,tsquery)', 'skipidx_bm25(%L, ''a:1'', ''a'')'),
 	('skipidx_check(regclass,boolean)', 'skipidx_check(%L, true)'),
 	('skipidx_complete(regclass,text,integer,tsquery)', 'skipidx_complete(%L, ''a'')'),

@@ -17,6 +17,8 @@ CREATE TABLE rights (object text, "right" text, call text);
 INSERT INTO rights VALUES
 	('skipidx_any(regconfig,text)', 'none', 'skipidx_any(''simple'', ''a'')'),
 	('skipidx_any(text)', 'none', 'skipidx_any(''a'')'),
+	('skipidx_any_of(regclass,text,double precision,regconfig)', 'read', 'skipidx_any_of(''rights_body'', ''a'')'),
+	('skipidx_any_of_words(regclass,text,double precision,regconfig)', 'read', 'skipidx_any_of_words(''rights_body'', ''a'')'),
 	('skx_any_words(regconfig,skipidx_words,integer)', 'none', 'skx_any_words(''simple'', ''a'', 0)'),
 	('skx_bigram_end(internal)', 'internal', NULL),
 	('skx_bigram_headline(internal,internal,tsquery)', 'internal', NULL),

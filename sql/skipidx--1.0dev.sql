@@ -1524,6 +1524,36 @@ COST 100;
 COMMENT ON FUNCTION skipidx_any(pg_catalog.text) IS
 	'a query for any of the words of a text';
 
+CREATE FUNCTION skipidx_any_of(
+	index pg_catalog.regclass,
+	question pg_catalog.text,
+	most_rows pg_catalog.float8 DEFAULT 0.5,
+	config pg_catalog.regconfig DEFAULT NULL)
+RETURNS pg_catalog.tsquery
+AS 'MODULE_PATHNAME'
+LANGUAGE C STABLE PARALLEL RESTRICTED
+COST 1000;
+
+COMMENT ON FUNCTION skipidx_any_of(pg_catalog.regclass, pg_catalog.text, pg_catalog.float8, pg_catalog.regconfig) IS
+	'a query for any of the words of a question, but for those that too many rows of an index have';
+
+CREATE FUNCTION skipidx_any_of_words(
+	index pg_catalog.regclass,
+	question pg_catalog.text,
+	most_rows pg_catalog.float8 DEFAULT 0.5,
+	config pg_catalog.regconfig DEFAULT NULL,
+	OUT word pg_catalog.text,
+	OUT df pg_catalog.int8,
+	OUT is_left_out pg_catalog.bool)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STABLE PARALLEL RESTRICTED
+COST 1000
+ROWS 30;
+
+COMMENT ON FUNCTION skipidx_any_of_words(pg_catalog.regclass, pg_catalog.text, pg_catalog.float8, pg_catalog.regconfig) IS
+	'the words of a question, how many rows of an index have each, and which are left out';
+
 CREATE FUNCTION skipidx_document(
 	config pg_catalog.regconfig,
 	content pg_catalog.text)

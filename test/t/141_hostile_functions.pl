@@ -243,7 +243,7 @@ sub calls
 
 	$s->value("SET statement_timeout = '60s'");
 	lives($s, $round, $_) for hostile_calls($s, $n, \%more, qw(skipidx_search skipidx_scroll skipidx_facets skipidx_histogram skipidx_slices skipidx_terms skipidx_suggest skipidx_complete skipidx_expand_query skipidx_expand skipidx_ranking_of_groups skipidx_highlight
-		skipidx_any skipidx_bm25 skipidx_proximity skipidx_explain_score skipidx_count skx_distance skipidx_query skx_bind skx_disjoint
+		skipidx_any skipidx_any_of skipidx_any_of_words skipidx_bm25 skipidx_proximity skipidx_explain_score skipidx_count skx_distance skipidx_query skx_bind skx_disjoint
 		skipidx_recency skipidx_decay skipidx_near skipidx_saturation skipidx_log1p skipidx_boost
 		skipidx_rrf skx_rrf_add skx_rrf_combine skx_rrf_sum));
 	$s->value('RESET statement_timeout');

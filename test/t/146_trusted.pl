@@ -89,7 +89,7 @@ like($s->raw("SELECT $_"), qr/42501: /, "guest: $_")
   "skipidx_bm25('mine.docs_v', 'all:1', 'all')", "skipidx_proximity('mine.docs_v', 'all:1', 'all')",
   "* FROM skipidx_explain_score('mine.docs_v', '(0,1)', 'all')", "skipidx_query('all', 'mine.docs_v')",
   "* FROM skipidx_terms('mine.docs_v')", "* FROM skipidx_suggest('mine.docs_v', 'all')", "* FROM skipidx_complete('mine.docs_v', 'a', 10, 'all')", "skipidx_expand_query('mine.docs_v', 'all')", "skipidx_expand('mine.docs_v', 'all')", "skipidx_ranking_of_groups('mine.docs_v', 'all', '{}')",
-  "* FROM skipidx_slices('mine.docs_v', 'id', 2)",
+  "skipidx_any_of('mine.docs_v', 'all')", "* FROM skipidx_any_of_words('mine.docs_v', 'all')", "* FROM skipidx_slices('mine.docs_v', 'id', 2)",
   'skipidx_cache_reset()';
 
 # Any object, any number, where an index or a place is expected.
@@ -99,7 +99,7 @@ for my $oid ("'pg_class'", "'pg_class_oid_index'", "'pg_toast.pg_toast_2619'", "
 		'skipidx_merge(%s)', 'skipidx_prewarm(%s)', q{* FROM skipidx_search(%s, 'all')}, q{skipidx_count(%s, 'all')}, q{* FROM skipidx_scroll(%s, 'all')},
 		q{* FROM skipidx_facets(%s, 'all', 'id')}, q{* FROM skipidx_histogram(%s, 'all', 'id', '{1}'::int[])},
 		q{* FROM skipidx_terms(%s)}, q{* FROM skipidx_suggest(%s, 'all')}, q{* FROM skipidx_complete(%s, 'a', 10, 'all')}, q{skipidx_expand_query(%s, 'all')}, q{skipidx_expand(%s, 'all')}, q{skipidx_ranking_of_groups(%s, 'all', '{}')},
-		q{* FROM skipidx_slices(%s, 'id', 2)},
+		q{skipidx_any_of(%s, 'all')}, q{* FROM skipidx_any_of_words(%s, 'all')}, q{* FROM skipidx_slices(%s, 'id', 2)},
 		q{skipidx_bm25(%s, 'all:1', 'all')}, q{* FROM skipidx_explain_score(%s, '(4294967295,65535)', 'all')})
 	{
 		my $sql = sprintf "SELECT $call", "$oid" =~ /^\d/ ? "$oid\::oid::regclass" : $oid;

@@ -308,6 +308,9 @@ extern uint64 skx_functions_count(Relation heap, Relation index,
 /* Returns the query for any of the words of the text, as in skipidx_any(). */
 extern TSQuery skx_functions_any_text(Oid config, Datum text);
 
+/* Does the same for a text that has been parsed. */
+extern TSQuery skx_functions_any_query(TSVector text);
+
 /* Returns the check value that an operand of a tsquery has for its lexeme. */
 extern int32 skx_functions_lexeme_crc(const char *lexeme, int len);
 

@@ -187,7 +187,7 @@ skx_functions_put_words(SkxAnyQuery *any, int from, int to)
 		skx_functions_put_word(any, from);
 }
 
-static TSQuery
+TSQuery
 skx_functions_any_query(TSVector text)
 {
 	int			n;
