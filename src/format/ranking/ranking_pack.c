@@ -313,7 +313,7 @@ skx_ranking_unpack_groups(const uint8 *src, const uint8 *end,
 	{
 		SkxRankingGroup *group = &ranking->groups[i];
 
-		if (end - src < SKX_RANKING_GROUP_BYTES)
+		if (src == NULL || end - src < SKX_RANKING_GROUP_BYTES)
 			return NULL;
 		memset(group, 0, sizeof(*group));
 		group->count = *src++;
