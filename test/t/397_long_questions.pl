@@ -11,8 +11,9 @@ use PostgreSQL::Test::Utils;
 use SkipidxTest qw(skx_node skx_session skx_seed);
 use Test::More;
 
-# Rows; words that documents are made of.
-use constant { ROWS => 24000, WORDS => 900 };
+# Rows, of which the first segment has enough for bounds first; words that
+# documents are made of.
+use constant { ROWS => 44000, WORDS => 900 };
 
 my $seed = skx_seed(397);
 

@@ -42,8 +42,12 @@
  */
 #define SKX_OR_ADD_RATIO		4
 
-/* With at least so many lists windows are searched by bounds first. */
+/*
+ * With at least so many lists, in so many documents, windows are searched by
+ * bounds first.  In fewer ones opening each list again takes more than it saves.
+ */
 #define SKX_OR_TALLY_LISTS_MIN	6
+#define SKX_OR_TALLY_DOCS_MIN	(8 * SKX_TOPK_WINDOW)
 
 /*
  * Lists that are not essential are added up, too, unless all from them on
@@ -730,7 +734,9 @@ skx_topk_search_or(SkxTopkRun *run)
 	o.window_min = 1;
 	o.windows_to_wait = SKX_OR_WIDEN_WINDOWS;
 	o.tally_to_wait = 1;
-	if (o.n >= SKX_OR_TALLY_LISTS_MIN && skx_topk_tally_is_possible(run))
+	if (o.n >= SKX_OR_TALLY_LISTS_MIN &&
+		run->to - run->from >= SKX_OR_TALLY_DOCS_MIN &&
+		skx_topk_tally_is_possible(run))
 		o.tally = skx_topk_tally_open(run);
 	skx_or_search_windows(&o);
 	if (o.tally != NULL)
