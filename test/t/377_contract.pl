@@ -93,14 +93,14 @@ my @mutants = (
 	map({ my $search = $_; map { [ $_, $search, $matches ] } qw(docs_ascend docs_once docs_range) } qw(matches ordered led)),
 	map({ [ $_, 'many', $matches ] } qw(docs_ascend docs_range)),
 	[ 'max_bound', 'any', qr/part <= l->max/ ],
-	[ 'list_bound', 'any', qr/part <= l->told\b/ ],
-	[ 'sub_bound', 'one', qr/part <= l->told_sub/ ],
+	[ 'list_bound', 'any', qr/part <= l->checked_bound/ ],
+	[ 'sub_bound', 'one', qr/part <= l->checked_sub_bound/ ],
 	[ 'part_bound', 'all', qr/sum <= run->sums\[i\]/, $cold ],
 	[ 'pair_bound', 'paired', qr/sum <= exact->sums\[i\] \+ most/ ],
-	[ 'ceiling', 'paired', qr/sum <= exact->ceilings/ ],
+	[ 'ceiling', 'paired', qr/sum <= exact->ceiling_sums/ ],
 	[ 'pending_bound', 'late', qr/pending_sum <= doc->bound/ ],
 	[ 'key_bound', 'ordered', qr/keys\[i\]\.value <= most/ ],
-	[ 'threshold:2', 'any', qr/least >= hits->told/ ]);
+	[ 'threshold:2', 'any', qr/least >= hits->checked_min/ ]);
 
 for my $mutant (map({ [ '', $_ ] } sort keys %search), @mutants)
 {
