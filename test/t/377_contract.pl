@@ -102,6 +102,11 @@ my @mutants = (
 	[ 'key_bound', 'ordered', qr/keys\[i\]\.value <= most/ ],
 	[ 'threshold:2', 'any', qr/least >= hits->checked_min/ ]);
 
+# By their words, which a server without assertions never says.
+my $source = join '', map { slurp_file($_) } glob("$FindBin::RealBin/../../src/*/*/*.[ch]");
+
+like($source, $_, "there is an assertion like $_") for map { $_->[2] } @mutants;
+
 for my $mutant (map({ [ '', $_ ] } sort keys %search), @mutants)
 {
 	my ($contract, $search, $assertion, $first) = @$mutant;
