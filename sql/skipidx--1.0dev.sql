@@ -636,7 +636,11 @@ CREATE FUNCTION skipidx_segments(
 	OUT dict_pages pg_catalog.int8,
 	OUT posting_pages pg_catalog.int8,
 	OUT position_pages pg_catalog.int8,
-	OUT delete_pages pg_catalog.int8)
+	OUT delete_pages pg_catalog.int8,
+	OUT prefix_dict_pages pg_catalog.int8,
+	OUT prefix_posting_pages pg_catalog.int8,
+	OUT prefixes pg_catalog.int8,
+	OUT prefix_postings pg_catalog.int8)
 RETURNS SETOF pg_catalog.record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;

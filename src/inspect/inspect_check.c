@@ -56,6 +56,30 @@ skx_inspect_open_segment(SkxCheck *check, int which)
 }
 
 /*
+ * Checks the lists of prefixes of a segment, if it has any, like a segment of
+ * the same documents, after those of the lexemes.
+ */
+static void
+skx_inspect_check_prefixes(SkxCheckSegment *cs)
+{
+	SkxCheckSegment *ps;
+
+	if (skx_segment_prefixes(cs->seg) == NULL)
+		return;
+	ps = palloc0(sizeof(SkxCheckSegment));
+	ps->check = cs->check;
+	ps->seg = skx_segment_prefixes(cs->seg);
+	ps->ndocs = cs->ndocs;
+	ps->norms = cs->norms;
+	ps->lexemes_of = cs->seg;
+	ps->prefix_tfs = palloc_extended(cs->ndocs * sizeof(uint16),
+									 MCXT_ALLOC_HUGE);
+	skx_inspect_check_dict(ps);
+	pfree(ps->prefix_tfs);
+	pfree(ps);
+}
+
+/*
  * Checks the contents of a segment: documents and keys, then the dictionary
  * with its lists, then the sums over all postings of each document.
  */
@@ -72,6 +96,7 @@ skx_inspect_check_segment(SkxCheckSegment *cs)
 		cs->fingerprints = palloc_extended(n * sizeof(uint64),
 										   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	skx_inspect_check_dict(cs);
+	skx_inspect_check_prefixes(cs);
 	skx_inspect_check_lengths(cs);
 	skx_inspect_check_key_sums(cs);
 	pfree(cs->lengths);

@@ -146,6 +146,8 @@ skx_inspect_check_list(SkxCheckSegment *cs, const SkxTerm *term,
 	if (l.is_null_term)
 		cs->nnull_term += term->df;
 	skx_inspect_term_flags(&l);
+	if (cs->prefix_tfs != NULL)
+		skx_inspect_prefix_begin(cs, lexeme, len);
 	if (far)
 		skx_inspect_list_positions(&l);
 	if ((term->flags & SKX_TERM_FORM_MASK) == SKX_TERM_LONG)
@@ -156,6 +158,8 @@ skx_inspect_check_list(SkxCheckSegment *cs, const SkxTerm *term,
 		skx_inspect_positions_list_end(&cs->positions);
 	l.block = block;
 	skx_inspect_term_totals(&l);
+	if (cs->prefix_tfs != NULL)
+		skx_inspect_prefix_end(&l);
 	cs->npostings += l.npostings;
 	cs->npositions += l.npositions;
 }

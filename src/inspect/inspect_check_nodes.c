@@ -275,7 +275,7 @@ skx_inspect_subblock_address(SkxCheckNodes *w, const SkxCheckPortion *portion,
 
 	for (i = 0; i < p->n && p->tf[i] == 0; i++)
 		 /* skip postings without positions */ ;
-	if (i == p->n)
+	if (i == p->n || w->list->cs->prefix_tfs != NULL)
 		return;
 	skx_inspect_positions_at(&w->list->cs->positions, &at);
 	if (at.page - w->list->term->pos_page !=

@@ -216,7 +216,7 @@ skx_inspect_reader_page(SkxCheckReader *r, uint32 ordinal)
 	{
 		skx_inspect_page_identity(check, &r->page, sound,
 								  r->seg->header.segment,
-								  skx_disk_plane_ids[r->plane], ordinal);
+								  r->seg->planes[r->plane].plane, ordinal);
 		r->lower = ((PageHeader) r->page.data)->pd_lower;
 	}
 	r->ordinal = ordinal;
@@ -290,8 +290,10 @@ skx_inspect_check_header(SkxCheck *check, int which)
  */
 static const char *
 skx_inspect_page_structure(SkxSegmentPlane plane, const char *page,
-						   uint32 ordinal, const SkxDiskSegment *header)
+						   uint32 ordinal, SkxSegment *seg)
 {
+	const SkxDiskSegment *header = &seg->header;
+
 	switch (plane)
 	{
 		case SKX_SEGMENT_TIDS:
@@ -302,6 +304,9 @@ skx_inspect_page_structure(SkxSegmentPlane plane, const char *page,
 			return skx_disk_check_keys(page, ordinal, header);
 		case SKX_SEGMENT_DICT:
 			return skx_disk_check_dict(page, header);
+		case SKX_SEGMENT_PREFIXES:
+			return skx_disk_check_dict(page,
+									   &skx_segment_prefixes(seg)->header);
 		case SKX_SEGMENT_POSITIONS:
 			return skx_disk_check_positions(page);
 		case SKX_SEGMENT_DELETES:
@@ -314,7 +319,7 @@ skx_inspect_page_structure(SkxSegmentPlane plane, const char *page,
 void
 skx_inspect_check_pages(SkxCheckSegment *cs)
 {
-	const SkxSegment *seg = cs->seg;
+	SkxSegment *seg = cs->seg;
 	int			plane;
 
 	for (plane = 0; plane < SKX_SEGMENT_NPLANES; plane++)
@@ -327,8 +332,7 @@ skx_inspect_check_pages(SkxCheckSegment *cs)
 		{
 			const char *page = skx_inspect_reader_page(&r, ordinal);
 			const char *what = skx_inspect_page_structure(plane, page,
-														  ordinal,
-														  &seg->header);
+														  ordinal, seg);
 
 			if (what != NULL)
 				skx_damage_report(cs->check->index, r.page.block, what);

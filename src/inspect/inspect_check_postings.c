@@ -124,9 +124,11 @@ skx_inspect_add_posting(SkxCheckList *l, const SkxPostings *p, int i,
 
 	l->last = doc;
 	l->npostings++;
-	l->npositions += tf;
 	for (k = 0; k < lengthof(l->kth); k++)
 		l->kth[k] |= l->term->kth_best[k] == impact;
+	if (cs->prefix_tfs != NULL)
+		return;
+	l->npositions += tf;
 	if (!l->is_value)
 		cs->lengths[doc] += Max(tf, 1);
 	if (l->key_column >= 0)
@@ -165,6 +167,11 @@ skx_inspect_postings(SkxCheckList *l, const SkxPostings *p, const uint8 *own,
 			skx_inspect_list_damaged(l,
 									 "term %u has an impossible frequency in document %u",
 									 l->term->ordinal, doc);
+		if (cs->prefix_tfs != NULL)
+		{
+			skx_inspect_add_posting(l, p, i, NULL);
+			continue;
+		}
 		if (own == NULL)
 			skx_inspect_positions_read(&cs->positions, p->tf[i], positions);
 		else if (skx_codec_short_positions_get(own, own_end, p, i, positions,
@@ -175,5 +182,7 @@ skx_inspect_postings(SkxCheckList *l, const SkxPostings *p, const uint8 *own,
 		skx_inspect_labels(l, p, i, positions);
 		skx_inspect_add_posting(l, p, i, positions);
 	}
+	if (cs->prefix_tfs != NULL)
+		skx_inspect_prefix_postings(l, p);
 	return own;
 }

@@ -105,6 +105,10 @@ struct SkxCheckSegment
 	int			ntids;
 	ItemPointerData tids[SKX_TID_GROUP_DOCS];
 
+	/* of a check of prefixes, else NULL */
+	SkxSegment *lexemes_of;		/* segment of their lexemes */
+	uint16	   *prefix_tfs;		/* sums of the prefix's lexemes by document */
+
 	/* state of the pass over the dictionary */
 	SkxCheckReader postings;
 	SkxCheckPositions positions;
@@ -306,6 +310,19 @@ extern void skx_inspect_end_postings_plane(SkxCheckSegment *cs);
 /* Reports damage in a list. */
 #define skx_inspect_list_damaged(l, ...) \
 	skx_damage_report_detail((l)->cs->check->index, (l)->block, __VA_ARGS__)
+
+/* inspect_check_prefixes.c : the lists of prefixes */
+
+/* Adds up the frequencies of the lexemes of a prefix. */
+extern void skx_inspect_prefix_begin(SkxCheckSegment *cs, const char *prefix,
+									 int len);
+
+/* Checks postings of its list against them. */
+extern void skx_inspect_prefix_postings(SkxCheckList *l,
+										const SkxPostings *p);
+
+/* Checks that the list had all documents of the lexemes. */
+extern void skx_inspect_prefix_end(SkxCheckList *l);
 
 /* inspect_check_nodes.c */
 

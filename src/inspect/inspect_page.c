@@ -148,7 +148,8 @@ skx_inspect_page_header(ReturnSetInfo *rows, const char *content,
 {
 	static const char *const planes[SKX_SEGMENT_NPLANES] = {
 		"tids pages", "norms pages", "keys pages", "dictionary pages",
-		"postings pages", "positions pages", "deletes pages"
+		"postings pages", "positions pages", "deletes pages",
+		"prefixes pages", "prefix postings pages"
 	};
 	const SkxDiskSegment *header = (const SkxDiskSegment *) content;
 
@@ -161,6 +162,7 @@ skx_inspect_page_header(ReturnSetInfo *rows, const char *content,
 	skx_inspect_put_number(rows, "postings", header->npostings);
 	skx_inspect_put_number(rows, "positions", header->npositions);
 	skx_inspect_put_number(rows, "dictionary root", header->dict_root);
+	skx_inspect_put_number(rows, "prefixes", header->nprefixes);
 	skx_inspect_put_number(rows, "columns with keys", header->nkeys);
 	for (int i = 0; i < SKX_SEGMENT_NPLANES; i++)
 		skx_inspect_put_number(rows, planes[i], header->planes[i].npages);
@@ -254,6 +256,7 @@ skx_inspect_page_content(ReturnSetInfo *rows, const char *page)
 			skx_inspect_page_header(rows, content, trailer->ordinal);
 			break;
 		case SKX_PLANE_DICT:
+		case SKX_PLANE_PREFIXES:
 			skx_inspect_page_dict(rows, content);
 			break;
 		case SKX_PLANE_TIDS:
@@ -261,6 +264,7 @@ skx_inspect_page_content(ReturnSetInfo *rows, const char *page)
 		case SKX_PLANE_KEYS:
 		case SKX_PLANE_POSTINGS:
 		case SKX_PLANE_POSITIONS:
+		case SKX_PLANE_PREFIX_POSTINGS:
 			break;
 	}
 }
@@ -274,7 +278,7 @@ skx_inspect_page_kind(uint8 plane)
 	};
 	static const char *const immutable[] = {
 		"header", "tids", "norms", "keys", "dictionary", "postings",
-		"positions"
+		"positions", "prefixes", "prefix postings"
 	};
 
 	if (plane >= SKX_PLANE_META && plane <= SKX_PLANE_DELETES)

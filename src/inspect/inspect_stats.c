@@ -23,27 +23,28 @@ PG_FUNCTION_INFO_V1(skipidx_stats);
 PG_FUNCTION_INFO_V1(skipidx_segments);
 
 #define SKX_STATS_COLUMNS		23
-#define SKX_SEGMENTS_COLUMNS	21
+#define SKX_SEGMENTS_COLUMNS	25
+#define SKX_ROW_COLUMNS	Max(SKX_STATS_COLUMNS, SKX_SEGMENTS_COLUMNS)
 
 /* A row that is filled from left to right; most columns are bigints. */
 typedef struct SkxRow
 {
 	int			n;
-	Datum		values[SKX_STATS_COLUMNS];
-	bool		nulls[SKX_STATS_COLUMNS];
+	Datum		values[SKX_ROW_COLUMNS];
+	bool		nulls[SKX_ROW_COLUMNS];
 } SkxRow;
 
 static void
 skx_inspect_row_add(SkxRow *row, uint64 value)
 {
-	Assert(row->n < SKX_STATS_COLUMNS);
+	Assert(row->n < SKX_ROW_COLUMNS);
 	row->values[row->n++] = Int64GetDatum((int64) value);
 }
 
 static void
 skx_inspect_row_add_null(SkxRow *row)
 {
-	Assert(row->n < SKX_STATS_COLUMNS);
+	Assert(row->n < SKX_ROW_COLUMNS);
 	row->nulls[row->n++] = true;
 }
 
@@ -271,6 +272,8 @@ skx_inspect_put_segment(ReturnSetInfo *rsinfo, const SkxDiskSegmentRef *ref,
 	row.values[row.n++] = Int32GetDatum(seg->header.block_size);
 	for (i = 0; i < SKX_SEGMENT_NPLANES; i++)
 		skx_inspect_row_add(&row, seg->planes[i].npages);
+	skx_inspect_row_add(&row, seg->header.nprefixes);
+	skx_inspect_row_add(&row, seg->header.nprefix_postings);
 	Assert(row.n == SKX_SEGMENTS_COLUMNS);
 	skx_inspect_row_end(rsinfo, &row);
 }
@@ -400,7 +403,7 @@ skipidx_segments(PG_FUNCTION_ARGS)
 	SkxFreeTotals free;
 	int			i;
 
-	StaticAssertStmt(SKX_SEGMENTS_COLUMNS == 14 + SKX_SEGMENT_NPLANES,
+	StaticAssertStmt(SKX_SEGMENTS_COLUMNS == 16 + SKX_SEGMENT_NPLANES,
 					 "columns of skipidx_segments");
 	InitMaterializedSRF(fcinfo, 0);
 	skx_inspect_open(PG_GETARG_OID(0), SKX_INSPECT_STATS, &heap, &rel);

@@ -224,7 +224,7 @@ is($node->safe_psql('postgres',
 	'2|t|t|t|t|t', 'there are pages of every plane');
 my %planes = map { plane($_) => 1 } read_pages($path);
 
-is(join(' ', sort { $a <=> $b } keys %planes), '0 1 2 3 4 6 16 17 18 20 21 22',
+is(join(' ', sort { $a <=> $b } keys %planes), '0 1 2 3 4 6 16 17 18 20 21 22 23 24',
 	'and of every other kind');
 
 for my $checksums (0, 1)

@@ -29,7 +29,7 @@ use constant {
 
 # The planes that depend on nothing but the documents.
 my %plane_name = (17 => 'tids', 18 => 'norms', 20 => 'dict', 21 => 'postings',
-	22 => 'positions');
+	22 => 'positions', 23 => 'prefixes', 24 => 'prefix postings');
 
 my $node = skx_node('merge_same', conf => "fsync = off\n");
 my $seed = skx_seed(20);
@@ -101,7 +101,7 @@ sub pages
 
 my $columns = 'ndocs, deleted, pages - delete_pages, null_docs, terms,'
   . ' postings, positions, total_length, tid_pages, norm_pages, dict_pages,'
-  . ' posting_pages, position_pages';
+  . ' posting_pages, position_pages, prefixes, prefix_postings';
 
 # Merges all of `docs_v` and compares with an index made now.
 sub same

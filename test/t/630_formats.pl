@@ -23,11 +23,11 @@ plan skip_all => 'the tree has no objects' unless SkipidxPower->objects;
 
 # What the formats say: number, oldest reader, features of three kinds.
 my %format = (
-	'1.0' => '5 1.0 0 0 0',
-	'1.1' => '5 1.0 1 0 0',
-	'1.2' => '5 1.0 1 1 0',
-	'1.3' => '5 1.3 1 1 1',
-	'1.4' => '6 1.4 1 1 1');
+	'1.0' => '5 1.0 1 0 0',
+	'1.1' => '5 1.0 3 0 0',
+	'1.2' => '5 1.0 3 1 0',
+	'1.3' => '5 1.3 3 1 1',
+	'1.4' => '6 1.4 3 1 1');
 
 is(format_build_later(), '', 'the later release is built');
 

@@ -16,6 +16,7 @@
 #define UNIT_WATCHES_PAGES
 
 #include "unit_segment.h"
+#include "index/cursor/cursor_sum.h"
 
 static uint8 unit_norms[DOCS];
 

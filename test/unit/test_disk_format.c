@@ -56,7 +56,8 @@ test_layout(void)
 	CHECK((words[1]) == (5));
 	CHECK((words[2]) == (10000));
 	CHECK((words[3]) == (SKX_RELEASE));
-	CHECK((words[4] | words[5] | words[6]) == (0));
+	CHECK((words[4]) == (SKX_FEATURE_PREFIXES));
+	CHECK((words[5] | words[6]) == (0));
 	CHECK((words[7]) == (crc_of(&f)));
 	CHECK((offsetof(SkxDiskMeta, format)) == (0));
 	CHECK((offsetof(SkxDiskSegment, format)) == (0));
@@ -148,7 +149,7 @@ test_check(void)
 	CHECK(skx_disk_check_format(&f, reserved, 1) == NULL);
 	CHECK(skx_disk_check_format(&f, reserved, 2) != NULL);
 	/* a feature that is not known here may be what uses it */
-	f.may_ignore = 1;
+	f.may_ignore |= 2;
 	f.crc = crc_of(&f);
 	CHECK(skx_disk_check_format(&f, reserved, 2) == NULL);
 	f = own();

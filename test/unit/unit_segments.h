@@ -413,6 +413,11 @@ skx_blkio_writer_put(SkxBlkWriter *w, BlockNumber block, const char *page)
 }
 
 void
+skx_blkio_writer_flush(SkxBlkWriter *w)
+{
+}
+
+void
 skx_blkio_writer_end(SkxBlkWriter *w)
 {
 }

@@ -57,21 +57,18 @@ typedef struct SkxTopkExact
 	float		norm_inverses[SKX_EXACT_DOCS];
 } SkxTopkExact;
 
-/*
- * Returns the list in memory of a prefix, or NULL if the search has none of
- * it.
- */
-static SkxCursorMemory *
+/* Returns the list of a prefix, or NULL if the search has none of it. */
+static const SkxCursor *
 skx_exact_prefix_list(const SkxTopkRun *run, const SkxScoreTerm *term)
 {
 	int			i;
 
 	for (i = 0; i < run->noptional; i++)
 		if (run->optional[i]->term == term)
-			return skx_cursor_memory(run->optional[i]->cursor);
+			return run->optional[i]->cursor;
 	for (i = 0; i < run->nrequired; i++)
 		if (run->required[i]->term == term)
-			return skx_cursor_memory(run->required[i]->cursor);
+			return run->required[i]->cursor;
 	return NULL;
 }
 
@@ -90,10 +87,15 @@ skx_exact_open_word(SkxTopkRun *run, int i, SkxTopkExactWord *word)
 	word->uses_labels = word->term->labels != 0 || !run->scorer->is_unweighted;
 	if (word->term->prefix)
 	{
-		SkxCursorMemory *memory = skx_exact_prefix_list(run, word->term);
+		const SkxCursor *list = skx_exact_prefix_list(run, word->term);
 
-		if (memory != NULL)
-			word->cursor = skx_cursor_open_memory(run->seg, memory);
+		if (list != NULL && skx_cursor_term(list) == NULL)
+			word->cursor = skx_cursor_open_memory(run->seg,
+												  skx_cursor_memory(list));
+		else if (list != NULL)
+			word->cursor = skx_cursor_open(skx_cursor_segment(list),
+										   skx_cursor_term(list),
+										   SKX_CURSOR_RESCAN);
 	}
 	else
 	{

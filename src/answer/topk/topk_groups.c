@@ -79,7 +79,8 @@ skx_groups_open(SkxTopkRun *run, const SkxTopkSegment *s,
 	if (n == 0)
 		return;
 	l = n == 1 ?
-		skx_topk_list_open(run, terms[0], scored[0], scored[0]->labels) :
+		skx_topk_list_open(run, run->seg, terms[0], scored[0],
+						   scored[0]->labels) :
 		skx_topk_open_rare_words(run, terms, scored, n);
 	if (l != NULL)
 		run->optional[run->noptional++] = l;

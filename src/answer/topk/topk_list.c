@@ -96,13 +96,13 @@ skx_topk_list_short_bound(SkxTopkRun *run, SkxTopkList *l)
 }
 
 SkxTopkList *
-skx_topk_list_open(SkxTopkRun *run, const SkxTerm *term,
+skx_topk_list_open(SkxTopkRun *run, SkxSegment *seg, const SkxTerm *term,
 				   const SkxScoreTerm *scored, uint8 labels)
 {
 	SkxTopkList *l = palloc0(sizeof(SkxTopkList));
 	int32		max;
 
-	l->cursor = skx_cursor_open(run->seg, term, SKX_CURSOR_PROBE);
+	l->cursor = skx_cursor_open(seg, term, SKX_CURSOR_PROBE);
 	skx_topk_list_init(run, l, scored, labels);
 	if (scored == NULL)
 		return l;

@@ -53,7 +53,8 @@ extern int	skx_topk_collect_slots(uint32 *slots, int n, uint32 from,
  */
 typedef struct SkxTopkList
 {
-	SkxCursor  *cursor;			/* in memory for a prefix */
+	SkxCursor  *cursor;			/* in memory for a prefix, unless the segment
+								 * has its list */
 	const SkxScoreTerm *term;	/* NULL: required only */
 	float		weight;			/* of the word: factor of contributions */
 	bool		uses_labels;	/* the frequency of a posting depends on its
@@ -86,10 +87,12 @@ typedef struct SkxTopkList
 
 /*
  * Opens the posting list of a term, in the current memory context, and
- * computes its bound.  scored is the word that it is scored by, or NULL.
+ * computes its bound.  `seg` has the term: the segment of the search, or its
+ * prefixes.  scored is the word that it is scored by, or NULL.
  * labels is the set of labels that postings must have, or 0 for any.
  */
-extern SkxTopkList *skx_topk_list_open(SkxTopkRun *run, const SkxTerm *term,
+extern SkxTopkList *skx_topk_list_open(SkxTopkRun *run, SkxSegment *seg,
+									   const SkxTerm *term,
 									   const SkxScoreTerm *scored,
 									   uint8 labels);
 
@@ -198,6 +201,13 @@ extern bool skx_topk_list_posting_bound(SkxTopkRun *run, SkxTopkList *l, int i,
 										float *tf, int32 *bound);
 
 /* topk_prefix.c : the posting list of a prefix */
+
+/*
+ * Opens the list that the segment has of a prefix, in the current memory
+ * context.  Returns NULL if it has none, or if labels have weights.
+ */
+extern SkxTopkList *skx_topk_open_stored_list(SkxTopkRun *run,
+											  const SkxScoreTerm *scored);
 
 /*
  * Number of documents up to which a whole scope is counted at once, and up to

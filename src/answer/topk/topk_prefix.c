@@ -1,7 +1,7 @@
 /*
  * topk_prefix.c
- *	  The posting list of a prefix of the ranking query, gathered from those of
- *	  its lexemes.
+ *	  The posting list of a prefix of the ranking query: that which the segment
+ *	  has of it, or else one gathered from those of its lexemes.
  *
  * The frequency of a prefix in a document is the sum over its lexemes, so its
  * contribution is not the sum of theirs.  Frequencies are added up before
@@ -12,6 +12,7 @@
 #include "postgres.h"
 
 #include "answer/topk/topk_internal.h"
+#include "index/cursor/cursor_sum.h"
 #include "miscadmin.h"
 #include "support/bitset/bitset.h"
 
@@ -137,18 +138,10 @@ skx_prefix_add_posting(SkxTopkPrefix *p, int i, uint32 at)
 static void
 skx_prefix_add_postings(SkxTopkPrefix *p, int i, int end)
 {
-	SkxCursor  *c = p->cursor;
-	const uint32 *docs = c->docs;
-	const uint16 *tfs;
+	const uint32 *docs = p->cursor->docs;
 
-	if (!p->is_unweighted)
-	{
-		for (; i < end; i++)
-			skx_prefix_add_posting(p, i, docs[i] - p->from);
-		return;
-	}
-	for (tfs = skx_cursor_tfs(c); i < end; i++)
-		skx_prefix_add_unweighted(p, docs[i] - p->from, tfs[i]);
+	for (; i < end; i++)
+		skx_prefix_add_posting(p, i, docs[i] - p->from);
 }
 
 /*
@@ -233,9 +226,12 @@ static uint32
 skx_prefix_traverse_list(SkxTopkPrefix *p)
 {
 	SkxCursor  *c = p->cursor;
-	uint32		doc = skx_cursor_seek(c, p->first_doc);
 	uint32		at = p->from;
+	uint32		doc;
 
+	if (p->is_unweighted && p->scope.docs == NULL)
+		return skx_cursor_add_tfs(c, p->from, p->end_doc, p->unweighted_tfs);
+	doc = skx_cursor_seek(c, p->first_doc);
 	while (doc < p->end_doc)
 	{
 		int			end = c->n;
@@ -687,6 +683,18 @@ skx_topk_open_memory_list(SkxTopkRun *run, const SkxScoreTerm *scored,
 	skx_prefix_compute_bounds(run, l, memory);
 	l->cursor = skx_cursor_open_memory(run->seg, memory);
 	return l;
+}
+
+SkxTopkList *
+skx_topk_open_stored_list(SkxTopkRun *run, const SkxScoreTerm *scored)
+{
+	SkxSegment *prefixes = skx_segment_prefixes(run->seg);
+	SkxTerm		term;
+
+	if (prefixes == NULL || !skx_score_is_unweighted(run->scorer, scored) ||
+		!skx_segment_find(prefixes, scored->lexeme, scored->len, &term))
+		return NULL;
+	return skx_topk_list_open(run, prefixes, &term, scored, 0);
 }
 
 SkxTopkList *

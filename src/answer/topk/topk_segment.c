@@ -113,7 +113,7 @@ skx_topk_open_scored(SkxTopkRun *run, const SkxTopkSegment *s, bool *covered)
 		gathered[i] &= r == NULL;
 		if (gathered[i])
 			continue;
-		l = skx_topk_list_open(run, &s->terms[lexeme], scored,
+		l = skx_topk_list_open(run, run->seg, &s->terms[lexeme], scored,
 							   scored->labels);
 		if (r == NULL)
 			run->optional[run->noptional++] = l;
@@ -142,7 +142,7 @@ skx_topk_open_required(SkxTopkRun *run, const SkxTopkSegment *s,
 
 		if (!covered[i])
 			run->required[run->nrequired++] =
-				skx_topk_list_open(run, term, NULL, r->labels);
+				skx_topk_list_open(run, run->seg, term, NULL, r->labels);
 	}
 }
 
@@ -163,7 +163,7 @@ skx_topk_reopen_cursor(SkxTopkRun *run, const SkxCursor *list)
 
 	if (term == NULL)
 		return skx_cursor_open_memory(run->seg, skx_cursor_memory(list));
-	return skx_cursor_open(run->seg, term, SKX_CURSOR_PROBE);
+	return skx_cursor_open(skx_cursor_segment(list), term, SKX_CURSOR_PROBE);
 }
 
 /*
@@ -279,9 +279,9 @@ skx_topk_scope_docs(SkxTopkRun *run)
 }
 
 /*
- * Gathers the prefixes, those with few postings first, since one of these may
- * restrict the scope of the others.  Returns false if no document has all that
- * is required.
+ * Opens the prefixes, those that have a list or few postings first, since one
+ * of these may restrict the scope of the others.  Returns false if no document
+ * has all that is required.
  */
 static bool
 skx_topk_open_prefixes(SkxTopkRun *run)
@@ -300,7 +300,9 @@ skx_topk_open_prefixes(SkxTopkRun *run)
 	{
 		const SkxScoreTerm *scored = &scorer->terms[i];
 
-		if (!skx_topk_open_rare_list(run, scored, &scope, docs, &l))
+		l = skx_topk_open_stored_list(run, scored);
+		if (l == NULL &&
+			!skx_topk_open_rare_list(run, scored, &scope, docs, &l))
 			later[nlater++] = scored;
 		else if (!skx_topk_add_prefix(run, scored, l))
 			return false;
@@ -584,9 +586,11 @@ skx_topk_required_list(const SkxTopkRun *run, const SkxTerm *term)
 
 	for (i = 0; i < run->nrequired; i++)
 	{
-		const SkxTerm *own = skx_cursor_term(run->required[i]->cursor);
+		const SkxCursor *c = run->required[i]->cursor;
+		const SkxTerm *own = skx_cursor_term(c);
 
-		if (own != NULL && own->ordinal == term->ordinal)
+		if (own != NULL && own->ordinal == term->ordinal &&
+			skx_cursor_segment(c) == run->seg)
 			return run->required[i];
 	}
 	return NULL;

@@ -83,7 +83,8 @@ skx_topk_tally_open(SkxTopkRun *run)
 
 		total += l->max_contribution;
 		l->tally = palloc0(sizeof(struct SkxTopkTallyList));
-		l->tally->list = skx_topk_list_open(run, skx_cursor_term(l->cursor),
+		l->tally->list = skx_topk_list_open(run, skx_cursor_segment(l->cursor),
+											skx_cursor_term(l->cursor),
 											l->term, 0);
 	}
 	tally->sum_shift = 0;

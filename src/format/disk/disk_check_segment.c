@@ -76,6 +76,21 @@ skx_disk_check_plane_sizes(const SkxDiskSegment *seg)
 	return NULL;
 }
 
+/* Checks what the header tells of the lists of prefixes. */
+static const char *
+skx_disk_check_prefixes(const SkxDiskSegment *seg)
+{
+	uint32		npages = seg->planes[SKX_SEGMENT_PREFIXES].npages;
+
+	if (seg->nprefixes == 0 ?
+		npages != 0 || seg->prefix_root != 0 || seg->nprefix_postings != 0 ||
+		seg->planes[SKX_SEGMENT_PREFIX_POSTINGS].npages != 0 :
+		seg->prefix_root >= npages ||
+		(seg->format.may_ignore & SKX_FEATURE_PREFIXES) == 0)
+		return "the lists of prefixes have an impossible root";
+	return NULL;
+}
+
 const char *
 skx_disk_check_segment(const char *stream, Size nbytes, uint32 segment,
 					   BlockNumber nblocks)
@@ -109,11 +124,12 @@ skx_disk_check_segment(const char *stream, Size nbytes, uint32 segment,
 	{
 		wrong = skx_disk_check_runs(seg, &seg->planes[i],
 									stream + sizeof(SkxDiskSegment),
-									nblocks, i == SKX_SEGMENT_POSTINGS);
+									nblocks, SkxPlaneHasBlocks(i));
 		if (wrong != NULL)
 			return wrong;
 	}
-	return skx_disk_check_plane_sizes(seg);
+	wrong = skx_disk_check_plane_sizes(seg);
+	return wrong != NULL ? wrong : skx_disk_check_prefixes(seg);
 }
 
 static const char *

@@ -25,12 +25,13 @@ typedef struct SkxReleaseFormat
 
 /* Each line is also of the releases after it, up to the next line. */
 static const SkxReleaseFormat skx_disk_formats[] = {
-	{SKX_RELEASE_NUMBER(1, 0), 5, SKX_RELEASE_NUMBER(1, 0), 0, 0, 0},
+	{SKX_RELEASE_NUMBER(1, 0), 5, SKX_RELEASE_NUMBER(1, 0),
+	SKX_FEATURE_PREFIXES, 0, 0},
 #ifdef SKX_TEST_LATER
-	{SKX_RELEASE_NUMBER(1, 1), 5, SKX_RELEASE_NUMBER(1, 0), 1, 0, 0},
-	{SKX_RELEASE_NUMBER(1, 2), 5, SKX_RELEASE_NUMBER(1, 0), 1, 1, 0},
-	{SKX_RELEASE_NUMBER(1, 3), 5, SKX_RELEASE_NUMBER(1, 3), 1, 1, 1},
-	{SKX_RELEASE_NUMBER(1, 4), 6, SKX_RELEASE_NUMBER(1, 4), 1, 1, 1},
+	{SKX_RELEASE_NUMBER(1, 1), 5, SKX_RELEASE_NUMBER(1, 0), 3, 0, 0},
+	{SKX_RELEASE_NUMBER(1, 2), 5, SKX_RELEASE_NUMBER(1, 0), 3, 1, 0},
+	{SKX_RELEASE_NUMBER(1, 3), 5, SKX_RELEASE_NUMBER(1, 3), 3, 1, 1},
+	{SKX_RELEASE_NUMBER(1, 4), 6, SKX_RELEASE_NUMBER(1, 4), 3, 1, 1},
 #endif
 };
 

@@ -29,6 +29,12 @@
 #endif
 #define SKX_FORMAT_OLDEST	5	/* of release 1.0 */
 
+/*
+ * Features that may be ignored.  SKX_FEATURE_PREFIXES: a segment may have
+ * lists of prefixes (disk_segment.h).
+ */
+#define SKX_FEATURE_PREFIXES	((uint32) 1)
+
 /* What a file, or a segment, asks of releases that read and write it. */
 typedef struct SkxDiskFormat
 {

@@ -34,7 +34,9 @@ typedef enum SkxPlane
 	SKX_PLANE_DICT = 20,
 	SKX_PLANE_POSTINGS = 21,
 	SKX_PLANE_POSITIONS = 22,
-	SKX_PLANE_LAST = 22
+	SKX_PLANE_PREFIXES = 23,
+	SKX_PLANE_PREFIX_POSTINGS = 24,
+	SKX_PLANE_LAST = 24
 } SkxPlane;
 
 #define SkxPlaneIsMutable(plane)	((plane) < SKX_PLANE_HEADER)

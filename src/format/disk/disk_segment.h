@@ -22,8 +22,18 @@ typedef enum SkxSegmentPlane
 	SKX_SEGMENT_POSTINGS,
 	SKX_SEGMENT_POSITIONS,
 	SKX_SEGMENT_DELETES,
+	SKX_SEGMENT_PREFIXES,		/* dictionary of the lists of prefixes */
+	SKX_SEGMENT_PREFIX_POSTINGS,	/* these lists */
 	SKX_SEGMENT_NPLANES
 } SkxSegmentPlane;
+
+/* Returns true if the plane is made of whole blocks. */
+static inline bool
+SkxPlaneHasBlocks(int plane)
+{
+	return plane == SKX_SEGMENT_POSTINGS ||
+		plane == SKX_SEGMENT_PREFIX_POSTINGS;
+}
 
 /* disk_page.c : the SkxPlane of each SkxSegmentPlane */
 extern const uint8 skx_disk_plane_ids[SKX_SEGMENT_NPLANES];
@@ -74,7 +84,11 @@ typedef struct SkxDiskSegment
 	float		weights[4];		/* label weights D, C, B, A at build, which
 								 * the impacts contain */
 	SkxDiskPlane planes[SKX_SEGMENT_NPLANES];
-	uint64		reserved[7];	/* 0; for planes and fields of later features */
+	uint32		nprefixes;		/* prefixes with a list, the terms of their
+								 * dictionary */
+	uint32		prefix_root;	/* page ordinal of the root of that */
+	uint64		nprefix_postings;
+	uint64		reserved[3];	/* 0; for planes and fields of later features */
 } SkxDiskSegment;
 
 StaticAssertDecl(sizeof(SkxDiskSegment) == 224, "segment header size");

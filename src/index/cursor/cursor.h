@@ -115,6 +115,12 @@ extern void skx_cursor_want_labels(SkxCursor *c, uint8 labels);
 /* Returns the term of the list; NULL if the list is in memory. */
 extern const SkxTerm *skx_cursor_term(const SkxCursor *c);
 
+/*
+ * Returns the segment whose term the list is of, which is not that of the
+ * documents if the term is a prefix (skx_segment_prefixes()).
+ */
+extern SkxSegment *skx_cursor_segment(const SkxCursor *c);
+
 /* Returns the list in memory; NULL if the list is that of a term. */
 extern SkxCursorMemory *skx_cursor_memory(const SkxCursor *c);
 
@@ -366,23 +372,6 @@ extern void skx_cursor_fill_window(SkxCursor *c, uint32 window, uint64 *bits,
  */
 extern uint64 skx_cursor_count_window(SkxCursor *c, uint32 window,
 									  const uint64 *bits, int nwords);
-
-/* cursor_sum.c : adds up the postings that given documents have */
-
-/* Sums over postings. */
-typedef struct SkxCursorSum
-{
-	uint64		npositions;
-	uint64		length;			/* positions, or 1 of a posting without */
-} SkxCursorSum;
-
-/*
- * Returns how many of the documents below ndocs whose bits are set are in the
- * list.  Adds up their postings in *sum, unless that is NULL.  The cursor must
- * be before its first posting.  Not for a list in memory.
- */
-extern uint32 skx_cursor_sum(SkxCursor *c, const uint8 *bits, uint32 ndocs,
-							 SkxCursorSum *sum);
 
 /*
  * cursor_bound.c : computes upper bounds of contributions to scores

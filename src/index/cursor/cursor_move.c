@@ -169,6 +169,12 @@ skx_cursor_term(const SkxCursor *c)
 	return l->form == SKX_CURSOR_MEMORY ? NULL : &l->term;
 }
 
+SkxSegment *
+skx_cursor_segment(const SkxCursor *c)
+{
+	return skx_cursor_list(c)->seg;
+}
+
 SkxCursorMemory *
 skx_cursor_memory(const SkxCursor *c)
 {

@@ -1,14 +1,15 @@
 /*
  * cursor_sum.c
- *	  Adds up the postings that given documents have in a list.
+ *	  Adds up the postings that given documents have in a list, or all lexemes
+ *	  with a prefix.
  *
- * The list and the bits take turns: after a posting whose bit is not set, the
- * next bit is looked for, and the list sought there.  Neither is gone through
- * where the other has nothing.
+ * Of given documents, the list and the bits take turns: after a posting whose
+ * bit is not set, the next bit is looked for, and the list sought there.
+ * Neither is gone through where the other has nothing.
  */
 #include "postgres.h"
 
-#include "index/cursor/cursor.h"
+#include "index/cursor/cursor_sum.h"
 #include "miscadmin.h"
 
 /*
@@ -48,4 +49,64 @@ skx_cursor_sum(SkxCursor *c, const uint8 *bits, uint32 ndocs,
 		doc = skx_cursor_seek(c, next);
 	}
 	return df;
+}
+
+uint32
+skx_cursor_add_tfs(SkxCursor *c, uint32 from, uint32 to, uint16 *tfs)
+{
+	uint32		doc = skx_cursor_seek(c, from);
+
+	while (doc < to)
+	{
+		const uint16 *tf = skx_cursor_tfs(c);
+		int			end = c->n;
+		int			i;
+
+		CHECK_FOR_INTERRUPTS();
+		while (c->docs[end - 1] >= to)
+			end--;
+		for (i = c->i; i < end; i++)
+		{
+			uint16	   *sum = &tfs[c->docs[i] - from];
+
+			*sum = (uint16) Min((uint32) *sum + Max(tf[i], 1), PG_UINT16_MAX);
+		}
+		if (end < c->n)
+			return c->docs[end];
+		doc = skx_cursor_seek(c, c->end);
+	}
+	return doc;
+}
+
+/* What skx_cursor_add_lexeme() adds, and to what. */
+typedef struct SkxCursorPrefix
+{
+	SkxCursor  *cursor;
+	uint32		from;
+	uint32		to;
+	uint16	   *tfs;
+} SkxCursorPrefix;
+
+static bool
+skx_cursor_add_lexeme(const SkxTerm *term, const char *lexeme, int len,
+					  void *arg)
+{
+	SkxCursorPrefix *p = arg;
+
+	CHECK_FOR_INTERRUPTS();
+	skx_cursor_begin_term(p->cursor, term);
+	(void) skx_cursor_add_tfs(p->cursor, p->from, p->to, p->tfs);
+	return true;
+}
+
+void
+skx_cursor_add_prefix(SkxSegment *seg, const char *prefix, int len,
+					  uint32 from, uint32 to, uint16 *tfs)
+{
+	SkxCursorPrefix p = {skx_cursor_create(seg, SKX_CURSOR_LEAD), from, to,
+	tfs};
+
+	skx_segment_visit_prefix(seg, prefix, len, true, NULL,
+							 skx_cursor_add_lexeme, &p);
+	skx_cursor_close(p.cursor);
 }

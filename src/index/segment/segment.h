@@ -60,6 +60,7 @@ typedef struct SkxSegment
 	bool		norms_read_all; /* all pages of norms were read */
 	bool		norms_refused;	/* skx_segment_has_norms returned false */
 	SkxSegmentSession *session;
+	struct SkxSegment *prefixes;	/* skx_segment_prefixes(), or NULL */
 	uint64		reads_at_open;	/* skx_segment_nloads when it was opened */
 	uint32		tid_page;		/* data page of TIDs that was read last */
 	Buffer		deletes;		/* pinned page of the deletes plane */
@@ -123,6 +124,15 @@ extern bool skx_segment_is_warm(const SkxSegment *seg);
 extern void skx_segment_prefetch_headers(SkxBlkFile *file, Relation rel,
 										 const SkxView *view, int first,
 										 int n);
+
+/*
+ * Returns the segment's lists of prefixes: an SkxSegment of the same documents
+ * whose terms are the prefixes that have lists, valid as long as seg.  Their
+ * lists have no positions; the frequency in a document is the sum over all
+ * lexemes with the prefix.  Only its terms, cursors and pages may be used.
+ * Returns NULL if the segment has none.
+ */
+extern SkxSegment *skx_segment_prefixes(SkxSegment *seg);
 
 /* Unpins all pages that the readers below hold. */
 extern void skx_segment_unpin_all(SkxSegment *seg);

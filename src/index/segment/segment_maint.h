@@ -20,6 +20,15 @@ extern SkxSegment *skx_segment_open_ref(SkxBlkFile *file, Relation rel,
 										const SkxDiskSegmentRef *ref);
 
 /*
+ * Opens a segment that is being made: its planes are written but for those of
+ * the prefixes, its header is not.  The session keeps nothing of it.
+ */
+extern SkxSegment *skx_segment_open_made(SkxBlkFile *file, Relation rel,
+										 uint64 incarnation,
+										 const SkxDiskSegment *header,
+										 const SkxDiskRun *runs);
+
+/*
  * Returns all pages of the file that belong to a segment, including its
  * header, as a palloc'd array of *n ascending extents.  Adjacent pages are in
  * one extent.  Freeing the segment frees these pages.  Raises an error if a

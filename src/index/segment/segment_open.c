@@ -10,6 +10,7 @@
 #include "support/damage/damage.h"
 #include "format/disk/disk_page.h"
 #include "index/segment/segment_maint.h"
+#include "utils/memutils.h"
 
 /*
  * Header and layout of a segment, which a session keeps, since a layout may
@@ -182,7 +183,7 @@ skx_segment_lay_out_plane(SkxSegment *seg, int which)
 	plane->salt = seg->header.salt;
 	plane->segment = seg->header.segment;
 	plane->plane = skx_disk_plane_ids[which];
-	plane->unit = which == SKX_SEGMENT_POSTINGS ?
+	plane->unit = SkxPlaneHasBlocks(which) ?
 		seg->header.block_size / BLCKSZ : 1;
 	plane->npages = disk->npages;
 	plane->nruns = disk->nruns;
@@ -316,6 +317,66 @@ skx_segment_open_ref(SkxBlkFile *file, Relation rel, uint64 incarnation,
 }
 
 SkxSegment *
+skx_segment_open_made(SkxBlkFile *file, Relation rel, uint64 incarnation,
+					  const SkxDiskSegment *header, const SkxDiskRun *runs)
+{
+	SkxSegment *seg = palloc0(sizeof(SkxSegment));
+	int			i;
+
+	seg->rel = rel;
+	seg->file = file;
+	seg->incarnation = incarnation;
+	seg->deletes = InvalidBuffer;
+	seg->prefetch_units = Min(skx_blkio_prefetch_depth(file),
+							  SKX_PREFETCH_UNITS_MAX);
+	seg->reads_at_open = skx_segment_nloads();
+	seg->session = palloc0(sizeof(SkxSegmentSession));
+	seg->session->warm_reads = PG_UINT64_MAX;
+	seg->header = *header;
+	skx_segment_runs(seg, runs);
+	for (i = 0; i < SKX_SEGMENT_NPLANES; i++)
+		if (!skx_segment_lay_out_plane(seg, i))
+			elog(ERROR, "planes of a new segment do not cover their pages");
+	return seg;
+}
+
+SkxSegment *
+skx_segment_prefixes(SkxSegment *seg)
+{
+	SkxSegment *p = seg->prefixes;
+
+	if (p != NULL || seg->header.nprefixes == 0 ||
+		(seg->header.format.may_ignore & SKX_FEATURE_PREFIXES) == 0)
+		return p;
+	p = MemoryContextAllocZero(GetMemoryChunkContext(seg), sizeof(SkxSegment));
+	p->rel = seg->rel;
+	p->file = seg->file;
+	p->incarnation = seg->incarnation;
+	p->deletes = InvalidBuffer;
+	p->prefetch_units = seg->prefetch_units;
+	p->reads_at_open = seg->reads_at_open;
+	p->session = seg->session;
+	p->header = seg->header;
+	p->header.dict_root = seg->header.prefix_root;
+	p->header.nterms = seg->header.nprefixes;
+	p->header.npostings = seg->header.nprefix_postings;
+	p->header.npositions = 0;
+	p->header.planes[SKX_SEGMENT_DICT] =
+		seg->header.planes[SKX_SEGMENT_PREFIXES];
+	p->header.planes[SKX_SEGMENT_POSTINGS] =
+		seg->header.planes[SKX_SEGMENT_PREFIX_POSTINGS];
+	memset(&p->header.planes[SKX_SEGMENT_POSITIONS], 0, sizeof(SkxDiskPlane));
+	p->runs = seg->runs;
+	memcpy(p->planes, seg->planes, sizeof(p->planes));
+	p->planes[SKX_SEGMENT_DICT] = seg->planes[SKX_SEGMENT_PREFIXES];
+	p->planes[SKX_SEGMENT_POSTINGS] =
+		seg->planes[SKX_SEGMENT_PREFIX_POSTINGS];
+	p->planes[SKX_SEGMENT_POSITIONS].npages = 0;
+	seg->prefixes = p;
+	return p;
+}
+
+SkxSegment *
 skx_segment_open(SkxBlkFile *file, Relation rel, const SkxView *view,
 				 int which)
 {
@@ -375,6 +436,8 @@ skx_segment_unpin_all(SkxSegment *seg)
 	if (BufferIsValid(seg->deletes))
 		ReleaseBuffer(seg->deletes);
 	seg->deletes = InvalidBuffer;
+	if (seg->prefixes != NULL)
+		skx_segment_unpin_all(seg->prefixes);
 }
 
 void
@@ -385,6 +448,8 @@ skx_segment_close(SkxSegment *seg)
 	/* pages may be in flight, which need the planes */
 	if (seg->prefetch_units > 0)
 		return;
+	if (seg->prefixes != NULL)
+		pfree(seg->prefixes);
 	pfree(seg);
 }
 

@@ -13,6 +13,7 @@
  */
 #include "postgres.h"
 
+#include "index/cursor/cursor_sum.h"
 #include "index/segment/segment_maint.h"
 #include "index/snapshot/snapshot.h"
 #include "miscadmin.h"

@@ -38,6 +38,7 @@ typedef struct SkxOptions
 	int			max_merged_segment; /* kB */
 	int			segments_per_tier;
 	int			deletes_pct_allowed;
+	bool		prefix_lists;
 	double		k1;
 	double		b;
 	double		proximity;
@@ -157,6 +158,9 @@ extern void skx_am_options_init(void);
  * that is not allowed.
  */
 extern bytea *skxoptions(Datum reloptions, bool validate);
+
+/* Returns true if new segments of the index get lists of prefixes. */
+extern bool skx_am_has_prefix_lists(Relation index);
 
 /* Returns the block size of the index in bytes. */
 extern uint32 skx_am_block_size(Relation index);

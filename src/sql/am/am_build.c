@@ -83,6 +83,12 @@ skx_am_build_write(void *arg, BlockNumber block, char **pages, int npages)
 		skx_blkio_writer_put(b->writer, block + i, pages[i]);
 }
 
+void
+skx_am_build_sync(void *arg)
+{
+	skx_blkio_writer_flush(((SkxBuild *) arg)->writer);
+}
+
 /*
  * Segments
  */
@@ -185,6 +191,7 @@ skx_am_build_begin(SkxBuild *b, Relation index, uint64 incarnation)
 	b->store.allocate = skx_am_build_allocate;
 	b->store.give_back = skx_am_build_give_back;
 	b->store.write = skx_am_build_write;
+	b->store.sync = skx_am_build_sync;
 	b->store.arg = b;
 	b->options.incarnation = incarnation;
 	b->options.block_size = skx_am_block_size(index);
@@ -192,6 +199,8 @@ skx_am_build_begin(SkxBuild *b, Relation index, uint64 incarnation)
 	b->options.k1 = ranking.k1;
 	b->options.b = ranking.b;
 	b->options.store = &b->store;
+	b->options.is_new_file = true;
+	b->options.prefixes_of = skx_am_has_prefix_lists(index) ? index : NULL;
 	b->options.progress = skx_am_build_progress;
 	b->writer = skx_blkio_writer_begin_new(index);
 	b->segments = palloc(sizeof(SkxDiskSegmentRef));

@@ -70,6 +70,12 @@ extern void skx_am_build_write(void *arg, BlockNumber block, char **pages,
 							   int npages);
 
 /*
+ * Callback of the store: writes the pages that wait, so that all can be read.
+ * `arg` is the SkxBuild.
+ */
+extern void skx_am_build_sync(void *arg);
+
+/*
  * Callback of segment builders: reports `done` of `total` bytes of the segment
  * as progress.  `phase` is not used.
  */

@@ -162,6 +162,12 @@ skx_am_parallel_write(void *arg, BlockNumber block, char **pages, int npages)
 					   npages);
 }
 
+static void
+skx_am_parallel_sync(void *arg)
+{
+	skx_am_build_sync(((SkxBuildParticipant *) arg)->build);
+}
+
 /*
  * Segments
  */
@@ -232,6 +238,8 @@ skx_am_parallel_end_segment(SkxBuildParticipant *m, int phase)
 	last = m->shared->is_last;
 	m->build->options.segment = m->shared->segment;
 	skx_build_encode(m->parallel, m->number, &m->build->options);
+	/* the first member reads what all have written */
+	skx_am_build_sync(m->build);
 	skx_am_parallel_next_segment(m);
 	if (segment != NULL)
 	{
@@ -373,6 +381,7 @@ skx_am_parallel_run_participant(SkxBuildParticipant *m, Relation heap,
 	b->store.allocate = skx_am_parallel_allocate;
 	b->store.give_back = skx_am_parallel_give_back;
 	b->store.write = skx_am_parallel_write;
+	b->store.sync = skx_am_parallel_sync;
 	b->store.arg = m;
 	b->options.memory = m->shared->memory - m->shared->memory / 16;
 	if (m->number > 0)

@@ -206,6 +206,9 @@ skx_am_options_init(void)
 						 "Size of the list of pending documents at which it is flushed",
 						 value, skx_am_check_pending_limit,
 						 ShareUpdateExclusiveLock);
+	add_bool_reloption(skx_am_relopt_kind, "prefix_lists",
+					   "New segments have lists of the prefixes that many rows have",
+					   true, ShareUpdateExclusiveLock);
 	add_real_reloption(skx_am_relopt_kind, "k1",
 					   "How far repeating a word in a document raises its score (BM25)",
 					   SKX_NOT_GIVEN, 0.0, 100.0,
@@ -281,6 +284,7 @@ skxoptions(Datum reloptions, bool validate)
 		offsetof(SkxOptions, segments_per_tier)},
 		{"deletes_pct_allowed", RELOPT_TYPE_INT,
 		offsetof(SkxOptions, deletes_pct_allowed)},
+		{"prefix_lists", RELOPT_TYPE_BOOL, offsetof(SkxOptions, prefix_lists)},
 		{"k1", RELOPT_TYPE_REAL, offsetof(SkxOptions, k1)},
 		{"b", RELOPT_TYPE_REAL, offsetof(SkxOptions, b)},
 		{"proximity", RELOPT_TYPE_REAL, offsetof(SkxOptions, proximity)},
@@ -317,6 +321,14 @@ skx_am_block_size(Relation index)
 	const SkxOptions *options = (const SkxOptions *) index->rd_options;
 
 	return options != NULL ? options->block_size : SKX_DEFAULT_BLOCK_SIZE;
+}
+
+bool
+skx_am_has_prefix_lists(Relation index)
+{
+	const SkxOptions *options = (const SkxOptions *) index->rd_options;
+
+	return options == NULL || options->prefix_lists;
 }
 
 bool
@@ -366,6 +378,7 @@ skx_am_maint_options(Relation index, SkxWorkerRequester asker,
 	options->k1 = ranking.k1;
 	options->b = ranking.b;
 	options->memory = (Size) memory * 1024;
+	options->prefix_lists = skx_am_has_prefix_lists(index);
 	options->needs_all_space = false;
 	options->moves = SKX_MOVES_LAST;
 	options->requester = asker;

@@ -180,6 +180,13 @@ extern int	skx_blkio_hit_use_count(SkxBlkFile *file, uint8 plane);
 extern void skx_blkio_bypass_page_cache(SkxBlkFile *file);
 
 /*
+ * Makes the server read the file, as skipidx.io_method = shared_buffers does,
+ * so that it takes no frame of the cache and none of this backend.  Must be
+ * called before the first pin.
+ */
+extern void skx_blkio_read_by_server(SkxBlkFile *file);
+
+/*
  * Does the work of skx_blkio_pin for a page that is not in the frame already
  * pinned by the ref.
  */
@@ -441,6 +448,13 @@ extern SkxBlkWriter *skx_blkio_writer_begin_new(Relation rel);
  */
 extern void skx_blkio_writer_put(SkxBlkWriter *w, BlockNumber block,
 								 const char *page);
+
+/*
+ * Writes the pages that wait in the writer, so that all that were put can be
+ * read.  Raises errors as skx_blkio_writer_put; the caller holds no buffer
+ * lock.
+ */
+extern void skx_blkio_writer_flush(SkxBlkWriter *w);
 
 /*
  * Writes the last batch and frees the writer.  After that all pages of an

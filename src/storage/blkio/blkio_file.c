@@ -103,6 +103,14 @@ skx_blkio_bypass_page_cache(SkxBlkFile *file)
 	file->prefetch_depth = skx_blkio_depth_in_force(file->method);
 }
 
+void
+skx_blkio_read_by_server(SkxBlkFile *file)
+{
+	file->method = &skx_blkio_method_bufmgr;
+	file->pin_budget = skx_blkio_pin_budget(file->method, file->rel);
+	file->prefetch_depth = skx_blkio_depth_in_force(file->method);
+}
+
 int
 skx_blkio_hit_use_count(SkxBlkFile *file, uint8 plane)
 {

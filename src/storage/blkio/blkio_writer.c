@@ -514,6 +514,12 @@ skx_blkio_writer_put(SkxBlkWriter *w, BlockNumber block, const char *page)
 }
 
 void
+skx_blkio_writer_flush(SkxBlkWriter *w)
+{
+	skx_blkio_writer_send(w);
+}
+
+void
 skx_blkio_writer_end(SkxBlkWriter *w)
 {
 	skx_blkio_writer_send(w);

@@ -47,6 +47,7 @@ typedef struct SkxMaintOptions
 								 * they are flushed */
 	uint64		max_merged_segment; /* bytes; most that the policy merges into
 									 * one segment */
+	bool		prefix_lists;	/* new segments get lists of prefixes */
 	int			segments_per_tier;
 	int			deletes_pct_allowed;	/* percent of deleted documents above
 										 * which a segment is written anew */

@@ -196,6 +196,8 @@ skx_maint_flush_build(SkxFlush *f, SkxOperation *op,
 		return false;
 	skx_maint_output_begin(&out, op, options, 0);
 	out.build.memory = options->memory / 2;
+	/* an insert waits for a flush, and merges follow */
+	out.build.prefixes_of = NULL;
 	builder = skx_writer_build_begin(f->index, &out.build);
 	for (i = 0; i < f->ndocs; i++)
 	{

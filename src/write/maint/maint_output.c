@@ -47,6 +47,12 @@ skx_maint_output_write(void *arg, BlockNumber block, char **pages, int npages)
 }
 
 static void
+skx_maint_output_sync(void *arg)
+{
+	skx_blkio_writer_flush(((SkxMaintOutput *) arg)->writer);
+}
+
+static void
 skx_maint_output_progress(int phase, uint64 done, uint64 total)
 {
 	skx_worker_record_progress(phase == SKX_BUILD_INVERT ?
@@ -84,6 +90,7 @@ skx_maint_output_begin(SkxMaintOutput *out, SkxOperation *op,
 	out->store.allocate = skx_maint_output_allocate;
 	out->store.give_back = skx_maint_output_give_back;
 	out->store.write = skx_maint_output_write;
+	out->store.sync = skx_maint_output_sync;
 	out->store.arg = out;
 	out->build.format = op->format;
 	out->build.incarnation = op->incarnation;
@@ -95,6 +102,7 @@ skx_maint_output_begin(SkxMaintOutput *out, SkxOperation *op,
 	out->build.k1 = options->k1;
 	out->build.b = options->b;
 	out->build.store = &out->store;
+	out->build.prefixes_of = options->prefix_lists ? op->rel : NULL;
 	out->build.progress = skx_maint_output_progress;
 }
 

@@ -10,6 +10,7 @@
 #include "postgres.h"
 
 #include "index/column/column_value.h"
+#include "index/cursor/cursor_sum.h"
 #include "index/segment/segment_maint.h"
 #include "storage/buffile.h"
 #include "support/bitset/bitset.h"

@@ -101,8 +101,18 @@ extern void skx_writer_plane_begin_from(SkxPlaneWriter *plane,
 										SkxDiskRun *runs, int nruns);
 
 /*
+ * Ends the first nplanes planes, and writes their partial blocks, so that they
+ * can be read before the segment ends.  Sets planes and nruns of the header,
+ * and returns their runs, palloc'd.  Returns NULL if there are too many runs.
+ */
+extern SkxDiskRun *skx_writer_planes_place(SkxPlaneWriter **planes,
+										   int nplanes,
+										   SkxDiskSegment *header);
+
+/*
  * Ends all planes: writes their partial blocks and the segment header behind
- * them.  Fills in planes and nruns of the header, and *ref.
+ * them.  Planes that were placed stay where they are.  Fills in planes and
+ * nruns of the header, and *ref.
  */
 extern void skx_writer_planes_finish(SkxPlaneWriter **planes, int nplanes,
 									 SkxDiskSegment *header,
@@ -258,6 +268,15 @@ extern void skx_writer_term_posting(SkxTermWriter *w,
 extern void skx_writer_term_batch(SkxTermWriter *w,
 								  const SkxPostingBatch *batch);
 
+/*
+ * Adds the next n postings of a term without positions, SKX_SUBBLOCK but for
+ * the last ones.  Frequencies are from 1 to SKX_TF_MAX.  The writer was given
+ * no norms.
+ */
+extern void skx_writer_term_counts(SkxTermWriter *w, const uint32 *docs,
+								   const uint16 *tfs, const uint8 *norms,
+								   int n);
+
 /* Ends the term; fewer postings or positions than announced raise an error. */
 extern void skx_writer_term_end(SkxTermWriter *w);
 
@@ -318,6 +337,16 @@ extern void skx_writer_output_close(SkxSegmentOutput *out,
 
 /* Returns the bytes of memory that an output takes beside the norms. */
 extern Size skx_writer_output_fixed(const SkxSegmentBuildOptions *options);
+
+/*
+ * writer_prefixes.c : lists of the prefixes that many documents have
+ *
+ * Makes the lists of a segment whose other planes can be read: of each prefix
+ * of one or two characters that several lexemes have, and a sixteenth of the
+ * documents.  Sets the fields of the header that tell of them.
+ */
+extern void skx_writer_prefixes_make(SkxSegmentOutput *out,
+									 SkxDiskSegment *header);
 
 /* writer_build.c : one segment by one process */
 

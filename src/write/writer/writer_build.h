@@ -25,6 +25,8 @@ typedef struct SkxSegmentStore
 	/* writes finished pages to consecutive file blocks */
 	void		(*write) (void *arg, BlockNumber block, char **pages,
 						  int npages);
+	/* makes what was written readable; NULL: that is not possible */
+	void		(*sync) (void *arg);
 	/* called for each page when it is full; or NULL */
 	void		(*filled) (void *arg, uint8 plane, uint32 ordinal);
 	void	   *arg;
@@ -43,6 +45,9 @@ typedef struct SkxSegmentBuildOptions
 	double		k1;				/* of BM25, for the k-th best impacts */
 	double		b;				/* of BM25 */
 	const SkxSegmentStore *store;
+	Relation	prefixes_of;	/* index that gets lists of prefixes; NULL: it
+								 * gets none */
+	bool		is_new_file;	/* of the index; the page cache has it */
 	void		(*progress) (int phase, uint64 done, uint64 total); /* or NULL */
 } SkxSegmentBuildOptions;
 

@@ -115,6 +115,7 @@ skx_writer_output_close(SkxSegmentOutput *out, const SkxTermTotals *totals,
 	ref->segment = out->options.segment;
 	ref->ndocs = ndocs;
 	ref->total_length = out->total_length;
+	skx_writer_prefixes_make(out, &header);
 	skx_writer_planes_finish(out->planes, SKX_SEGMENT_NPLANES, &header, ref);
 	ref->level = skx_writer_output_level(ref->npages);
 }

@@ -66,6 +66,7 @@ typedef struct SkxPlaneWriter
 	char	   *batch[SKX_PLANE_BATCH_PAGES];
 	BlockNumber batch_at;
 	int			nbatch;
+	bool		is_placed;		/* skx_writer_planes_place() has ended it */
 } SkxPlaneWriter;
 
 static char *
@@ -314,7 +315,7 @@ skx_writer_plane_put_zeros(SkxPlaneWriter *plane, uint32 npages, uint32 used,
 static uint32
 skx_writer_plane_tail(const SkxPlaneWriter *plane)
 {
-	return plane->npages % plane->space->block_pages;
+	return plane->is_placed ? 0 : plane->npages % plane->space->block_pages;
 }
 
 /* Places all whole blocks. */
@@ -455,6 +456,39 @@ skx_writer_plane_tail_write(SkxPlaneWriter *plane, BlockNumber at)
 	skx_writer_plane_flush(plane);
 }
 
+/*
+ * Fills in planes and nruns of a header.  Returns all runs, palloc'd, behind
+ * `before` bytes.  A plane that a segment need not have, and has not, is 0.
+ */
+static char *
+skx_writer_header_runs(SkxPlaneWriter **planes, int nplanes,
+					   SkxDiskSegment *header, Size before)
+{
+	uint32		nruns = 0;
+	char	   *bytes;
+	SkxDiskRun *runs;
+	int			i;
+
+	for (i = 0; i < nplanes; i++)
+	{
+		if (i >= SKX_SEGMENT_PREFIXES && planes[i]->nruns == 0)
+			continue;
+		header->planes[i].npages = planes[i]->base + planes[i]->npages;
+		header->planes[i].first_run = nruns;
+		header->planes[i].nruns = planes[i]->nruns;
+		nruns += planes[i]->nruns;
+	}
+	header->nruns = nruns;
+	bytes = palloc0(before + (nruns + 1) * sizeof(SkxDiskRun));
+	runs = (SkxDiskRun *) (bytes + before);
+	for (i = 0; i < nplanes; i++)
+	{
+		memcpy(runs, planes[i]->runs, planes[i]->nruns * sizeof(SkxDiskRun));
+		runs += planes[i]->nruns;
+	}
+	return bytes;
+}
+
 /* Writes header and runs, as a byte stream, to file blocks from `at` on. */
 static void
 skx_writer_header_write(SkxPlaneWriter **planes, int nplanes,
@@ -462,30 +496,14 @@ skx_writer_header_write(SkxPlaneWriter **planes, int nplanes,
 {
 	SkxPlaneWriter *stream = skx_writer_plane_begin(planes[0]->space,
 													SKX_PLANE_HEADER);
+	char	   *bytes = skx_writer_header_runs(planes, nplanes, header,
+											   SKX_PAGE_START +
+											   sizeof(SkxDiskSegment));
 	Size		size = sizeof(SkxDiskSegment) +
 		header->nruns * sizeof(SkxDiskRun);
-	char	   *bytes = palloc0(size + SKX_PAGE_START);
-	SkxDiskRun *runs;
-	uint32		nruns = 0;
 	uint32		i;
 
-	for (i = 0; i < nplanes; i++)
-	{
-		header->planes[i].npages = planes[i]->base + planes[i]->npages;
-		header->planes[i].first_run = nruns;
-		header->planes[i].nruns = planes[i]->nruns;
-		nruns += planes[i]->nruns;
-	}
-	Assert(nruns <= header->nruns);
-	header->nruns = nruns;
-	size = sizeof(SkxDiskSegment) + nruns * sizeof(SkxDiskRun);
 	memcpy(bytes + SKX_PAGE_START, header, sizeof(SkxDiskSegment));
-	runs = (SkxDiskRun *) (bytes + SKX_PAGE_START + sizeof(SkxDiskSegment));
-	for (i = 0; i < nplanes; i++)
-	{
-		memcpy(runs, planes[i]->runs, planes[i]->nruns * sizeof(SkxDiskRun));
-		runs += planes[i]->nruns;
-	}
 	for (i = 0; i * SKX_PAGE_CAPACITY < size; i++)
 	{
 		Size		done = i * SKX_PAGE_CAPACITY;
@@ -551,18 +569,60 @@ skx_writer_tails_give_back(SkxSegmentSpace *space, BlockNumber at,
 						 nblocks * block_pages - total);
 }
 
-void
-skx_writer_planes_finish(SkxPlaneWriter **planes, int nplanes,
-						 SkxDiskSegment *header, SkxDiskSegmentRef *ref)
+/*
+ * Writes the tails of planes that have ended to new blocks.  Returns the first
+ * of `more` pages behind them.
+ */
+static BlockNumber
+skx_writer_tails_write(SkxPlaneWriter **planes, int nplanes, uint32 more)
 {
 	SkxSegmentSpace *space = planes[0]->space;
 	uint32		block_pages = space->block_pages;
 	uint32	   *fill = palloc0((nplanes + 1) * sizeof(uint32));
 	uint32	   *places = palloc0(nplanes * sizeof(uint32));
-	uint32		tails;
+	uint32		tails = skx_writer_tails_place(planes, nplanes, places, fill);
+	uint32		nblocks = (tails + more + block_pages - 1) / block_pages;
+	BlockNumber at = 0;
+	int			i;
+
+	if (nblocks > 0)
+		at = space->store->allocate(space->store->arg, nblocks);
+	for (i = 0; i < nplanes; i++)
+	{
+		if (skx_writer_plane_tail(planes[i]) > 0)
+			skx_writer_plane_tail_write(planes[i], at + places[i]);
+		planes[i]->is_placed = true;
+	}
+	skx_writer_tails_give_back(space, at, nblocks, fill, tails, tails + more);
+	pfree(fill);
+	pfree(places);
+	return at + tails;
+}
+
+SkxDiskRun *
+skx_writer_planes_place(SkxPlaneWriter **planes, int nplanes,
+						SkxDiskSegment *header)
+{
 	uint32		nruns = 0;
-	uint32		nblocks;
-	BlockNumber at;
+	int			i;
+
+	for (i = 0; i < nplanes; i++)
+	{
+		skx_writer_plane_end(planes[i]);
+		nruns += planes[i]->nruns + 1;
+	}
+	if (nruns > PG_UINT16_MAX)
+		return NULL;
+	(void) skx_writer_tails_write(planes, nplanes, 0);
+	return (SkxDiskRun *) skx_writer_header_runs(planes, nplanes, header, 0);
+}
+
+void
+skx_writer_planes_finish(SkxPlaneWriter **planes, int nplanes,
+						 SkxDiskSegment *header, SkxDiskSegmentRef *ref)
+{
+	SkxSegmentSpace *space = planes[0]->space;
+	uint32		nruns = 0;
 	Size		size;
 	int			i;
 
@@ -574,28 +634,15 @@ skx_writer_planes_finish(SkxPlaneWriter **planes, int nplanes,
 			(skx_writer_plane_tail(planes[i]) > 0 ? 1 : 0);
 		ref->npages += planes[i]->base + planes[i]->npages;
 	}
-	tails = skx_writer_tails_place(planes, nplanes, places, fill);
 	if (nruns > PG_UINT16_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("segment has too many parts for blocks of %u pages",
-						block_pages),
+						space->block_pages),
 				 errhint("Increase the index's block_size.")));
-	header->nruns = nruns;
 	size = sizeof(SkxDiskSegment) + nruns * sizeof(SkxDiskRun);
 	ref->header_pages = (size + SKX_PAGE_CAPACITY - 1) / SKX_PAGE_CAPACITY;
-	nblocks = (tails + ref->header_pages + block_pages - 1) / block_pages;
-	at = space->store->allocate(space->store->arg, nblocks);
-	for (i = 0; i < nplanes; i++)
-	{
-		if (skx_writer_plane_tail(planes[i]) > 0)
-			skx_writer_plane_tail_write(planes[i], at + places[i]);
-	}
-	ref->header = at + tails;
+	ref->header = skx_writer_tails_write(planes, nplanes, ref->header_pages);
 	ref->npages += ref->header_pages;
 	skx_writer_header_write(planes, nplanes, header, ref->header);
-	skx_writer_tails_give_back(space, at, nblocks, fill, tails,
-							   tails + ref->header_pages);
-	pfree(fill);
-	pfree(places);
 }

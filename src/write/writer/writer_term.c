@@ -444,6 +444,25 @@ skx_writer_term_batch(SkxTermWriter *w, const SkxPostingBatch *batch)
 		skx_writer_subblock_end(w);
 }
 
+void
+skx_writer_term_counts(SkxTermWriter *w, const uint32 *docs,
+					   const uint16 *tfs, const uint8 *norms, int n)
+{
+	SkxSubblock *s = w->current;
+
+	Assert(w->norms == NULL && w->entry.df >= SKX_SUBBLOCK);
+	skx_writer_term_check_counts(w, n, 0);
+	if (s->postings.n != 0)
+		elog(ERROR, "a term has a sub-block after its last one");
+	s->postings.n = n;
+	memcpy(s->postings.docs, docs, n * sizeof(uint32));
+	memcpy(s->postings.tf, tfs, n * sizeof(uint16));
+	memcpy(s->norms, norms, n);
+	memset(s->postings.labels, 1 << SKX_LABEL_D, n);
+	if (n == SKX_SUBBLOCK)
+		skx_writer_subblock_end(w);
+}
+
 /* Fills in the k-th best postings of the entry; the largest k comes last. */
 static void
 skx_writer_term_kth_best(SkxTermWriter *w)
