@@ -41,7 +41,7 @@ INSERT INTO $name SELECT i, ('g:1 h:2 ' || CASE WHEN i % 16 = 0 THEN 'e:1 ' ELSE
 		|| CASE WHEN (i / 9000) % 3 > 0 THEN ' c' || i % 997 || ':3' ELSE '' END
 		|| CASE WHEN i % 3 = 0 THEN ' bb:5 cc:6,9,12 bb' || i % 11 || ':8' ELSE '' END END)::tsvector
 	FROM generate_series(1, $rows) i;
-CREATE INDEX ${name}_v ON $name USING skipidx (v) WITH (prefix_lists = off);
+CREATE INDEX ${name}_v ON $name USING skipidx (v);
 CREATE TABLE ${name}_lists AS SELECT lexeme, max(id) AS last FROM $name, unnest(v) WHERE lexeme ~ '^[hgf]' GROUP BY lexeme;
 DELETE FROM $name WHERE id % 101 = 0;
 VACUUM ANALYZE $name;

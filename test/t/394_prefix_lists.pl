@@ -31,6 +31,7 @@ note "seed $seed";
 $s->value(<<"SQL");
 CREATE EXTENSION skipidx;
 CREATE TABLE docs (id serial, v tsvector) WITH (autovacuum_enabled = off);
+CREATE TABLE flushed (i int);
 CREATE FUNCTION letter(n int) RETURNS text IMMUTABLE LANGUAGE sql AS
 	\$\$ SELECT CASE WHEN n = 3 THEN chr(233) ELSE chr(97 + n) END \$\$;
 CREATE FUNCTION doc(i int) RETURNS tsvector LANGUAGE sql AS \$\$
@@ -47,7 +48,7 @@ CREATE FUNCTION add(n int) RETURNS void LANGUAGE sql AS
 	\$\$ INSERT INTO docs (v) SELECT doc(i) FROM generate_series(1, n) i \$\$;
 SQL
 $s->value('SELECT add(' . ROWS . ')');
-$s->value("CREATE INDEX docs_on ON docs USING skipidx (v) WITH (pending_limit = '1GB')");
+$s->value("CREATE INDEX docs_on ON docs USING skipidx (v) WITH (pending_limit = '1GB', prefix_lists = on)");
 $s->value('SET enable_bitmapscan = off');
 
 $primary->backup('base');
@@ -120,7 +121,7 @@ sub same
 	my @wrong;
 
 	# its commit flushes what a merge has logged
-	$s->value('SELECT txid_current()');
+	$s->value('INSERT INTO flushed DEFAULT VALUES');
 	$primary->wait_for_catchup($standby);
 	for my $search (@searches)
 	{
@@ -154,7 +155,7 @@ for my $case ([ 'several processes', 'SET max_parallel_maintenance_workers = 2' 
 {
 	my ($what, $set) = @$case;
 
-	$s->value("$set; CREATE INDEX docs_other ON docs USING skipidx (v)");
+	$s->value("$set; CREATE INDEX docs_other ON docs USING skipidx (v) WITH (prefix_lists = on)");
 	cmp_ok(prefixes('docs_other'), '>=', $n, "$what: there are lists");
 	is($s->value("SELECT skipidx_check('docs_other', true)"), '', "$what: sound");
 	$s->value("DROP INDEX docs_other; RESET ALL; SET enable_bitmapscan = off");
@@ -181,7 +182,7 @@ same('merged');
 my $merged = lists('docs_on');
 my $few = subblocks('a:*');
 
-$s->value('CREATE INDEX docs_other ON docs USING skipidx (v)');
+$s->value('CREATE INDEX docs_other ON docs USING skipidx (v) WITH (prefix_lists = on)');
 is((split /\|/, $merged)[$_], (split /\|/, lists('docs_other'))[$_], "merged: the lists of a build ($_)") for 0 .. 3;
 $s->value('DROP INDEX docs_other');
 
@@ -200,7 +201,7 @@ cmp_ok($few * 4, '<', subblocks('a:*'), 'a search by a list decodes few sub-bloc
 for my $kind ('UNLOGGED', 'TEMP')
 {
 	$s->value("CREATE $kind TABLE other AS SELECT id, v FROM docs WHERE id <= 30000;"
-		  . ' CREATE INDEX other_v ON other USING skipidx (v)');
+		  . ' CREATE INDEX other_v ON other USING skipidx (v) WITH (prefix_lists = on)');
 	cmp_ok(prefixes('other_v'), '>', 0, "$kind: there are lists");
 	is($s->value("SELECT skipidx_check('other_v', true)"), '', "$kind: sound");
 	$s->value('DROP TABLE other');

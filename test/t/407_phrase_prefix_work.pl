@@ -25,7 +25,7 @@ INSERT INTO t SELECT i, (SELECT string_agg(w || ':' || j + i % 5, ' ')
 			WHEN 3 THEN 'q' || (random() * 9000)::int ELSE 'p' || (random() * 400)::int END AS w
 		FROM generate_series(1, 12) j) ws)::tsvector
 	FROM generate_series(1, 60000) i;
-CREATE INDEX t_v ON t USING skipidx (v) WITH (prefix_lists = off);
+CREATE INDEX t_v ON t USING skipidx (v);
 VACUUM ANALYZE t;
 SQL
 

@@ -208,7 +208,7 @@ skx_am_options_init(void)
 						 ShareUpdateExclusiveLock);
 	add_bool_reloption(skx_am_relopt_kind, "prefix_lists",
 					   "New segments have lists of the prefixes that many rows have",
-					   true, ShareUpdateExclusiveLock);
+					   false, ShareUpdateExclusiveLock);
 	add_real_reloption(skx_am_relopt_kind, "k1",
 					   "How far repeating a word in a document raises its score (BM25)",
 					   SKX_NOT_GIVEN, 0.0, 100.0,
@@ -328,7 +328,7 @@ skx_am_has_prefix_lists(Relation index)
 {
 	const SkxOptions *options = (const SkxOptions *) index->rd_options;
 
-	return options == NULL || options->prefix_lists;
+	return options != NULL && options->prefix_lists;
 }
 
 bool
