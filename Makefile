@@ -40,7 +40,7 @@
 #        bench-lookup bench-machines bench-merge bench-order bench-parallel
 #        bench-plans bench-policies bench-quality bench-rank bench-rescore
 #        bench-restart bench-scale bench-scroll bench-statement bench-storage
-#        bench-words
+#        bench-typos bench-words
 #                           measurements, see bench/README.md
 
 EXTENSION = skipidx

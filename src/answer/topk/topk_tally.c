@@ -34,8 +34,8 @@
 struct SkxTopkTallyList
 {
 	SkxTopkList *list;
-	uint32		end;			/* of the sub-block whose bound is known; 0: of
-								 * none */
+	uint32		end;			/* of the sub-block whose bound is known; 0:
+								 * of none */
 	uint32		bound;			/* as slots have it */
 };
 

@@ -21,8 +21,8 @@ typedef struct SkxRankingTerm
 								 * `lexeme` */
 	uint8		labels;			/* set of labels that count; 0: any */
 	int			group;			/* number of its group, from 1; 0: none */
-	bool		is_exact;		/* in a group: it was asked for, and the others
-								 * stand in for it */
+	bool		is_exact;		/* in a group: it was asked for, and the
+								 * others stand in for it */
 	uint16		count;			/* occurrences in the query, from 1 to
 								 * SKX_RANKING_COUNT_MAX */
 	double		factor;			/* of its weight, or of its group's */

@@ -26,7 +26,7 @@ skx_ranking_standing(const SkxRankingTerm *term)
  */
 static double
 skx_ranking_side_standing(const SkxRanking *ranking, int side,
-						const SkxRankingTerm *lexeme)
+						  const SkxRankingTerm *lexeme)
 {
 	int			i = side < 0 ? 0 : side;
 	int			end = side < 0 ? ranking->nterms : side + 1;

@@ -446,7 +446,7 @@ skx_score_document_sums(const SkxScorer *scorer, TSVector document,
 {
 	int			few[64];
 	int32		best[SKX_RANKING_GROUPS_MAX];
-	SkxScoreSum s = {.contributions = parts, .best = best};
+	SkxScoreSum s = {.contributions = parts,.best = best};
 	int			i;
 
 	if (scorer->nterms <= (int) lengthof(few))

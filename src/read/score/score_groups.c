@@ -18,7 +18,7 @@ skx_score_compare_words(const void *a, const void *b)
 static int
 skx_score_variant_word(const SkxScorer *scorer, const SkxScoreVariant *variant)
 {
-	SkxScoreTerm key = {.lexeme = variant->word.bytes, .len = variant->word.len};
+	SkxScoreTerm key = {.lexeme = variant->word.bytes,.len = variant->word.len};
 	const SkxScoreTerm *found = bsearch(&key, scorer->terms, scorer->nterms,
 										sizeof(SkxScoreTerm),
 										skx_score_compare_words);
