@@ -5,8 +5,9 @@
  *
  * Each function returns a number from 0 on that never falls, or never rises,
  * when its value grows, to the last bit.  So what it returns for a bound of
- * values bounds what it returns for them.  The functions are computed by operations that IEEE 754
- * defines to the last bit, so every machine has the same ones.
+ * values bounds what it returns for them.  The functions are computed by
+ * operations that IEEE 754 defines to the last bit, so every machine has the
+ * same ones.
  */
 #ifndef SKX_PRIOR_H
 #define SKX_PRIOR_H

@@ -195,14 +195,15 @@ extern void skx_ranking_add(SkxRanking *a, const SkxRanking *b);
  * highest bit means that there are groups.  Then varints: documents, their
  * length, number of terms, number of pairs; and the number of groups, and for
  * each a byte with the occurrences and its factor as a double, if there are
- * groups.  Then the terms: a byte with flags, varint of the lexeme's bytes and these;
- * occurrences as a byte, if they are several; the factor as a double, if it is
- * not 1; varint of df or sum; for a prefix, varint of `whole`; and for one with
- * one lexeme, varint of its bytes and these.  Flags are: bit 0 prefix, bits 1
- * to 4 labels, bit 5 several occurrences, bit 6 a factor, bit 7 one lexeme.
- * If there are groups, each term ends with a varint: its group times 2, plus 1
- * if it was asked for.  Then the pairs: varints of the terms' numbers; if there are groups, these times 2, and
- * for a group its number times 2, plus 1.
+ * groups.  Then the terms: a byte with flags, varint of the lexeme's bytes and
+ * these; occurrences as a byte, if they are several; the factor as a double,
+ * if it is not 1; varint of df or sum; for a prefix, varint of `whole`; and
+ * for one with one lexeme, varint of its bytes and these.  Flags are: bit 0
+ * prefix, bits 1 to 4 labels, bit 5 several occurrences, bit 6 a factor, bit 7
+ * one lexeme.  If there are groups, each term ends with a varint: its group
+ * times 2, plus 1 if it was asked for.  Then the pairs: varints of the terms'
+ * numbers; if there are groups, these times 2, and for a group its number
+ * times 2, plus 1.
  */
 
 /* Returns how many bytes skx_ranking_pack() writes. */
@@ -214,15 +215,16 @@ extern uint8 *skx_ranking_pack(const SkxRanking *ranking, uint8 *dst);
 /*
  * Reads the beginning of n bytes: all but groups, terms and pairs, whose
  * numbers it sets.  There are no more terms than n / 3, SKX_RANKING_PAIRS_MAX
- * pairs and SKX_RANKING_GROUPS_MAX groups at most.  Returns where groups begin, or NULL for bytes that are no ranking.
+ * pairs and SKX_RANKING_GROUPS_MAX groups at most.  Returns where groups
+ * begin, or NULL for bytes that are no ranking.
  */
 extern const uint8 *skx_ranking_unpack_head(const uint8 *src, size_t n,
 											SkxRanking *ranking);
 
 /*
  * Reads groups, terms and pairs into ranking->groups, ranking->terms and
- * ranking->pairs, which have room for them.  Lexemes point into the bytes.  Returns false unless they
- * take exactly the bytes from src to `end`.
+ * ranking->pairs, which have room for them.  Lexemes point into the bytes.
+ * Returns false unless they take exactly the bytes from src to `end`.
  */
 extern bool skx_ranking_unpack_terms(const uint8 *src, const uint8 *end,
 									 SkxRanking *ranking);
