@@ -50,7 +50,7 @@ INSERT INTO docs SELECT i + 5000 * n, v FROM (SELECT i, string_agg('w' || (hashi
 	FROM generate_series(1, 5000) i, generate_series(1, 50) p GROUP BY i) x, generate_series(0, 7) n ORDER BY 1;
 INSERT INTO docs SELECT 40000 + i, ('s' || i || ':1 s' || i + 1 || ':2')::tsvector
 FROM generate_series(1, 4000) i;
-CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '16kB');
+CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '16kB', prefix_lists = on);
 INSERT INTO docs SELECT 50000 + id, v FROM docs WHERE id <= 100;
 SELECT skipidx_flush('docs_v');
 INSERT INTO docs SELECT 60000 + id, v FROM docs WHERE id <= 50;
