@@ -62,12 +62,21 @@ sub answer
 		($by eq 'table' ? 'SET enable_indexscan = off; SET enable_bitmapscan = off;' : 'SET enable_seqscan = off;') . $question);
 }
 
+# The standby has all that was done.  A commit flushes what flushes and merges
+# have logged, which need no transaction id.
+sub catch_up
+{
+	$primary->safe_psql('postgres', "SELECT pg_logical_emit_message(true, 'catch up', '')");
+	$primary->wait_for_catchup($standby);
+	return;
+}
+
 # The node answers by the index as the primary does by the table.
 sub right
 {
 	my ($node, $what) = @_;
 
-	$primary->wait_for_catchup($standby) if $node == $standby;
+	catch_up() if $node == $standby;
 	is(answer($node, 'index'), answer($node, 'table'), "$what: right answers");
 	return;
 }
@@ -217,7 +226,7 @@ format_library($primary, 'later');
 format_release($primary, '1.3');
 flush($primary);
 is(format_of($primary, 'docs_v'), $format{'1.3'}, 'a feature that must be known');
-$primary->wait_for_catchup($standby);
+catch_up();
 refused($standby, $question, qr/index "docs_v" needs skipidx 1\.3 or later\n.*DETAIL:  This is skipidx \Q$own\E\./s, 'search on a standby');
 format_library($standby, 'later');
 right($standby, 'once it has the library');
