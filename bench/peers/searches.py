@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 
-from harness.record import option, temporary
+from harness.record import option, step, temporary
 from harness.timing import short
 from peers.peers import PEERS, build_index, index_of
 
@@ -86,3 +86,14 @@ def available_peers():
     wanted = {name: Peer(name) for name in option("PEERS", PEERS).split()}
     return ({name: peer for name, peer in wanted.items() if peer.available()},
             [name for name, peer in wanted.items() if not peer.available()])
+
+
+def build_peers(run):
+    """Those that are there, with an index of the words; by name."""
+    peers, run["peers_missing"] = available_peers()
+    for name, peer in peers.items():
+        step("build", name)
+        if peer.build() != run["rows"]:
+            raise RuntimeError("%s has not all rows" % name)
+        run["indexes"][name] = peer.bytes
+    return peers

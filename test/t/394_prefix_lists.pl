@@ -12,7 +12,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_session skx_seed);
+use SkipidxTest qw(skx_catch_up skx_node skx_session skx_seed);
 use Test::More;
 
 # A segment of fewer rows has no lists.
@@ -31,7 +31,6 @@ note "seed $seed";
 $s->value(<<"SQL");
 CREATE EXTENSION skipidx;
 CREATE TABLE docs (id serial, v tsvector) WITH (autovacuum_enabled = off);
-CREATE TABLE flushed (i int);
 CREATE FUNCTION letter(n int) RETURNS text IMMUTABLE LANGUAGE sql AS
 	\$\$ SELECT CASE WHEN n = 3 THEN chr(233) ELSE chr(97 + n) END \$\$;
 CREATE FUNCTION doc(i int) RETURNS tsvector LANGUAGE sql AS \$\$
@@ -120,9 +119,7 @@ sub same
 	my ($what) = @_;
 	my @wrong;
 
-	# its commit flushes what a merge has logged
-	$s->value('INSERT INTO flushed DEFAULT VALUES');
-	$primary->wait_for_catchup($standby);
+	skx_catch_up($primary, $standby);
 	for my $search (@searches)
 	{
 		my ($q, $where) = @$search;

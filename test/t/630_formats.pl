@@ -16,7 +16,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use SkipidxFormat qw(format_build_later format_extension format_library format_release format_of format_of_segments);
 use SkipidxPower;
-use SkipidxTest qw(skx_node skx_recovered skx_relation_file skx_session skx_until);
+use SkipidxTest qw(skx_catch_up skx_node skx_recovered skx_relation_file skx_session skx_until);
 use Test::More;
 
 plan skip_all => 'the tree has no objects' unless SkipidxPower->objects;
@@ -62,21 +62,12 @@ sub answer
 		($by eq 'table' ? 'SET enable_indexscan = off; SET enable_bitmapscan = off;' : 'SET enable_seqscan = off;') . $question);
 }
 
-# The standby has all that was done.  A commit flushes what flushes and merges
-# have logged, which need no transaction id.
-sub catch_up
-{
-	$primary->safe_psql('postgres', "SELECT pg_logical_emit_message(true, 'catch up', '')");
-	$primary->wait_for_catchup($standby);
-	return;
-}
-
 # The node answers by the index as the primary does by the table.
 sub right
 {
 	my ($node, $what) = @_;
 
-	catch_up() if $node == $standby;
+	skx_catch_up($primary, $standby) if $node == $standby;
 	is(answer($node, 'index'), answer($node, 'table'), "$what: right answers");
 	return;
 }
@@ -226,7 +217,7 @@ format_library($primary, 'later');
 format_release($primary, '1.3');
 flush($primary);
 is(format_of($primary, 'docs_v'), $format{'1.3'}, 'a feature that must be known');
-catch_up();
+skx_catch_up($primary, $standby);
 refused($standby, $question, qr/index "docs_v" needs skipidx 1\.3 or later\n.*DETAIL:  This is skipidx \Q$own\E\./s, 'search on a standby');
 format_library($standby, 'later');
 right($standby, 'once it has the library');

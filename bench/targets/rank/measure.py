@@ -14,7 +14,7 @@ from harness.server import (build, engines_wanted, fill, load_docs, only, sql,
 from harness.timing import (course_of, create_procedures, literal, plans_of,
                             set_all, time_pgbench, time_scan, time_statement)
 from harness.words import text
-from peers.searches import (WARM_FIRST, WARM_LATER, available_peers,
+from peers.searches import (WARM_FIRST, WARM_LATER, build_peers,
                             write_searches)
 from targets.rank.show import MODES, SUBJECT, VARIANTS, alternating, fast
 
@@ -89,16 +89,6 @@ def build_all(run):
         step("build", "of an expression")
         load_texts(*text())
     sql("CHECKPOINT")
-
-
-def start_peers(run):
-    peers, run["peers_missing"] = available_peers()
-    for name, peer in peers.items():
-        step("build", name)
-        if peer.build() != run["rows"]:
-            raise RuntimeError("%s has not all rows" % name)
-        run["indexes"][name] = peer.bytes
-    return peers
 
 
 # ---- one measurement ----
@@ -233,7 +223,7 @@ def prepare(run):
     build_all(run)
     if SUBJECT in run["engines"]:
         run["settings"] = settings()
-    peers = start_peers(run)
+    peers = build_peers(run)
     os.remove(words)
     return peers
 

@@ -10,7 +10,7 @@ from harness.searches import (STRATEGY, compare_hits, make_searches, rank_by,
 from harness.server import build, load_docs, only, sql, version, write_words
 from harness.timing import course_of, create_procedures, time_scan
 from harness.words import text
-from peers.searches import (WARM_FIRST, WARM_LATER, available_peers,
+from peers.searches import (WARM_FIRST, WARM_LATER, build_peers,
                             write_searches)
 from targets.words.show import MODE, SIZES, SUBJECT, VARIANTS
 
@@ -79,12 +79,7 @@ def measure(run):
     run["indexes"][SUBJECT] = build("docs_skipidx", SUBJECT)
     run["settings"] = settings()
     sql("CHECKPOINT")
-    peers, run["peers_missing"] = available_peers()
-    for name, peer in peers.items():
-        step("build", name)
-        if peer.build() != run["rows"]:
-            raise RuntimeError("%s has not all rows" % name)
-        run["indexes"][name] = peer.bytes
+    peers = build_peers(run)
     os.remove(words)
     run["series"] = list(VARIANTS) + list(peers)
     step("searches")

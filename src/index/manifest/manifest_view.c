@@ -148,10 +148,10 @@ skx_manifest_root_page(SkxRootReader *r)
 									SKX_PLANE_ROOT, r->ordinal,
 									BUFFER_LOCK_SHARE);
 	lower = ((const PageHeaderData *) BufferGetPage(buffer))->pd_lower;
-	memcpy(r->page.data, BufferGetPage(buffer), Min(lower, BLCKSZ));
+	memcpy(r->page.data, BufferGetPage(buffer), lower);
 	UnlockReleaseBuffer(buffer);
 	header = (const SkxDiskRootPage *) (r->page.data + SKX_PAGE_START);
-	if (lower < SKX_PAGE_START + sizeof(SkxDiskRootPage) || lower > BLCKSZ ||
+	if (lower < SKX_PAGE_START + sizeof(SkxDiskRootPage) ||
 		header->nbytes != lower - SKX_PAGE_START - sizeof(SkxDiskRootPage) ||
 		header->nbytes == 0)
 		skx_damage_report(r->rel, r->block,

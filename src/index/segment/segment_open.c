@@ -296,12 +296,11 @@ skx_segment_use_layout(SkxSegment *seg, SkxSegmentLayout *kept)
 	memcpy(seg->planes, kept->planes, sizeof(seg->planes));
 }
 
-SkxSegment *
-skx_segment_open_ref(SkxBlkFile *file, Relation rel, uint64 incarnation,
-					 uint32 block_size, const SkxDiskSegmentRef *ref)
+/* Returns a segment of which neither header nor planes are known. */
+static SkxSegment *
+skx_segment_alloc(SkxBlkFile *file, Relation rel, uint64 incarnation)
 {
 	SkxSegment *seg = palloc0(sizeof(SkxSegment));
-	SkxSegmentLayout *kept = skx_segment_find_layout(rel, incarnation, ref);
 
 	seg->rel = rel;
 	seg->file = file;
@@ -310,6 +309,16 @@ skx_segment_open_ref(SkxBlkFile *file, Relation rel, uint64 incarnation,
 	seg->prefetch_units = Min(skx_blkio_prefetch_depth(file),
 							  SKX_PREFETCH_UNITS_MAX);
 	seg->reads_at_open = skx_segment_nloads();
+	return seg;
+}
+
+SkxSegment *
+skx_segment_open_ref(SkxBlkFile *file, Relation rel, uint64 incarnation,
+					 uint32 block_size, const SkxDiskSegmentRef *ref)
+{
+	SkxSegment *seg = skx_segment_alloc(file, rel, incarnation);
+	SkxSegmentLayout *kept = skx_segment_find_layout(rel, incarnation, ref);
+
 	if (kept == NULL)
 		kept = skx_segment_keep_layout(file, seg, block_size, ref);
 	skx_segment_use_layout(seg, kept);
@@ -320,16 +329,9 @@ SkxSegment *
 skx_segment_open_made(SkxBlkFile *file, Relation rel, uint64 incarnation,
 					  const SkxDiskSegment *header, const SkxDiskRun *runs)
 {
-	SkxSegment *seg = palloc0(sizeof(SkxSegment));
+	SkxSegment *seg = skx_segment_alloc(file, rel, incarnation);
 	int			i;
 
-	seg->rel = rel;
-	seg->file = file;
-	seg->incarnation = incarnation;
-	seg->deletes = InvalidBuffer;
-	seg->prefetch_units = Min(skx_blkio_prefetch_depth(file),
-							  SKX_PREFETCH_UNITS_MAX);
-	seg->reads_at_open = skx_segment_nloads();
 	seg->session = palloc0(sizeof(SkxSegmentSession));
 	seg->session->warm_reads = PG_UINT64_MAX;
 	seg->header = *header;

@@ -22,7 +22,7 @@ use Test::More ();
 use Time::HiRes ();
 
 our @EXPORT_OK = qw(skx_node skx_database skx_session skx_seed skx_setseed
-  skx_install_try skx_recovered skx_until skx_median skx_logged skx_reload skx_workers_done skx_fault_lock skx_module skx_relation_file skx_refuse_io_uring skx_start_apart skx_contexts);
+  skx_install_try skx_recovered skx_until skx_median skx_logged skx_reload skx_workers_done skx_catch_up skx_fault_lock skx_module skx_relation_file skx_refuse_io_uring skx_start_apart skx_contexts);
 
 # A file that takes longer than it may says where it waits, and ends; so does a
 # session whose answer does not come.  Seconds; 0: no such end.
@@ -298,6 +298,17 @@ sub skx_workers_done
 		skx_until('workers to end', sub { workers($node) == 0 });
 		$node->safe_psql('postgres', 'SELECT 1');
 	} until workers($node) == 0;
+	return;
+}
+
+# Until a standby has all that was done.  Flushes and merges log without a
+# transaction id, so a commit that has one is needed to flush that.
+sub skx_catch_up
+{
+	my ($primary, $standby) = @_;
+
+	$primary->safe_psql('postgres', "SELECT pg_logical_emit_message(true, 'catch up', '')");
+	$primary->wait_for_catchup($standby);
 	return;
 }
 
