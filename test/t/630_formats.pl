@@ -35,7 +35,7 @@ my $primary = skx_node('formats_primary', streaming => 1, conf => "skipidx.max_w
 
 format_extension($primary);
 $primary->safe_psql('postgres', <<'SQL');
-CREATE TABLE docs (id int, v tsvector);
+CREATE TABLE docs (id int, v tsvector) WITH (vacuum_truncate = off);
 CREATE FUNCTION add(first int, n int) RETURNS void LANGUAGE sql AS $$
 	INSERT INTO docs SELECT i, ('all:1 w' || i % 41 || ':2A w' || i * 7 % 43 || ':3')::tsvector
 	FROM generate_series(first, first + n - 1) i
