@@ -11,6 +11,7 @@
 #   #count PASSED FAILED   instead of the plain 1 for the step
 #   #progress TEXT         shown at once
 #   #failed TEXT           what to say of the failure in the end
+#   #unsteady TEXT         what failed at first and passed when it was run again
 
 # Seconds after which something is said of a step that says nothing.
 report_silence=6
@@ -24,6 +25,7 @@ report_begin() {
 	report_skipped=0
 	report_started=$(date +%s)
 	report_broken=()
+	report_unsteady=()
 	report_logs=$(mktemp -d "${TMPDIR:-/tmp}/skipidx-logs.XXXXXX")
 }
 
@@ -154,6 +156,7 @@ report_step() {
 	fi
 	report_count "$passed" "$failed"
 	if [ $status = 0 ]; then
+		! grep -q '^#unsteady ' "$log" || report_unsteady+=("$name" "$log")
 		printf 'ok      %-28s %5d passed %24ss\n' "$name" "$passed" $(($(date +%s) - began))
 	else
 		[ "${REPORT_LINES:-0}" = 0 ] ||
@@ -193,7 +196,11 @@ report_why() {
 report_end() {
 	local n=${#report_broken[@]} i each skipped=
 	[ $n = 0 ] || each=$((36 / n))
-	[ $n != 0 ] || rm -rf "$report_logs"
+	[ $n != 0 ] || [ ${#report_unsteady[@]} != 0 ] || rm -rf "$report_logs"
+	for ((i = 0; i < ${#report_unsteady[@]}; i += 2)); do
+		echo "UNSTEADY: ${report_unsteady[i]}, which passed when it was run again; all of it: ${report_unsteady[i + 1]}"
+		sed -n 's/^#unsteady /    /p' "${report_unsteady[i + 1]}" | cut -c -200 | head -n 8
+	done
 	for ((i = 0; i < n && i < 18; i += 2)); do
 		echo "FAILED: ${report_broken[i]}; all of it: ${report_broken[i + 1]}"
 		report_why "${report_broken[i + 1]}" | cut -c -200 | sed 's/^/    /' |

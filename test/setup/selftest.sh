@@ -72,6 +72,15 @@ expect 'and what failed' said '^    check 7$'
 expect 'and nothing else' [ "$(wc -l <"$work/output")" -le 8 ]
 
 report <<'EOF'
+report_step shaky bash -c 'echo "#failed check 8"; echo "#unsteady check 8"; echo "#count 5 0"'
+EOF
+expect 'an unsteady step: exit code' [ $? = 0 ]
+expect 'an unsteady step: the closing line' last_is 'trial: 5 passed, 0 failed'
+expect 'and what failed at first is said' said '^    check 8$'
+log=$(sed -n 's/^UNSTEADY: shaky.*; all of it: //p' "$work/output")
+expect 'and its log is kept' [ "$(grep -c 'check 8' "$log")" = 2 ]
+
+report <<'EOF'
 report_start bash -c 'echo "#count 2 0"; echo late; exit 0'
 report_step first true
 report_step second report_finish

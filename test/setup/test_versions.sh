@@ -30,7 +30,7 @@ VERSIONS=${VERSIONS:-analysis 16 17 18 19 cassert}
 SUITES=${SUITES:-regress isolation *differential* *contract* *rank_plans* *rank_partitions* *wait_events* *replica_identity* *pgbouncer*}
 
 if [ "$(id -u)" != 0 ]; then
-	exec sudo --preserve-env=VERSIONS,SUITES,SUITE_TIMEOUT,SKIPIDX_SEED,SKIPIDX_CHROOTS,SKIPIDX_SERVERS,TMPDIR,http_proxy,https_proxy,no_proxy \
+	exec sudo --preserve-env=VERSIONS,SUITES,SUITE_TIMEOUT,SKX_AGAIN,SKIPIDX_SEED,SKIPIDX_CHROOTS,SKIPIDX_SERVERS,TMPDIR,http_proxy,https_proxy,no_proxy \
 		bash "$0" "$@"
 fi
 
@@ -44,7 +44,7 @@ test_chroot() {
 	report_step "pg$version tidy" inside "$CHROOT" \
 		sh "${work#"$CHROOT"}/test/tidy/tidy.sh"
 	report_step "pg$version tests" inside "$CHROOT" \
-		env SKX_SUITES="$SUITES" CI="${CI:-}" ${SUITE_TIMEOUT:+"SUITE_TIMEOUT=$SUITE_TIMEOUT"} \
+		env SKX_SUITES="$SUITES" CI="${CI:-}" SKX_AGAIN="${SKX_AGAIN:-0}" ${SUITE_TIMEOUT:+"SUITE_TIMEOUT=$SUITE_TIMEOUT"} \
 		${SKIPIDX_SEED:+"SKIPIDX_SEED=$SKIPIDX_SEED"} \
 		bash "${work#"$CHROOT"}/test/setup/server_tests.sh"
 }
