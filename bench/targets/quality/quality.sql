@@ -27,21 +27,28 @@ BEGIN
 	CREATE INDEX docs_tsv ON docs USING skipidx (tsv);
 END $$;
 
--- The first ten of every query, by the index.
-CREATE FUNCTION firsts() RETURNS TABLE (qid text, place int8, docid text) LANGUAGE plpgsql
+-- The first ten of every query, by the index; forgiving: by what each word may
+-- have been meant to be.
+CREATE FUNCTION firsts(forgiving bool DEFAULT false) RETURNS TABLE (qid text, place int8, docid text) LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
 DECLARE
 	one record;
 BEGIN
 	FOR one IN SELECT q.qid, skipidx_any('english', plain(q.body)) AS q FROM queries q LOOP
-		RETURN QUERY EXECUTE 'SELECT $1, row_number() OVER (), id FROM'
-			' (SELECT id FROM docs WHERE tsv @@ $2 ORDER BY tsv <@> $2 LIMIT 10) x' USING one.qid, one.q;
+		IF forgiving THEN
+			RETURN QUERY EXECUTE 'SELECT $1, row_number() OVER (), id FROM'
+				' (SELECT id FROM docs WHERE tsv @@ $2 ORDER BY tsv <@> $3 LIMIT 10) x' USING one.qid,
+				skipidx_expand_query('docs_tsv', one.q), skipidx_expand('docs_tsv', one.q);
+		ELSE
+			RETURN QUERY EXECUTE 'SELECT $1, row_number() OVER (), id FROM'
+				' (SELECT id FROM docs WHERE tsv @@ $2 ORDER BY tsv <@> $2 LIMIT 10) x' USING one.qid, one.q;
+		END IF;
 	END LOOP;
 END $$;
 
-CREATE FUNCTION ndcg() RETURNS TABLE (qid text, ndcg float8) LANGUAGE sql AS $$
+CREATE FUNCTION ndcg(forgiving bool DEFAULT false) RETURNS TABLE (qid text, ndcg float8) LANGUAGE sql AS $$
 	WITH got AS (SELECT f.qid, sum(r.grade / ln(f.place + 1)) AS gain
-		FROM firsts() f JOIN qrels r USING (qid, docid) GROUP BY 1),
+		FROM firsts(forgiving) f JOIN qrels r USING (qid, docid) GROUP BY 1),
 	best AS (SELECT qid, sum(grade / ln(place + 1)) AS gain FROM (SELECT qid, grade,
 		row_number() OVER (PARTITION BY qid ORDER BY grade DESC) AS place FROM qrels) x
 		WHERE place <= 10 GROUP BY 1)

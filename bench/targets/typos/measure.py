@@ -2,11 +2,11 @@
 README.md beside it."""
 import json
 
+from harness.misspelt import draw
 from harness.record import keep, option, step
 from harness.server import (build, load_docs, outputs, quoted, sql, version)
 from harness.timing import literal
 from harness.words import text
-from targets.typos.misspelt import draw
 from targets.typos.show import EXACT, FORGIVING, SERIES, SUGGEST
 
 INDEX = "docs_skipidx"

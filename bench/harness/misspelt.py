@@ -1,5 +1,5 @@
-"""misspelt.py: words of a dictionary with a letter wrong; imported by measure.py
-of this target."""
+"""misspelt.py: words with a letter wrong, drawn by seed; imported by measure.py
+of several targets."""
 import random
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -34,10 +34,10 @@ def edited(word, rng, first):
     return word[:at] + rng.choice(LETTERS) + word[at + 1:]
 
 
-def misspelt(word, rng):
+def misspelt(word, rng, most=2):
     """As far from the word as a search box forgives: one edit from five letters
-    on, two from nine on with the first letter right."""
-    edits = 2 if len(word) > TWO_EDITS and rng.random() < .5 else 1
+    on, two from nine on with the first letter right; `most` at most."""
+    edits = most if len(word) > TWO_EDITS and rng.random() < .5 else 1
     typed = word
     while (not 0 < distance(word, typed) <= edits or
            len(typed) < (TWO_EDITS if edits == 2 else ONE_EDIT)):
