@@ -302,14 +302,14 @@ CREATE INDEX near_v ON near USING skipidx (v)
 SQL
 my $expanded = $s->value("SELECT skipidx_expand('near_v', 'search & engine')");
 
-like($expanded, qr/ group\('engine'\(df=21,exact\),'engines'\(df=9,factor=0\.8\)\) group\('search'\(df=\d+,exact\),'serach'\(df=10,factor=0\.8\)\) near\(2,1\)$/, 'groups of the terms that are near');
-is($s->value(q{SELECT skipidx_expand('near_v', 'xsearch & none')::text ~ E' \'none\'\\\\(df=0\\\\) group\\\\(\'search\'\\\\(df=\\\\d+,factor=0\\\\.8\\\\),\'xsearch\'\\\\(df=0,exact\\\\)\\\\) near\\\\(1,\'none\'\\\\)$'}), 't', 'a word that the index lacks');
+like($expanded, qr/ group\('engine'\(df=21,exact\),'engines'\(df=9,factor=0\.6\)\) group\('search'\(df=\d+,exact\),'serach'\(df=10,factor=0\.6\)\) near\(2,1\)$/, 'groups of the terms that are near');
+is($s->value(q{SELECT skipidx_expand('near_v', 'xsearch & none')::text ~ E' \'none\'\\\\(df=0\\\\) group\\\\(\'search\'\\\\(df=\\\\d+,factor=0\\\\.6\\\\),\'xsearch\'\\\\(df=0,exact\\\\)\\\\) near\\\\(1,\'none\'\\\\)$'}), 't', 'a word that the index lacks');
 like($s->value("SELECT skipidx_expand('near_v', 'cafe')"), qr/ group\('cafe'\(df=\d+,exact\),'caf\xe9?.*'\(df=\d+,factor=0\.95\)\)$|'cafe'\(df=\d+\)$/s, 'accents');
 like($s->value("SELECT skipidx_expand('near_v', 'search & engine', '0', accents => false)"), qr/ 'engine'\(df=21\) 'search'\(df=\d+\) near\('search','engine'\)$/, 'no typos');
-like($s->value("SELECT skipidx_expand('near_v', 'search & engine', last_is_prefix => true)"), qr/ 'engine':\*\(.*\) group\('search'\(df=\d+,exact\),'serach'\(df=10,factor=0\.8\)\)$/, 'the last word is a prefix');
+like($s->value("SELECT skipidx_expand('near_v', 'search & engine', last_is_prefix => true)"), qr/ 'engine':\*\(.*\) group\('search'\(df=\d+,exact\),'serach'\(df=10,factor=0\.6\)\)$/, 'the last word is a prefix');
 like($s->value("SELECT skipidx_expand('near_v', 'search <-> engine & !serach')"), qr/ 'engine'\(df=21\) 'search'\(df=\d+\) near/, 'words of phrases and negated ones stay');
 like($s->value("SELECT skipidx_expand('near_v', 'search <-> engine', phrases => true)"), qr/ group\(.*\) group\(.*\) near\(2,1\)$/, 'words of phrases');
-like($s->value("SELECT skipidx_expand('near_v', 'search & search:A & engine', most => 2)"), qr/ group\('engine'.*\) group\(times=2,'search'\(df=\d+,exact\),'serach'\(df=10,factor=0\.8\)\)/, 'a word that comes twice');
+like($s->value("SELECT skipidx_expand('near_v', 'search & search:A & engine', most => 2)"), qr/ group\('engine'.*\) group\(times=2,'search'\(df=\d+,exact\),'serach'\(df=10,factor=0\.6\)\)/, 'a word that comes twice');
 is($s->value("SELECT skipidx_expand('near_v', 'search & engine', most => 1)::text = skipidx_ranking('near_v', 'search & engine')::text"), 't', 'most = 1');
 is($s->value("SELECT skipidx_expand(NULL, 'a') IS NULL AND skipidx_expand('near_v', NULL) IS NULL"), 't', 'NULL');
 is($s->value("SELECT skipidx_expand('near_v', '')::text = skipidx_ranking('near_v', '')::text"), 't', 'an empty query');
@@ -318,7 +318,7 @@ like($s->raw("SELECT skipidx_expand('near_v', 'a', $_ => NULL)"), qr/22004: $_ m
 # the words as they are come first, the query that finds the rows has the same words
 is($s->value("SELECT string_agg(DISTINCT lexeme, ' ') FROM (SELECT v FROM near WHERE v @@ skipidx_expand_query('near_v', 'search & engine') ORDER BY v <@> skipidx_expand('near_v', 'search & engine') LIMIT 11) x, unnest(v) u (lexeme)"), 'engine search', 'rows with the words themselves come first');
 is($s->value("SELECT count(*) FROM near WHERE (v @@ skipidx_expand_query('near_v', 'search | engine')) <> (v <@> skipidx_expand('near_v', 'search | engine') < 0)"), 0, 'rows with a score are those that the query finds');
-is($s->value("INSERT INTO near (v) SELECT 'searc' FROM generate_series(1, 30); SELECT skipidx_expand('near_v', 'search', most => 2)::text LIKE '%''searc''(df=30,factor=0.8)%'"), 't', 'terms of pending documents, under the new snapshot');
+is($s->value("INSERT INTO near (v) SELECT 'searc' FROM generate_series(1, 30); SELECT skipidx_expand('near_v', 'search', most => 2)::text LIKE '%''searc''(df=30,factor=0.6)%'"), 't', 'terms of pending documents, under the new snapshot');
 is($s->value("SELECT count(*) FROM (SELECT skipidx_expand('near_v', string_agg('searc' || i, '&')::tsquery) FROM generate_series(1, 20000) i) x"), 1, 'a query of 20,000 words') if 0;
 like($s->raw("SELECT skipidx_expand('near_v', (SELECT string_agg('search' || i, '|') FROM generate_series(1, 20000) i)::tsquery) IS NULL"), qr/54000: a ranking cannot have so many words/, 'a query of 20,000 words');
 $s->close;
