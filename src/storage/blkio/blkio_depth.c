@@ -77,16 +77,16 @@ skx_blkio_depth_own_word(void)
 
 /* Puts tokens back into the total and wakes a waiting backend. */
 static void
-skx_blkio_depth_return_permits(SkxBlkCacheHeader *header, uint32 n)
+skx_blkio_depth_return_tokens(SkxBlkCacheHeader *header, uint32 n)
 {
 	pg_atomic_fetch_sub_u32(&header->depth_in_use, n);
 	if (pg_atomic_read_u32(&header->depth_waiters) > 0)
 		ConditionVariableSignal(&header->depth_cv);
 }
 
-/* Takes up to n free tokens without waiting; returns how many. */
+/* Takes up to n free tokens, and returns how many.  Does not wait. */
 static uint32
-skx_blkio_depth_try(SkxBlkCacheHeader *header, uint32 n)
+skx_blkio_depth_take_tokens(SkxBlkCacheHeader *header, uint32 n)
 {
 	uint32		cap = skx_blkio_io_depth_total;
 	uint32		old = pg_atomic_read_u32(&header->depth_in_use);
@@ -104,7 +104,7 @@ skx_blkio_depth_try(SkxBlkCacheHeader *header, uint32 n)
 
 /* Notes tokens that this backend has taken from the total. */
 static void
-skx_blkio_depth_note_permits(uint32 n)
+skx_blkio_depth_note_tokens(uint32 n)
 {
 	pg_atomic_uint64 *mine = skx_blkio_depth_own_word();
 	uint64		time = skx_blkio_depth_now() << SKX_BLK_DEPTH_BITS;
@@ -117,7 +117,7 @@ skx_blkio_depth_note_permits(uint32 n)
 
 /* Takes back the tokens that backends have had unchanged for too long. */
 static void
-skx_blkio_depth_reclaim_permits(SkxBlkCacheHeader *header)
+skx_blkio_depth_reclaim_tokens(SkxBlkCacheHeader *header)
 {
 	uint64		now = skx_blkio_depth_now();
 
@@ -130,7 +130,7 @@ skx_blkio_depth_reclaim_permits(SkxBlkCacheHeader *header)
 			now >= (old >> SKX_BLK_DEPTH_BITS) + SKX_BLK_DEPTH_RECLAIM_MS &&
 			pg_atomic_compare_exchange_u64(word, &old,
 										   old & ~SKX_BLK_DEPTH_MASK))
-			skx_blkio_depth_return_permits(header, old & SKX_BLK_DEPTH_MASK);
+			skx_blkio_depth_return_tokens(header, old & SKX_BLK_DEPTH_MASK);
 	}
 }
 
@@ -164,10 +164,10 @@ skx_blkio_depth_wait(SkxBlkCacheHeader *header, uint32 n)
 	PG_TRY();
 	{
 		ConditionVariablePrepareToSleep(&header->depth_cv);
-		while ((got = skx_blkio_depth_try(header, n)) == 0)
+		while ((got = skx_blkio_depth_take_tokens(header, n)) == 0)
 		{
 			if (skx_blkio_depth_now() >= start + SKX_BLK_DEPTH_RECLAIM_MS)
-				skx_blkio_depth_reclaim_permits(header);
+				skx_blkio_depth_reclaim_tokens(header);
 			(void) ConditionVariableTimedSleep(&header->depth_cv,
 											   SKX_BLK_DEPTH_SLEEP_MS,
 											   wait_event);
@@ -209,11 +209,11 @@ skx_blkio_depth_acquire(int n, bool wait)
 		skx_blkio_depth_registered = true;
 	}
 	if (pg_atomic_read_u32(&header->depth_waiters) == 0)
-		got = skx_blkio_depth_try(header, n);
+		got = skx_blkio_depth_take_tokens(header, n);
 	if (got == 0 && wait)
 		got = skx_blkio_depth_wait(header, n);
 	if (got > 0)
-		skx_blkio_depth_note_permits(got);
+		skx_blkio_depth_note_tokens(got);
 	return got;
 }
 
@@ -240,5 +240,5 @@ skx_blkio_depth_release(int n)
 			 !pg_atomic_compare_exchange_u64(mine, &old,
 											 time | (has - given)));
 	if (given > 0)
-		skx_blkio_depth_return_permits(header, given);
+		skx_blkio_depth_return_tokens(header, given);
 }

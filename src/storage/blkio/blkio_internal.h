@@ -464,7 +464,7 @@ extern void skx_blkio_write_failed(Relation rel,
 								   const SkxBlkTransfer *transfer);
 
 /*
- * blkio_mend.c : repairs pages after an error that has ended writes
+ * blkio_repair.c : repairs pages after an error that has ended writes
  *
  * The functions are called in a PG_CATCH block.  They raise no other error,
  * except for lack of memory.

@@ -35,7 +35,7 @@
  * them if a crash tears the write.  It must not be lost if the write is kept.
  * Besides, pg_rewind finds an overwritten block only by its log record.  So
  * each page of the file is zero or sound at all times, also in unused extents.
- * A write that fails is repaired at once (blkio_mend.c).
+ * A write that fails is repaired at once (blkio_repair.c).
  *
  * Why buffers are replaced: replay, CREATE DATABASE and tools bring blocks
  * into shared buffers.  A dirty old image there would be written over the new

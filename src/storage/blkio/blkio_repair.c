@@ -1,5 +1,5 @@
 /*
- * blkio_mend.c
+ * blkio_repair.c
  *	  Repairs pages after a failed write, so that none stays torn in the file.
  *
  * Nothing refers to the pages that were to be written, but tools that copy or
@@ -79,9 +79,12 @@ skx_blkio_repair_install(const SkxBlkRepair *m)
 	skx_blkio_install(m->rel, m->block, m->page, NULL);
 }
 
-/* For lack of space it may end with an error at the hole, where it may stop. */
+/*
+ * Writes zeros over the page.  An error for lack of space is harmless: then
+ * what is left of the page is a hole, which reads as zeros.
+ */
 static void
-skx_blkio_mend_clear(const SkxBlkRepair *m)
+skx_blkio_repair_clear(const SkxBlkRepair *m)
 {
 	PGAlignedBlock zero;
 	char	   *page = zero.data;
@@ -92,8 +95,8 @@ skx_blkio_mend_clear(const SkxBlkRepair *m)
 
 /* Runs a step.  Returns the SQLSTATE of the error that ended it, or 0. */
 static int
-skx_blkio_repair_try(const SkxBlkRepair *m,
-					 void (*step) (const SkxBlkRepair *m))
+skx_blkio_repair_run_step(const SkxBlkRepair *m,
+						  void (*step) (const SkxBlkRepair *m))
 {
 	MemoryContext context = CurrentMemoryContext;
 	volatile int state = 0;
@@ -129,13 +132,17 @@ skx_blkio_repair_begin(MemoryContext context)
 	return error;
 }
 
-/* Takes a page that cannot be written out of the way.  Returns false if not. */
+/*
+ * Replaces a page that could not be written again: by a dirty page of the
+ * buffer manager if the index is in use, else by zeros.  Returns false if that
+ * failed, too.
+ */
 static bool
-skx_blkio_mend_leave(const SkxBlkRepair *m, bool in_use)
+skx_blkio_repair_set_aside(const SkxBlkRepair *m, bool in_use)
 {
-	int			state = skx_blkio_repair_try(m, in_use ?
-											 skx_blkio_repair_install :
-											 skx_blkio_mend_clear);
+	int			state = skx_blkio_repair_run_step(m, in_use ?
+												  skx_blkio_repair_install :
+												  skx_blkio_repair_clear);
 
 	return state == 0 || (!in_use && state == ERRCODE_DISK_FULL);
 }
@@ -151,9 +158,9 @@ skx_blkio_repair_pages(Relation rel, BlockNumber block, char **pages,
 		int			state;
 
 		m.page = pages[i];
-		state = skx_blkio_repair_try(&m, skx_blkio_repair_write);
+		state = skx_blkio_repair_run_step(&m, skx_blkio_repair_write);
 		if (state == ERRCODE_IO_ERROR ||
-			(state != 0 && !skx_blkio_mend_leave(&m, in_use)))
+			(state != 0 && !skx_blkio_repair_set_aside(&m, in_use)))
 			return false;
 	}
 	return true;
