@@ -4,7 +4,7 @@
  *
  * A list is read from its first sub-block to its last.  A node header
  * describes later nodes, which is compared once these are read.  So a header
- * is kept until the SKX_NODE_FORWARD_LINEAR nodes after it are read, and the
+ * is kept until the SKX_NODE_FORWARD_SLOTS nodes after it are read, and the
  * first one, which can have the node table, until the end.  Bounds are
  * compared level by level: each must cover those of the level below, and those
  * of sub-blocks must cover their postings.
@@ -23,7 +23,7 @@
 /* Seeks test the first, the last and each so-many-th sub-block of a page. */
 #define SKX_SEEK_CHECK_EVERY	16
 
-#define SKX_CHECK_NODES_KEPT	(SKX_NODE_FORWARD_LINEAR + 1)
+#define SKX_CHECK_NODES_KEPT	(SKX_NODE_FORWARD_SLOTS + 1)
 
 /* A copy of a node header, with its columns. */
 typedef struct SkxCheckNode
@@ -95,7 +95,7 @@ skx_inspect_node_counts(const SkxCheckNodes *w, const SkxDiskNode *head)
 	return head->npages >= 1 && head->npages <= head->page_slots &&
 		head->page_slots <= w->unit - w->page % w->unit &&
 		(head->forward_slots == 0 ||
-		 head->forward_slots == SKX_NODE_FORWARD_LINEAR) &&
+		 head->forward_slots == SKX_NODE_FORWARD_SLOTS) &&
 		head->nforward == Min(head->forward_slots, later) &&
 		(w->number == 0 || (term->flags & SKX_TERM_TABLE_PAGES) != 0 ||
 		 w->first.head->table_nodes > 0 || head->nforward == later) &&
@@ -394,7 +394,7 @@ skx_inspect_node_end(SkxCheckNodes *w, uint64 npostings)
 								 l->term->ordinal, w->number);
 	w->impacts[w->number] = node->head->impacts;
 	w->last_docs[w->number] = node->head->last;
-	for (i = 1; i <= Min(w->number, SKX_NODE_FORWARD_LINEAR); i++)
+	for (i = 1; i <= Min(w->number, SKX_NODE_FORWARD_SLOTS); i++)
 	{
 		SkxCheckNode *before = skx_inspect_check_node(w, w->number - i);
 

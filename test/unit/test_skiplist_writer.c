@@ -432,7 +432,7 @@ test_tables(void)
 		  node->table_nodes == address.nnodes);
 	unit_one(1, &many, 0, &address);
 	node = unit_node(&address, 0, &ordinal);
-	CHECK(address.nnodes > SKX_NODE_FORWARD_LINEAR + 1 &&
+	CHECK(address.nnodes > SKX_NODE_FORWARD_SLOTS + 1 &&
 		  node->table_nodes == address.nnodes && !address.has_table);
 	unit_one(1, &more, 0, &address);
 	node = unit_node(&address, 0, &ordinal);

@@ -83,7 +83,7 @@ skx_disk_check_node(const char *page, uint32 offset,
 	if (node->page_slots == 0 || node->page_slots > block_pages ||
 		node->npages == 0 || node->npages > node->page_slots ||
 		(node->forward_slots != 0 &&
-		 node->forward_slots != SKX_NODE_FORWARD_LINEAR) ||
+		 node->forward_slots != SKX_NODE_FORWARD_SLOTS) ||
 		node->nforward > node->forward_slots ||
 		node->table_slots > SKX_NODE_TABLE_SLOTS ||
 		node->table_nodes > node->table_slots ||

@@ -33,7 +33,7 @@
  * does not exist has no entry (nforward).  table_* in node 0 describe every
  * node of the list when table_nodes > 0.
  *
- * forward_slots is SKX_NODE_FORWARD_LINEAR.  It is 0 in a node 0 that was
+ * forward_slots is SKX_NODE_FORWARD_SLOTS.  It is 0 in a node 0 that was
  * expected to be the only one of its list, and in other nodes that are the
  * last.  A list has no table pages when the table in node 0 or the forward
  * pointers of node 0 describe all of it; then every node's forward pointers
@@ -53,7 +53,7 @@
 
 #include "format/disk/disk_page.h"
 
-#define SKX_NODE_FORWARD_LINEAR		8	/* most forward pointers of a node */
+#define SKX_NODE_FORWARD_SLOTS	8	/* most forward pointers of a node */
 #define SKX_NODE_TABLE_SLOTS	64	/* most nodes in the table of node 0 */
 
 /* Header of a node; its columns follow. */

@@ -58,12 +58,12 @@ extern SkxSkiplistWriter *skx_skiplist_writer_create(uint32 block_pages,
 													 void *arg);
 
 /*
- * Sets the saturation, by norm, with which impacts of pages, nodes and lists
- * are packed (skx_rank_impacts_pack()).  The array must stay valid.  NULL:
- * none.
+ * Sets the saturation of BM25 for each norm, k1 (1 - b + b length / average),
+ * by which the impacts of pages, nodes and lists are packed
+ * (skx_rank_impacts_pack()).  The array must stay valid.  NULL: none.
  */
-extern void skx_skiplist_writer_saturation(SkxSkiplistWriter *w,
-										   const float *saturation);
+extern void skx_skiplist_writer_set_saturation(SkxSkiplistWriter *w,
+											   const float *saturation);
 
 /*
  * Writes a short list of nbytes bytes, and sets *page and *offset to its

@@ -111,7 +111,7 @@ skx_skiplist_enter_node(SkxSkiplistCursor *c, uint32 node)
 	if (disk->npages == 0 || disk->npages > disk->page_slots ||
 		disk->npages > c->plane->unit ||
 		disk->nforward > disk->forward_slots ||
-		disk->forward_slots > SKX_NODE_FORWARD_LINEAR ||
+		disk->forward_slots > SKX_NODE_FORWARD_SLOTS ||
 		offset + SKX_NODE_HEADER_SIZE(disk->page_slots, disk->forward_slots,
 									  disk->table_slots) > SKX_PAGE_END)
 		skx_skiplist_damaged(c, ordinal, "node header counts out of range");

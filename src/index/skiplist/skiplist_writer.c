@@ -6,7 +6,7 @@
  * sub-blocks of a page are collected until the page is full, because their
  * columns come before their bodies.  A node header tells about later nodes,
  * which are not known when the node is written.  So the page with the header
- * is kept until SKX_NODE_FORWARD_LINEAR more nodes are complete.  If node 0
+ * is kept until SKX_NODE_FORWARD_SLOTS more nodes are complete.  If node 0
  * has a node table, its page is kept until the list ends or outgrows the
  * table.  Other pages go to the sink at once.  So SKX_WRITER_PAGES_MAX pages
  * are enough, whatever the block size.
@@ -21,8 +21,8 @@
  *   them, start with the next page.
  *
  * Numbers of slots are estimated from the postings that are still to come, at
- * SKX_SUBBLOCK_ESTIMATE bytes a sub-block, which few lists exceed.  A list
- * that exceeds it is correct all the same.  A node ends early if its page
+ * SKX_SUBBLOCK_BYTES_ESTIMATE bytes a sub-block, which few lists exceed.  A
+ * list that exceeds it is correct all the same.  A node ends early if its page
  * columns are full, nodes may lack forward pointers, and the table may get
  * pages of its own.
  */
@@ -32,14 +32,14 @@
 #include "index/skiplist/skiplist.h"
 
 /* Bytes that a sub-block, with its columns, rarely exceeds. */
-#define SKX_SUBBLOCK_ESTIMATE	448
+#define SKX_SUBBLOCK_BYTES_ESTIMATE	448
 
 /*
- * Most pages that are kept: those of SKX_NODE_FORWARD_LINEAR nodes that wait
+ * Most pages that are kept: those of SKX_NODE_FORWARD_SLOTS nodes that wait
  * for forward pointers, of node 0 that waits for its table, of the current
  * node, and the current one.
  */
-#define SKX_WRITER_PAGES_MAX	(SKX_NODE_FORWARD_LINEAR + 3)
+#define SKX_WRITER_PAGES_MAX	(SKX_NODE_FORWARD_SLOTS + 3)
 
 /* Sub-blocks that fit on one page at most (a body has 3 bytes or more). */
 #define SKX_PORTION_SUBBLOCKS_MAX \
@@ -89,7 +89,7 @@ struct SkxSkiplistWriter
 	SkxNodeSummary *summaries;	/* of complete nodes */
 	uint32		summaries_size;
 	SkxOpenNode first;			/* node 0 while its table is open */
-	SkxOpenNode open[SKX_NODE_FORWARD_LINEAR + 1];	/* node i in i % length */
+	SkxOpenNode open[SKX_NODE_FORWARD_SLOTS + 1];	/* node i in i % length */
 	uint32		oldest;			/* first node in `open` */
 
 	/* the node */
@@ -133,7 +133,8 @@ skx_skiplist_writer_create(uint32 block_pages, SkxPageSink sink, void *arg)
 }
 
 void
-skx_skiplist_writer_saturation(SkxSkiplistWriter *w, const float *saturation)
+skx_skiplist_writer_set_saturation(SkxSkiplistWriter *w,
+								   const float *saturation)
 {
 	w->saturation = saturation;
 }
@@ -253,8 +254,8 @@ skx_skiplist_lasts(SkxDiskNode *node)
 }
 
 static void
-skx_skiplist_set_page(SkxDiskNode *node, uint32 slot, SkxImpacts impacts,
-					  uint32 last, uint16 nsub)
+skx_skiplist_set_page_slot(SkxDiskNode *node, uint32 slot, SkxImpacts impacts,
+						   uint32 last, uint16 nsub)
 {
 	uint32	   *lasts = skx_skiplist_lasts(node);
 	uint16	   *nsubs = (uint16 *) (lasts + node->page_slots +
@@ -337,7 +338,7 @@ skx_skiplist_add_forward_to(SkxSkiplistWriter *w, uint32 number)
 	for (i = w->oldest; i < number; i++)
 		skx_skiplist_add_forward(w->open[i % lengthof(w->open)].header,
 								 &w->summaries[number]);
-	while (w->oldest + SKX_NODE_FORWARD_LINEAR <= number)
+	while (w->oldest + SKX_NODE_FORWARD_SLOTS <= number)
 	{
 		skx_skiplist_node_release(w, &w->open[w->oldest % lengthof(w->open)]);
 		w->oldest++;
@@ -379,7 +380,7 @@ skx_skiplist_node_size(const SkxSkiplistWriter *w, uint32 ordinal,
 
 	bytes = ((uint64) w->remaining_postings + SKX_SUBBLOCK - 1) /
 		SKX_SUBBLOCK *
-		SKX_SUBBLOCK_ESTIMATE + sizeof(SkxDiskNode) + 128;
+		SKX_SUBBLOCK_BYTES_ESTIMATE + sizeof(SkxDiskNode) + 128;
 	if (bytes > here)
 		pages += (bytes - here + SKX_PAGE_CAPACITY - 1) / SKX_PAGE_CAPACITY;
 	if (pages > in_block)
@@ -387,7 +388,7 @@ skx_skiplist_node_size(const SkxSkiplistWriter *w, uint32 ordinal,
 	sizes->page_slots = Min(pages, in_block);
 	sizes->forward_slots = nodes > 1 ||
 		(w->nnodes > 0 && !skx_skiplist_is_last(w, here, sizes->page_slots)) ?
-		SKX_NODE_FORWARD_LINEAR : 0;
+		SKX_NODE_FORWARD_SLOTS : 0;
 	sizes->table_slots = w->nnodes == 0 && nodes > 1 ?
 		Min(nodes, SKX_NODE_TABLE_SLOTS) : 0;
 	return SKX_NODE_HEADER_SIZE(sizes->page_slots, sizes->forward_slots,
@@ -525,8 +526,8 @@ skx_skiplist_portion_end(SkxSkiplistWriter *w)
 	memcpy(page->data + body_at, w->body, w->nbody);
 	page->used_bytes = body_at + w->nbody;
 	Assert(page->used_bytes <= SKX_PAGE_END);
-	skx_skiplist_set_page(w->node, w->node->npages - 1, page_impacts,
-						  w->last, (uint16) n);
+	skx_skiplist_set_page_slot(w->node, w->node->npages - 1, page_impacts,
+							   w->last, (uint16) n);
 	skx_skiplist_add_impacts(&w->node_set, page_impacts);
 	w->portion.nsub = 0;
 }

@@ -106,7 +106,7 @@ skx_writer_terms_begin(const SkxTermSinks *sinks,
 		w->norm_lengths[norm] = k1 * (1 - b + b * (average > 0 ?
 												   skx_rank_norm_decode(norm) /
 												   average : 1));
-	skx_skiplist_writer_saturation(w->lists, w->norm_lengths);
+	skx_skiplist_writer_set_saturation(w->lists, w->norm_lengths);
 	for (code = 0; code < SKX_SCORE_TABLE_TFS; code++)
 	{
 		for (norm = 0; norm < 256; norm++)
