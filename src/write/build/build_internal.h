@@ -48,7 +48,7 @@ typedef struct SkxMergePlanRun
 typedef struct SkxMergePlanTask
 {
 	uint16		len;
-	char		lexeme[SKX_RUN_SPLIT_LEXEME_MAX];	/* where it begins */
+	char		lexeme[SKX_RUN_MARK_LEXEME_MAX];	/* where it begins */
 } SkxMergePlanTask;
 
 /* What a member brings to the segment. */
@@ -129,7 +129,7 @@ typedef struct SkxTaskRecord
 	uint32		nleaves;		/* leaves of the dictionary */
 	uint32		nkeys;			/* bytes of their keys, which follow */
 	uint32		len;			/* of lexeme */
-	char		lexeme[SKX_RUN_SPLIT_LEXEME_MAX];	/* first lexeme of the
+	char		lexeme[SKX_RUN_MARK_LEXEME_MAX];	/* first lexeme of the
 													 * task */
 } SkxTaskRecord;
 

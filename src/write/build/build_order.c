@@ -44,12 +44,15 @@ typedef struct SkxOrderPartition
 	uint32		doc_ranges_size;
 } SkxOrderPartition;
 
-/* A mark while tasks are cut. */
-typedef struct SkxOrderSplit
+/*
+ * A mark with its lexeme in memory.  All marks are sorted by lexeme to choose
+ * those at which tasks begin.
+ */
+typedef struct SkxOrderMark
 {
 	const char *lexeme;
-	SkxRunSplit split;			/* mark.run counts the runs of all shares */
-} SkxOrderSplit;
+	SkxRunMark	run_mark;		/* its run counts the runs of all shares */
+} SkxOrderMark;
 
 /*
  * Documents
@@ -191,12 +194,12 @@ skx_build_order_renumber(const SkxParallelTotals *totals,
 
 	while (at < marks->len)
 	{
-		SkxRunSplit mark;
+		SkxRunMark	mark;
 
 		if (marks->len - at < sizeof(mark))
 			skx_invert_file_damaged("a mark ends too soon");
 		memcpy(&mark, marks->data + at, sizeof(mark));
-		if (mark.run >= totals->nruns || mark.len > SKX_RUN_SPLIT_LEXEME_MAX ||
+		if (mark.run >= totals->nruns || mark.len > SKX_RUN_MARK_LEXEME_MAX ||
 			mark.len > marks->len - at - sizeof(mark) ||
 			mark.run_offset > runs[first + mark.run].run.nbytes)
 			skx_invert_file_damaged("a mark is out of range");
@@ -246,33 +249,33 @@ skx_build_order_read_list(SkxParallel *team, int member, SkxMergePlanRun *runs,
 }
 
 static int
-skx_build_order_compare_splits(const void *a, const void *b)
+skx_build_order_compare_marks(const void *a, const void *b)
 {
-	const SkxOrderSplit *x = a;
-	const SkxOrderSplit *y = b;
+	const SkxOrderMark *x = a;
+	const SkxOrderMark *y = b;
 	int			order = memcmp(x->lexeme, y->lexeme,
-							   Min(x->split.len, y->split.len));
+							   Min(x->run_mark.len, y->run_mark.len));
 
-	return order != 0 ? order : (int) x->split.len - (int) y->split.len;
+	return order != 0 ? order : (int) x->run_mark.len - (int) y->run_mark.len;
 }
 
-static SkxOrderSplit *
-skx_build_order_splits(StringInfo bytes, uint32 n)
+static SkxOrderMark *
+skx_build_order_marks(StringInfo bytes, uint32 n)
 {
-	SkxOrderSplit *marks = palloc_extended((Size) Max(n, 1) *
-										   sizeof(SkxOrderSplit),
-										   MCXT_ALLOC_HUGE);
+	SkxOrderMark *marks = palloc_extended((Size) Max(n, 1) *
+										  sizeof(SkxOrderMark),
+										  MCXT_ALLOC_HUGE);
 	int			at = 0;
 	uint32		i;
 
 	for (i = 0; i < n; i++)
 	{
-		memcpy(&marks[i].split, bytes->data + at, sizeof(SkxRunSplit));
-		marks[i].lexeme = bytes->data + at + sizeof(SkxRunSplit);
-		at += sizeof(SkxRunSplit) + marks[i].split.len;
+		memcpy(&marks[i].run_mark, bytes->data + at, sizeof(SkxRunMark));
+		marks[i].lexeme = bytes->data + at + sizeof(SkxRunMark);
+		at += sizeof(SkxRunMark) + marks[i].run_mark.len;
 	}
 	Assert(at == bytes->len);
-	qsort(marks, n, sizeof(SkxOrderSplit), skx_build_order_compare_splits);
+	qsort(marks, n, sizeof(SkxOrderMark), skx_build_order_compare_marks);
 	return marks;
 }
 
@@ -294,16 +297,16 @@ skx_build_ntasks(SkxParallel *team, uint64 bytes,
 }
 
 static void
-skx_build_order_task(BufFile *plan, const SkxOrderSplit *mark,
+skx_build_order_task(BufFile *plan, const SkxOrderMark *mark,
 					 const uint64 *starts, uint32 nruns)
 {
 	SkxMergePlanTask task = {0};
 
 	if (mark != NULL)
 	{
-		Assert(mark->split.len <= sizeof(task.lexeme));
-		task.len = mark->split.len;
-		memcpy(task.lexeme, mark->lexeme, mark->split.len);
+		Assert(mark->run_mark.len <= sizeof(task.lexeme));
+		task.len = mark->run_mark.len;
+		memcpy(task.lexeme, mark->lexeme, mark->run_mark.len);
 	}
 	BufFileWrite(plan, &task, sizeof(task));
 	BufFileWrite(plan, unconstify(uint64 *, starts), nruns * sizeof(uint64));
@@ -314,7 +317,7 @@ skx_build_order_task(BufFile *plan, const SkxOrderSplit *mark,
  * are.
  */
 static uint32
-skx_build_order_tasks(BufFile *plan, SkxOrderSplit *marks, uint32 nmarks,
+skx_build_order_tasks(BufFile *plan, SkxOrderMark *marks, uint32 nmarks,
 					  uint32 wanted, uint32 nruns)
 {
 	uint64	   *starts = palloc0(Max(nruns, 1) * sizeof(uint64));
@@ -328,12 +331,12 @@ skx_build_order_tasks(BufFile *plan, SkxOrderSplit *marks, uint32 nmarks,
 		uint32		next = (uint64) ntasks * nmarks / wanted;
 
 		/* lexemes of a run ascend, as do the marks */
-		Assert(marks[i].split.run < nruns);
-		Assert(starts[marks[i].split.run] <= marks[i].split.run_offset);
-		starts[marks[i].split.run] = marks[i].split.run_offset;
+		Assert(marks[i].run_mark.run < nruns);
+		Assert(starts[marks[i].run_mark.run] <= marks[i].run_mark.run_offset);
+		starts[marks[i].run_mark.run] = marks[i].run_mark.run_offset;
 		if (ntasks == wanted || i < next ||
-			(ntasks > 1 && skx_build_order_compare_splits(&marks[last],
-														  &marks[i]) == 0))
+			(ntasks > 1 && skx_build_order_compare_marks(&marks[last],
+														 &marks[i]) == 0))
 			continue;
 		skx_build_order_task(plan, &marks[i], starts, nruns);
 		last = i;
@@ -352,7 +355,7 @@ skx_build_order_plan(SkxParallel *team, SkxOrderPartition *shares,
 	BufFile    *plan = skx_build_file(team, team->encoded_round, 0, "plan");
 	StringInfoData bytes;
 	SkxMergePlanRun *runs;
-	SkxOrderSplit *marks;
+	SkxOrderMark *marks;
 	uint32		nmarks = 0;
 	uint32		done = 0;
 	int			i;
@@ -377,7 +380,7 @@ skx_build_order_plan(SkxParallel *team, SkxOrderPartition *shares,
 	}
 	Assert(done == team->nruns);
 	BufFileWrite(plan, runs, team->nruns * sizeof(SkxMergePlanRun));
-	marks = skx_build_order_splits(&bytes, nmarks);
+	marks = skx_build_order_marks(&bytes, nmarks);
 	team->ntasks = skx_build_order_tasks(plan, marks, nmarks,
 										 skx_build_ntasks(team, team->to_read,
 														  options),

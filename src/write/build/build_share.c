@@ -407,7 +407,7 @@ skx_build_partition_write_runs(SkxBuildPartition *share)
 									  share->member, "list");
 
 	BufFileWrite(list, runs->runs, runs->nruns * sizeof(SkxRun));
-	BufFileWrite(list, runs->splits->data, runs->splits->len);
+	BufFileWrite(list, runs->marks->data, runs->marks->len);
 	BufFileExportFileSet(list);
 	BufFileClose(list);
 }
@@ -433,8 +433,8 @@ skx_build_partition_end(SkxBuildPartition *share)
 	share->totals.nruns = runs->nruns;
 	/* a share without runs has no file; file 0 is not opened then */
 	share->totals.runs_file = Max(runs->nfiles, 1) - 1;
-	share->totals.nmarks = runs->nsplits;
-	share->totals.mark_bytes = runs->splits->len;
+	share->totals.nmarks = runs->nmarks;
+	share->totals.mark_bytes = runs->marks->len;
 	share->group->partitions[share->member] = share->totals;
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(share->context);

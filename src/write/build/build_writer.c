@@ -130,7 +130,7 @@ skx_build_task_put_page(SkxTaskWriter *w, SkxSegmentPlane plane,
 
 /* Writes the kept pages of a task that has its place. */
 static void
-skx_build_task_write_kept(SkxTaskWriter *w)
+skx_build_task_write_kept_pages(SkxTaskWriter *w)
 {
 	int			at = 0;
 
@@ -173,7 +173,7 @@ skx_build_task_sink(void *arg, uint32 ordinal, char *page, uint32 used)
 		if (full)
 			skx_build_task_wait_place(w);
 		if (full || skx_build_task_is_placed(w))
-			skx_build_task_write_kept(w);
+			skx_build_task_write_kept_pages(w);
 	}
 	if (w->is_placed)
 	{
@@ -321,7 +321,7 @@ skx_build_writer_end_task(SkxTaskWriter *w, SkxTermWriter *terms,
 		skx_build_task_wait_place(w);
 	skx_build_task_place_next(w, &totals);
 	if (!w->is_placed)
-		skx_build_task_write_kept(w);
+		skx_build_task_write_kept_pages(w);
 	Assert(w->is_placed && w->kept_pages.len == 0);
 	for (i = 0; i < lengthof(skx_build_planes); i++)
 		skx_build_record_fragment(w, skx_build_planes[i]);

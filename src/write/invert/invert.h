@@ -31,7 +31,7 @@
  * less one modulo 2^14.  In form 3 that is shifted left by 2, and the label
  * takes the low bits.
  */
-#define SKX_RUN_POSTING_MAX \
+#define SKX_RUN_POSTING_BYTES_MAX \
 	(SKX_VARINT64_MAX + SKX_VARINT32_MAX + 3 * SKX_TF_MAX)
 
 /* Head of a term in a run; the lexeme and nbytes of postings follow. */
@@ -131,22 +131,25 @@ typedef struct SkxRun
 	uint64		nbytes;
 } SkxRun;
 
-/* A mark: where a term begins in a run, so that a merge can begin there. */
-typedef struct SkxRunSplit
+/*
+ * A mark: the start of a term in a run, where a merge of a range of lexemes
+ * can begin.
+ */
+typedef struct SkxRunMark
 {
 	uint64		run_offset;		/* bytes from the run's start */
 	uint32		run;
 	uint16		len;			/* bytes of the lexeme, which follows */
 	uint16		reserved;
-} SkxRunSplit;
+} SkxRunMark;
 
 /*
- * A mark is made at the first term that begins SKX_RUN_SPLIT_STEP bytes or
+ * A mark is made at the first term that begins SKX_RUN_MARK_STEP bytes or
  * more behind the last mark, and whose lexeme has at most
- * SKX_RUN_SPLIT_LEXEME_MAX bytes.
+ * SKX_RUN_MARK_LEXEME_MAX bytes.
  */
-#define SKX_RUN_SPLIT_STEP	(128 * 1024)
-#define SKX_RUN_SPLIT_LEXEME_MAX	64
+#define SKX_RUN_MARK_STEP	(128 * 1024)
+#define SKX_RUN_MARK_LEXEME_MAX	64
 
 /* Runs, all in one file. */
 typedef struct SkxRuns
@@ -161,9 +164,9 @@ typedef struct SkxRuns
 	int			nruns;
 	int			runs_size;
 	uint64		nbytes;			/* of all runs */
-	StringInfo	splits;			/* SkxRunSplit and lexeme of each; or NULL */
-	uint32		nsplits;
-	uint64		last_split;		/* offset in the run of its last mark */
+	StringInfo	marks;			/* SkxRunMark and lexeme of each; or NULL */
+	uint32		nmarks;
+	uint64		last_mark;		/* offset in the run of its last mark */
 } SkxRuns;
 
 /*

@@ -603,7 +603,10 @@ skx_invert_memory_put_simple(uint32 gap, uint32 position, int *size)
 	return v | p << (8 * nv);
 }
 
-/* Writes any posting in at most SKX_RUN_POSTING_MAX bytes; returns the end. */
+/*
+ * Writes a posting of any form, in at most SKX_RUN_POSTING_BYTES_MAX bytes.
+ * Returns the end of these.
+ */
 static uint8 *
 skx_invert_memory_put_posting(uint8 *to, SkxInvertTerm *term, uint32 gap,
 							  const WordEntryPos *positions, int n)
@@ -690,7 +693,7 @@ skx_invert_memory_posting(SkxInverter *inv, SkxInvertTerm *term, uint32 doc,
 	}
 	else
 	{
-		uint8		bytes[SKX_RUN_POSTING_MAX];
+		uint8		bytes[SKX_RUN_POSTING_BYTES_MAX];
 
 		skx_invert_memory_append(inv, term, bytes,
 								 skx_invert_memory_put_posting(bytes, term,

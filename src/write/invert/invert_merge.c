@@ -280,7 +280,7 @@ skx_invert_stream_add_postings(SkxRunStream *s, SkxPostingBatch *batch)
 		uint32		form;
 		uint32		doc;
 
-		skx_invert_cursor_fill_postings(c, SKX_RUN_POSTING_MAX);
+		skx_invert_cursor_fill_postings(c, SKX_RUN_POSTING_BYTES_MAX);
 		p = skx_invert_varint_get(c->next_byte, &v);
 		doc = s->last_doc + (uint32) (v >> 2) + 1;
 		if (doc >= s->range_end)

@@ -50,34 +50,34 @@ skx_invert_run_begin(SkxRuns *runs)
 	run = &runs->runs[runs->nruns++];
 	run->offset = runs->file->size + runs->file->used;
 	run->nbytes = 0;
-	runs->last_split = 0;
+	runs->last_mark = 0;
 }
 
 /* Makes a mark for the next term if one is due. */
 static void
-skx_invert_run_add_split(SkxRuns *runs, const SkxRunTerm *term,
-						 const char *lexeme)
+skx_invert_run_add_mark(SkxRuns *runs, const SkxRunTerm *term,
+						const char *lexeme)
 {
 	uint64		at = runs->runs[runs->nruns - 1].nbytes;
-	SkxRunSplit mark = {0};
+	SkxRunMark	mark = {0};
 
-	if (at - runs->last_split < SKX_RUN_SPLIT_STEP ||
-		term->len > SKX_RUN_SPLIT_LEXEME_MAX)
+	if (at - runs->last_mark < SKX_RUN_MARK_STEP ||
+		term->len > SKX_RUN_MARK_LEXEME_MAX)
 		return;
 	mark.run_offset = at;
 	mark.run = runs->nruns - 1;
 	mark.len = term->len;
-	appendBinaryStringInfo(runs->splits, (const char *) &mark, sizeof(mark));
-	appendBinaryStringInfo(runs->splits, lexeme, term->len);
-	runs->nsplits++;
-	runs->last_split = at;
+	appendBinaryStringInfo(runs->marks, (const char *) &mark, sizeof(mark));
+	appendBinaryStringInfo(runs->marks, lexeme, term->len);
+	runs->nmarks++;
+	runs->last_mark = at;
 }
 
 void
 skx_invert_run_term(SkxRuns *runs, const SkxRunTerm *term, const char *lexeme)
 {
-	if (runs->splits != NULL)
-		skx_invert_run_add_split(runs, term, lexeme);
+	if (runs->marks != NULL)
+		skx_invert_run_add_mark(runs, term, lexeme);
 	skx_invert_run_write(runs, term, sizeof(*term));
 	skx_invert_run_write(runs, lexeme, term->len);
 }

@@ -28,7 +28,7 @@ skx_invert_runs_create(Size memory, FileSet *set, const char *name)
 	runs->runs_size = 16;
 	runs->runs = palloc(runs->runs_size * sizeof(SkxRun));
 	if (set != NULL)
-		runs->splits = makeStringInfo();
+		runs->marks = makeStringInfo();
 	return runs;
 }
 
@@ -83,9 +83,9 @@ skx_invert_runs_merge_pass(SkxRuns *runs, int fan,
 	runs->runs = palloc(runs->runs_size * sizeof(SkxRun));
 	runs->nruns = 0;
 	runs->nbytes = 0;
-	runs->nsplits = 0;
-	if (runs->splits != NULL)
-		resetStringInfo(runs->splits);
+	runs->nmarks = 0;
+	if (runs->marks != NULL)
+		resetStringInfo(runs->marks);
 	for (first = 0; first < before.nruns; first += fan)
 	{
 		skx_invert_run_begin(runs);
