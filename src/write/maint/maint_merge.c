@@ -708,8 +708,8 @@ skx_maint_merge_begin(SkxMaintMerge *m, const SkxMaintOptions *options,
 
 /* Does skx_maint_merge_step() in the current memory context. */
 static SkxMaintStep
-skx_maint_merge_try(Relation index, const SkxMaintOptions *options, int most,
-					SkxManifestWait wait)
+skx_maint_merge_do_step(Relation index, const SkxMaintOptions *options,
+						int most, SkxManifestWait wait)
 {
 	SkxOperation *op;
 	SkxMaintMerge m;
@@ -761,7 +761,7 @@ skx_maint_merge_step(Relation index, const SkxMaintOptions *options, int most,
 												  "skipidx merge",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	SkxMaintStep step = skx_maint_merge_try(index, options, most, wait);
+	SkxMaintStep step = skx_maint_merge_do_step(index, options, most, wait);
 
 	Assert(!skx_manifest_holds_lock(index, AccessShareLock));
 	MemoryContextSwitchTo(old);

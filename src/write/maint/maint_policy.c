@@ -157,17 +157,19 @@ skx_maint_policy_compare(const void *a, const void *b)
 }
 
 /*
- * Takes the first of segments [from, to) that together fit into one, at most
- * `most` of them.  With `many`, it takes only segments with many deleted
- * documents.  The first one is taken whatever its size, because it could not
- * lose its deleted documents otherwise.  Deleted documents count towards
- * limits->ndocs, since a merge has a number for each document of its inputs.
+ * Chooses inputs of a merge: the first of segments [from, to) whose result
+ * stays within the limits, at most `most` of them.  Stores their ids in
+ * chosen, and returns how many.  With `many`, it takes only segments with many
+ * deleted documents.  The first one is taken whatever its size, because it
+ * could not lose its deleted documents otherwise.  Deleted documents count
+ * towards limits->ndocs, since a merge has a number for each document of its
+ * inputs.
  */
 static int
-skx_maint_policy_take_fitting(const SkxPolicySegment *segments, int from,
-							  int to, int most, bool many,
-							  const SkxPolicyLimits *limits,
-							  uint32 *chosen)
+skx_maint_policy_choose_inputs(const SkxPolicySegment *segments, int from,
+							   int to, int most, bool many,
+							   const SkxPolicyLimits *limits,
+							   uint32 *chosen)
 {
 	uint64		bytes = 0;
 	uint64		ndocs = 0;
@@ -358,9 +360,9 @@ skx_maint_policy_take_dead(SkxPolicySegment *segments, int n,
 	qsort(segments, n, sizeof(SkxPolicySegment), skx_maint_policy_compare);
 	while (dead < n && skx_maint_policy_live_docs(&segments[dead]) == 0)
 		dead++;
-	return skx_maint_policy_take_fitting(segments, 0, dead,
-										 SKX_POLICY_INPUTS_MAX, false, limits,
-										 chosen);
+	return skx_maint_policy_choose_inputs(segments, 0, dead,
+										  SKX_POLICY_INPUTS_MAX, false, limits,
+										  chosen);
 }
 
 /*
@@ -379,10 +381,10 @@ skx_maint_policy_take_purged(const SkxPolicySegment *segments, int n,
 	{
 		to = skx_maint_policy_tier_end(segments, n, from,
 									   limits->tier_segments);
-		taken = skx_maint_policy_take_fitting(segments, from, to,
-											  SKX_POLICY_INPUTS_MAX, true,
-											  limits,
-											  chosen);
+		taken = skx_maint_policy_choose_inputs(segments, from, to,
+											   SKX_POLICY_INPUTS_MAX, true,
+											   limits,
+											   chosen);
 		if (taken > 0)
 			return taken;
 	}
@@ -430,8 +432,8 @@ skx_maint_policy_take_all(const SkxPolicySegment *segments, int n,
 		 SKX_POLICY_SMALL_FRACTION) ||
 		skx_maint_policy_fitting(segments, n, limits) < n)
 		return 0;
-	return skx_maint_policy_take_fitting(segments, 0, n, n, false, limits,
-										 chosen);
+	return skx_maint_policy_choose_inputs(segments, 0, n, n, false, limits,
+										  chosen);
 }
 
 /*
@@ -455,9 +457,9 @@ skx_maint_policy_take_full_tier(SkxPolicySegment *segments, int n, int open,
 		taken = skx_maint_policy_take_neighbours(segments, n, from, to, limits,
 												 chosen);
 		if (taken == 0)
-			taken = skx_maint_policy_take_fitting(segments, from, to,
-												  SKX_POLICY_INPUTS_MAX, false,
-												  limits, chosen);
+			taken = skx_maint_policy_choose_inputs(segments, from, to,
+												   SKX_POLICY_INPUTS_MAX,
+												   false, limits, chosen);
 		if (taken > 1)
 		{
 			Assert(taken <= SKX_POLICY_INPUTS_MAX);
@@ -509,10 +511,10 @@ skx_maint_policy_choose_count(SkxPolicySegment *segments, int n, int most,
 		return taken;
 	if (n > most)
 	{
-		taken = skx_maint_policy_take_fitting(segments, 0, n,
-											  Min(n - most + 1,
-												  SKX_POLICY_INPUTS_MAX),
-											  false, limits, chosen);
+		taken = skx_maint_policy_choose_inputs(segments, 0, n,
+											   Min(n - most + 1,
+												   SKX_POLICY_INPUTS_MAX),
+											   false, limits, chosen);
 		if (taken > 1)
 			return taken;
 	}
