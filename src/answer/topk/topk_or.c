@@ -574,7 +574,7 @@ skx_or_sum_window(SkxTopkOr *o, int low, uint32 from, uint32 to)
  * ones, and those next to them that matter and have few postings.
  */
 static int
-skx_or_tally_first(const SkxTopkOr *o)
+skx_or_first_tallied_list(const SkxTopkOr *o)
 {
 	int			low = o->nonessential;
 	uint64		df = 0;
@@ -610,7 +610,7 @@ skx_or_tally_window(SkxTopkOr *o, uint32 from, uint32 to, int *low)
 {
 	SkxTopkTallyWindow window = {from, to};
 
-	*low = window.low = skx_or_tally_first(o);
+	*low = window.low = skx_or_first_tallied_list(o);
 	window.limit = (int32) Max(o->run->threshold -
 							   (*low > 0 ? o->lists[*low - 1]->prefix_bound : 0),
 							   1);

@@ -193,9 +193,9 @@ skx_query_docs_filter_live(const SkxDocs *docs, uint32 *list, int n)
 }
 
 /*
- * Collects the next matches.  Those of short ranges may lie behind the range,
- * and are live or not; others are live ones.  Returns how many there are, 0 at
- * the end of the range.
+ * Collects the next matches, and returns how many; 0 at the end of the range.
+ * With SKX_DOCS_RANGES some may be behind the range, and the caller still has
+ * to filter them (skx_query_docs_filter_live()).  Otherwise all are live.
  */
 static int
 skx_docs_collect_step(SkxDocs *docs, uint32 *list)

@@ -23,17 +23,17 @@
 #define SKX_RANGE_RARE_RATIO		.02
 
 /*
- * Relations between the time to test keys and other times.  The list of a
- * value, which mostly stands in the dictionary, takes 15 ns.  That is the time
- * to test SKX_VALUE_KEYS_RATIO narrow keys (.6 ns each with AVX2), or
- * SKX_VALUE_WIDE_KEYS_RATIO others.  A posting, and what is tested of its
- * document, takes the time of SKX_KEYS_PER_POSTING keys.  The list of a value
- * takes the time of SKX_VALUE_POSTINGS postings.
+ * How many keys can be tested, or postings read, in the time that something
+ * else takes.  Reading the list of a value, which mostly stands in the
+ * dictionary, takes 15 ns.  That is the time of SKX_NARROW_KEYS_PER_LIST
+ * narrow keys (.6 ns each with AVX2), of SKX_WIDE_KEYS_PER_LIST other keys, or
+ * of SKX_POSTINGS_PER_LIST postings.  Reading a posting and testing its
+ * document takes the time of SKX_KEYS_PER_POSTING keys.
  */
-#define SKX_VALUE_KEYS_RATIO		25
-#define SKX_VALUE_WIDE_KEYS_RATIO	10
+#define SKX_NARROW_KEYS_PER_LIST	25
+#define SKX_WIDE_KEYS_PER_LIST		10
 #define SKX_KEYS_PER_POSTING		8
-#define SKX_VALUE_POSTINGS		6
+#define SKX_POSTINGS_PER_LIST		6
 
 /*
  * A rest filters documents until enough of them have passed; ten are assumed.
@@ -300,7 +300,7 @@ skx_query_open_keys(const SkxOpening *o, const SkxQueryNode *node,
 	it->keys_to_test = skx_segment_keys_to_test(keys, range);
 	it->npostings = Max(it->max_docs,
 						Min(it->keys_to_test / SKX_KEYS_PER_POSTING,
-							(uint64) it->max_docs * SKX_VALUE_POSTINGS));
+							(uint64) it->max_docs * SKX_POSTINGS_PER_LIST));
 	return it;
 }
 
@@ -422,8 +422,8 @@ skx_query_replace_keys(const SkxOpening *o, SkxIter *it)
 	if (it->kind != SKX_NODE_KEYS)
 		return it;
 	values = ((int64) it->keys_to_test - it->max_docs / 2) /
-		(skx_segment_keys_are_narrow(it->keys) ? SKX_VALUE_KEYS_RATIO :
-		 SKX_VALUE_WIDE_KEYS_RATIO);
+		(skx_segment_keys_are_narrow(it->keys) ? SKX_NARROW_KEYS_PER_LIST :
+		 SKX_WIDE_KEYS_PER_LIST);
 	if (!o->wants_all)
 		values /= 2;
 	if (it->max_docs < o->seg->header.ndocs * SKX_RANGE_RARE_RATIO)
