@@ -46,14 +46,16 @@
 #define SKX_COST_KEEP_ROW_NS		100.0
 
 /*
- * Numbers of balls in the model of the sub-blocks that are read.  ONE is added
- * to k if one word decides.  MANY is multiplied by the square root of k if the
- * bounds of several words are added up.  If pairs of words loosen the bounds,
- * the number grows by PAIRS times the proximity, as a share.
+ * How many sub-blocks are read is computed as for balls that fall into bins at
+ * random: the sub-blocks are the bins, and one with a ball is read.  For one
+ * word there are k balls and ONE_WORD more.  For more words, whose bounds are
+ * added up, there are at least MORE_WORDS times the square root of k.  Pairs
+ * of words loosen the bounds: then the number of balls is multiplied by 1 +
+ * PAIRS * proximity.
  */
-#define SKX_COST_BALLS_ONE	8.0
-#define SKX_COST_BALLS_MANY	250.0
-#define SKX_COST_BALLS_PAIRS	2.0
+#define SKX_COST_ONE_WORD_BALLS		8.0
+#define SKX_COST_MORE_WORDS_BALLS	250.0
+#define SKX_COST_PAIRS_BALLS		2.0
 
 /*
  * With pairs, the number of candidates grows by a power of all / k.  The
@@ -182,15 +184,15 @@ static double
 skx_cost_model_subblock_fraction(const SkxCostRanked *ranked, double k,
 								 double n, double all)
 {
-	double		balls = k + SKX_COST_BALLS_ONE;
+	double		balls = k + SKX_COST_ONE_WORD_BALLS;
 
 	if (n <= 0)
 		return 0;
 	balls *= Max(n / Max(all, 1), 1);
 	if (ranked->nwords > 1 || ranked->other_words > 0)
-		balls = Max(balls, sqrt(k) * SKX_COST_BALLS_MANY);
+		balls = Max(balls, sqrt(k) * SKX_COST_MORE_WORDS_BALLS);
 	if (ranked->pair_docs > 0)
-		balls *= 1 + ranked->proximity * SKX_COST_BALLS_PAIRS;
+		balls *= 1 + ranked->proximity * SKX_COST_PAIRS_BALLS;
 	return 1 - exp(-balls * SKX_SUBBLOCK / n);
 }
 

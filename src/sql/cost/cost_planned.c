@@ -130,8 +130,8 @@ skx_cost_planned_end(void *arg)
 }
 
 /*
- * Returns what is kept for this statement.  It is empty if another one was
- * planned meanwhile.
+ * Returns the facts kept for the statement that is being planned.  There are
+ * none yet if another statement was planned since they were kept.
  */
 static SkxPlannedStatement *
 skx_cost_planned_statement(const PlannerInfo *root)
@@ -306,8 +306,8 @@ skx_cost_planned_value(PlannerInfo *root, Node *expr)
 }
 
 /*
- * Returns the entry of an index.  It is new if that is not set in it, and then
- * not filled in.
+ * Returns the entry of an index.  In a new one sizes.view is NULL, and nothing
+ * else is filled in.
  */
 static SkxPlannedIndex *
 skx_cost_planned_index_entry(SkxPlannedStatement *planning, Oid index)
@@ -330,7 +330,10 @@ skx_cost_planned_index_entry(SkxPlannedStatement *planning, Oid index)
 	return known;
 }
 
-/* Returns what is kept for an index, with its sizes filled in. */
+/*
+ * Returns the facts about an index that are kept for this statement.  If there
+ * are none, or the index has got another file, reads its sizes.
+ */
 static SkxPlannedIndex *
 skx_cost_planned_index(PlannerInfo *root, Relation index)
 {
