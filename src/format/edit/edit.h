@@ -63,8 +63,9 @@ extern void skx_edit_begin(SkxEdit *edit, const uint32 *word, int len,
 						   int max, void *memory);
 
 /*
- * Adds a character to the `depth` first ones of the other word, which forgets
- * those behind.  depth is below edit->max_depth.
+ * Makes c the character of the other word after its `depth` first ones.
+ * Characters that were added after these before are forgotten.  depth is below
+ * edit->max_depth.
  */
 extern void skx_edit_push(SkxEdit *edit, int depth, uint32 c);
 
@@ -81,14 +82,17 @@ extern bool skx_edit_is_alive(const SkxEdit *edit, int depth);
 #define SKX_EDIT_ANY_CHAR	(-1)
 
 /*
- * Stores the characters with which another word that begins with the `depth`
- * first characters may go on and be near, in no order, some perhaps twice.
- * `next` has room for SKX_EDIT_NEXT_CHARS.  Returns how many, or
- * SKX_EDIT_ANY_CHAR; none at edit->max_depth.
+ * Finds which characters may come next if another word begins with the `depth`
+ * first characters and is to be near.  Stores them in `next`, which has room
+ * for SKX_EDIT_NEXT_CHARS: in no order, some perhaps twice.  Returns how many
+ * they are, or SKX_EDIT_ANY_CHAR.  At edit->max_depth there are none.
  */
 extern int	skx_edit_next_chars(const SkxEdit *edit, int depth, uint32 *next);
 
-/* Returns the distance of the `depth` first characters; max + 1: it is more. */
+/*
+ * Returns the distance of the `depth` first characters from the word, or
+ * edit->max + 1 if it is more than edit->max.
+ */
 extern int	skx_edit_distance(const SkxEdit *edit, int depth);
 
 /*

@@ -88,8 +88,11 @@ skx_rank_idf(uint64 df, uint64 ndocs)
 							   0.5) / with);
 }
 
-/* Doublings of the exponent in skx_rank_growth(). */
-#define SKX_RANK_DOUBLINGS	6
+/*
+ * skx_rank_growth() computes its series for x divided by 2 to this power, and
+ * then doubles the exponent so many times.
+ */
+#define SKX_RANK_EXP_DOUBLINGS	6
 
 /*
  * Returns e^x - 1 for x from 0 to 64.  The series is that for x / 64, without
@@ -103,10 +106,10 @@ skx_rank_growth(double x)
 	double		growth = 0;
 	int			i;
 
-	x /= 1 << SKX_RANK_DOUBLINGS;
+	x /= 1 << SKX_RANK_EXP_DOUBLINGS;
 	for (i = 20; i > 0; i--)
 		growth = (1 + growth) * x / i;
-	for (i = 0; i < SKX_RANK_DOUBLINGS; i++)
+	for (i = 0; i < SKX_RANK_EXP_DOUBLINGS; i++)
 		growth = growth * (growth + 2);
 	return growth;
 }
@@ -131,7 +134,7 @@ skx_rank_union_df(uint64 whole, uint64 sum, uint64 ndocs)
 	most = Min(sum - whole, ndocs - whole);
 	rest = (double) (ndocs - whole);
 	x = (double) (sum - whole) / rest;
-	if (x >= 1 << SKX_RANK_DOUBLINGS)
+	if (x >= 1 << SKX_RANK_EXP_DOUBLINGS)
 		return ndocs;
 	rest = rest / (1 + 1 / skx_rank_growth(x)) + 0.5;
 	return whole + Min((uint64) rest, most);

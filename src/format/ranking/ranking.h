@@ -118,7 +118,9 @@ typedef struct SkxRanking
 /* Most bytes of a text that is read. */
 #define SKX_RANKING_TEXT_MAX	(1024 * 1024)
 
-/* ranking_check.c : what is accepted, and in which order */
+/*
+ * ranking_check.c : the order of terms, and whether a ranking may be used
+ */
 
 /*
  * Returns a negative number, 0 or a positive one: the order of terms.  Those
