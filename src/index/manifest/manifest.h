@@ -16,12 +16,12 @@
 /* manifest_early.c : free pages that no process needs */
 
 /* Values of the setting skipidx.reuse_early. */
-typedef enum SkxReuseEarly
+typedef enum SkxReuseEarlySetting
 {
 	SKX_REUSE_AUTO,
 	SKX_REUSE_ON,
 	SKX_REUSE_OFF
-} SkxReuseEarly;
+} SkxReuseEarlySetting;
 
 extern int	skx_manifest_reuse_early;
 

@@ -86,7 +86,10 @@ StaticAssertDecl(SKX_IMAGE_MEMORY_MAX / sizeof(SkxImageDoc) < 1 << 24,
 				 "numbers of documents have 24 bits");
 StaticAssertDecl(SKX_PENDING_TF_MAX == 0xff, "and frequencies 8");
 
-/* A lexeme with its postings, ascending: the only one, or a list. */
+/*
+ * A lexeme of the table with its n postings, which ascend.  If n is 1, the
+ * posting itself is stored, else a pointer to a list of them.
+ */
 typedef struct SkxImageWord
 {
 	SkxLexeme	lexeme;			/* bytes of the first document that has it */
