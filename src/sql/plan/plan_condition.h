@@ -396,8 +396,8 @@ extern bool skx_plan_needs_no_recheck(const IndexOptInfo *index,
  * Returns the IndexClauses without the disjunctions for which the index
  * gathers bits of whole segments.
  */
-extern List *skx_plan_without_gathering(const IndexOptInfo *index,
-										List *clauses);
+extern List *skx_plan_without_gathered_disjunctions(const IndexOptInfo *index,
+													List *clauses);
 
 /*
  * Returns the IndexClauses without the disjunctions that have an arm on the

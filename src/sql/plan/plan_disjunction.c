@@ -396,7 +396,8 @@ skx_plan_without_text_disjunctions(const IndexOptInfo *index, List *clauses)
 }
 
 List *
-skx_plan_without_gathering(const IndexOptInfo *index, List *clauses)
+skx_plan_without_gathered_disjunctions(const IndexOptInfo *index,
+									   List *clauses)
 {
 	return skx_plan_other_arms(index, clauses, true);
 }

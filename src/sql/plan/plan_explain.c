@@ -1,6 +1,10 @@
 /*
  * plan_explain.c
  *	  What EXPLAIN (VERBOSE) shows of scans of skipidx indexes.
+ *
+ * Lines with the work of a kind of custom scan stand in a table of its own:
+ * those of a count are skx_plan_count_counts (plan_count_scan.c).
+ * plan_explain_work.c shows them.
  */
 #include "postgres.h"
 

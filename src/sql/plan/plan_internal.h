@@ -243,6 +243,8 @@ typedef struct SkxRankedPlanParts
  */
 extern void skx_plan_reduce_target(IndexScan *child, List *exprs);
 
+/* plan_limit.c : how many rows a scan is asked for */
+
 /*
  * Fills in count, offset and extra, if LIMIT counts the rows of this scan, or
  * of it and its sibling partitions; else leaves them as they are.
@@ -258,6 +260,13 @@ extern void skx_plan_fill_limit(PlannerInfo *root, RelOptInfo *rel,
 extern int	skx_plan_percent(PlannerInfo *root, RelOptInfo *rel,
 							 const IndexPath *path,
 							 const SkxRankedPlanParts *planned);
+
+/*
+ * Returns true if nothing tells that fewer than all rows will be fetched.
+ * Signs of that are LIMIT, of any query around, a cursor, a search for one
+ * row, and window functions, which may end when they have counted enough.
+ */
+extern bool skx_plan_is_unlimited(PlannerInfo *root, RelOptInfo *rel);
 
 /*
  * plan_rivals.c : ranked scans of partitions that together give the rows of a
@@ -558,18 +567,18 @@ typedef struct SkxOrderedTies SkxOrderedTies;
  * Creates the state for the rows of `child`.  Rows with equal keys are
  * sorted by column `column` of the child (from 1).
  */
-extern SkxOrderedTies *skx_plan_ties_begin(IndexScanState *child,
-										   int column, bool descending);
+extern SkxOrderedTies *skx_plan_ordered_ties_create(IndexScanState *child,
+													int column, bool descending);
 
 /*
  * Returns the next row, with the child's columns and its tid as a further
  * one, and sets *place to the tid.  Returns NULL at the end.
  */
-extern TupleTableSlot *skx_plan_ties_next(SkxOrderedTies *ties,
-										  ItemPointer place);
+extern TupleTableSlot *skx_plan_ordered_ties_next(SkxOrderedTies *ties,
+												  ItemPointer place);
 
 /* Frees what is sorted, when the child is scanned again and at the end. */
-extern void skx_plan_ties_reset(SkxOrderedTies *ties);
+extern void skx_plan_ordered_ties_reset(SkxOrderedTies *ties);
 
 /* plan_plan.c : methods of the path of a ranked scan */
 extern const CustomPathMethods skx_plan_path_methods;

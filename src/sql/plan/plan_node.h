@@ -243,7 +243,7 @@ extern void skx_plan_open_child(IndexScanState *child);
 extern bool skx_plan_is_rechecked(const IndexScanState *child);
 
 /*
- * plan_work.c : the work of all processes of a custom scan
+ * plan_explain_work.c : the work of all processes of a custom scan
  *
  * The shared memory has the sums over all workers.
  */

@@ -52,8 +52,8 @@ skx_plan_begin_ordered(SkxPlanNode *node)
 		skx_plan_ordered_private(node, SKX_ORDERED_PERCENT) / 100.0;
 	if (tied == 0)
 		return;
-	state->ties = skx_plan_ties_begin(state->child, tied,
-									  state->order.descending);
+	state->ties = skx_plan_ordered_ties_create(state->child, tied,
+											   state->order.descending);
 	node->limit.extra++;
 }
 
@@ -83,7 +83,7 @@ skx_plan_row_ordered(SkxOrderedScan *state, ItemPointer place)
 	if (!state->node.is_ready && !rechecked)
 		skx_plan_prepare_ordered(state);
 	if (state->ties != NULL && !rechecked)
-		return skx_plan_ties_next(state->ties, place);
+		return skx_plan_ordered_ties_next(state->ties, place);
 	row = ExecProcNode(&state->child->ss.ps);
 	if (TupIsNull(row))
 		return NULL;
@@ -111,7 +111,7 @@ skx_plan_reset_ordered(SkxPlanNode *node)
 	SkxOrderedScan *state = (SkxOrderedScan *) node;
 
 	if (state->ties != NULL)
-		skx_plan_ties_reset(state->ties);
+		skx_plan_ordered_ties_reset(state->ties);
 }
 
 /* ---- with other processes ---- */

@@ -57,7 +57,8 @@ skx_plan_ties_desc(const IndexScanState *child)
 }
 
 SkxOrderedTies *
-skx_plan_ties_begin(IndexScanState *child, int column, bool descending)
+skx_plan_ordered_ties_create(IndexScanState *child, int column,
+							 bool descending)
 {
 	EState	   *estate = child->ss.ps.state;
 	SkxOrderedTies *ties = palloc0(sizeof(SkxOrderedTies));
@@ -188,7 +189,7 @@ skx_plan_ties_next_sorted(SkxOrderedTies *ties)
 }
 
 TupleTableSlot *
-skx_plan_ties_next(SkxOrderedTies *ties, ItemPointer place)
+skx_plan_ordered_ties_next(SkxOrderedTies *ties, ItemPointer place)
 {
 	TupleTableSlot *row;
 	bool		is_null;
@@ -209,7 +210,7 @@ skx_plan_ties_next(SkxOrderedTies *ties, ItemPointer place)
 }
 
 void
-skx_plan_ties_reset(SkxOrderedTies *ties)
+skx_plan_ordered_ties_reset(SkxOrderedTies *ties)
 {
 	skx_plan_ties_sorted(ties);
 	ExecClearTuple(ties->row);

@@ -93,7 +93,8 @@ skx_plan_add_ordered(PlannerInfo *root, RelOptInfo *rel,
 					 IndexOptInfo *index, OpExpr *distance)
 {
 	List	   *clauses = skx_plan_index_clauses(root, index);
-	List	   *ungathered = skx_plan_without_gathering(index, clauses);
+	List	   *ungathered = skx_plan_without_gathered_disjunctions(index,
+																	clauses);
 
 	if (!skx_plan_has_path(rel, index, clauses, 1))
 		skx_plan_add_ranked(root, rel, index, clauses, distance);

@@ -3,7 +3,9 @@
  *	  A custom scan above ranked scans of partitions that together give the
  *	  rows of a LIMIT.
  *
- * It knows when they begin anew, and returns the rows as they come.
+ * The scans below tell it the distances that they return (plan_rivals.c).  It
+ * passes their rows on.  After a rescan it forgets those distances before the
+ * scans begin again.
  */
 #include "postgres.h"
 

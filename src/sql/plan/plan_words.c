@@ -146,7 +146,7 @@ skx_plan_highlight_call(Oid namespace, const SkxDocumentForm *form,
 }
 
 static Node *
-skx_plan_bind_words(PlannerInfo *root, FuncExpr *call)
+skx_plan_replace_words_call(PlannerInfo *root, FuncExpr *call)
 {
 	Oid			namespace = get_func_namespace(call->funcid);
 	bool		is_distance = call->funcresulttype == FLOAT4OID;
@@ -190,7 +190,9 @@ skipidx_words_support(PG_FUNCTION_ARGS)
 
 	if (IsA(request, SupportRequestSimplify) &&
 		((SupportRequestSimplify *) request)->root != NULL)
-		answer = skx_plan_bind_words(((SupportRequestSimplify *) request)->root,
-									 ((SupportRequestSimplify *) request)->fcall);
+		answer = skx_plan_replace_words_call(((SupportRequestSimplify *)
+											  request)->root,
+											 ((SupportRequestSimplify *)
+											  request)->fcall);
 	PG_RETURN_POINTER(answer);
 }

@@ -65,8 +65,9 @@ extern List *skx_plan_operand_columns(Node *operand);
  * column are made of these columns of its table by to_tsvector(), or by
  * skipidx_document() beside `operator`, with a constant configuration.  It may
  * be in setweight(), with others of its kind, and with `||` between them; so
- * may texts in it, and these in coalesce().  The columns are those of the whole document, in its order, or one of them
- * that has a label of its own.  Returns false for an empty list.
+ * may texts in it, and these in coalesce().  The columns are those of the
+ * whole document, in its order, or one of them that has a label of its own.
+ * Returns false for an empty list.
  */
 extern bool skx_plan_document_form(Relation table, Relation index,
 								   Oid operator, const List *columns,

@@ -1,5 +1,5 @@
 /*
- * plan_work.c
+ * plan_explain_work.c
  *	  The work of a custom scan, in all its processes, as EXPLAIN ANALYZE shows
  *	  it.
  *
