@@ -39,8 +39,8 @@ extern int	skx_topk_collect_above(const int32 *from_sums, int n, uint32 from,
 /*
  * Collects the documents whose slot has a sum of at least `limit`, which must
  * be above 0, and clears all slots.  slots has those of the n documents from
- * `from` on; there are slots up to a multiple of 32.  Puts the documents and their slots into
- * docs and found, and returns their number.
+ * `from` on; there are slots up to a multiple of 32.  Puts the documents and
+ * their slots into docs and found, and returns their number.
  */
 extern int	skx_topk_collect_slots(uint32 *slots, int n, uint32 from,
 								   int32 limit, uint32 *docs, uint32 *found);

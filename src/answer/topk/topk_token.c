@@ -19,8 +19,8 @@
 #define SKX_TOPK_VERSION		2
 
 /*
- * The beginning of a token.  The packed ranking follows.  sum, block and offset have the high byte first, so that tokens of a call ascend
- * as its rows do.
+ * The beginning of a token.  The packed ranking follows.  sum, block and offset
+ * have the high byte first, so that tokens of a call ascend as its rows do.
  */
 typedef struct SkxTopkTokenHead
 {
