@@ -369,8 +369,9 @@ skx_blkio_load_verify_page(SkxBlkLoad *load, int i, bool report)
 }
 
 /*
- * Reads a page that is not sound again, through the server.  If it is sound then, the file cannot be read past the
- * server; else the error tells what is wrong.
+ * Reads a page that is not sound again, through the server.  If it is sound
+ * then, the file cannot be read past the server; else the error tells what is
+ * wrong.
  */
 static void
 skx_blkio_load_serve_page(SkxBlkLoad *load, int i)
