@@ -187,8 +187,8 @@ skx_parse_char_len(const SkxParseTokens *t, int at)
 }
 
 /*
- * Returns true if the character at `at`, outside of quotes, can be in a tag.  One that is
- * not ASCII can if it is a blank, which the parser is asked.
+ * Returns true if the character at `at`, outside of quotes, can be in a tag.
+ * One that is not ASCII can if it is a blank, which the parser is asked.
  */
 static bool
 skx_parse_is_in_tag(SkxParseTokens *t, int at)

@@ -269,8 +269,9 @@ extern void skx_score_words_make(SkxStats *stats);
  * Looks up n terms, whose lexeme, len and prefix are set.  Terms that are no
  * prefixes come first; both kinds are in dictionary order.  Sets what is known
  * of each term: sum, whole, only.  Sets words[i] to its word in the table, but
- * leaves `words` as it is if the words are too many to be kept.  `index` is the index of the
- * statistics.  The words stay valid as long as a scorer holds the statistics.
+ * leaves `words` as it is if the words are too many to be kept.  `index` is
+ * the index of the statistics.  The words stay valid as long as a scorer holds
+ * the statistics.
  */
 extern void skx_score_words_find(SkxStats *stats, Relation index,
 								 SkxScoreTerm *terms, int n,
