@@ -47,7 +47,7 @@ struct SkxCount
 	TSVector   *pending;		/* copies of them, for `receiver` */
 	MemoryContext pending_context;	/* owns these copies */
 
-	/* count_map.c */
+	/* count_visibility.c */
 	bool		can_use_vm;		/* the visibility map may be used */
 	bool		can_use_whole_vm;	/* and for all pages at once, too */
 	bool		whole_vm_checked;	/* all pages have been checked */
@@ -62,7 +62,7 @@ struct SkxCount
 	SkxHeapPrefetch heap_prefetch;
 };
 
-/* count_map.c : the visibility map of the table */
+/* count_visibility.c : the visibility map of the table */
 
 /*
  * Decides whether the map can be used.  It cannot with a recheck, without an

@@ -4,7 +4,9 @@
  *
  * Rows of pending documents are always fetched.  VACUUM moves all but some
  * kilobytes of them to segments before it makes their pages visible to all.
- * README.md describes what is read in which order, and why that suffices.
+ * Whether other rows are visible is in count_visibility.c, and for those that
+ * must be fetched in count_fetch.c.  README.md describes what is read in which
+ * order, and why that suffices.
  */
 #include "postgres.h"
 

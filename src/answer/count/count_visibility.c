@@ -1,6 +1,6 @@
 /*
- * count_map.c
- *	  Reads the visibility map of the table.
+ * count_visibility.c
+ *	  Tells by the visibility map which rows are visible without being read.
  *
  * A page that is visible to all has no dead row.  So a row that a snapshot in
  * use cannot see was removed from the page before its bit was set.  README.md
