@@ -2,8 +2,10 @@
  * rank_score.c
  *	  Weights, saturation by length, and bounds of contributions to a score.
  *
- * The factors of contributions are computed here in double precision, once per
- * query. rank_score.h turns them into units, once per posting.
+ * These are the factors of BM25: idf, and k1 (1 - b + b length / average).
+ * They are computed here in double precision, once per query.
+ * skx_rank_contribution() in rank_score.h makes units of them and of a tf,
+ * once per posting.
  *
  * Logarithm and exponential function are computed here, by + - * / alone.
  * Those of C libraries differ in their last bit.

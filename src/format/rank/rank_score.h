@@ -41,10 +41,10 @@ typedef struct SkxRankOptions
 #define SKX_RANK_NEAR_FRACTION	0.5f
 
 /*
- * Returns the contribution of a word, in units: weight * tf / (tf + k1 (1 - b
- * + b length / average)), plus one unit.  Due to that unit a document with the
- * word is above one without it, even where the label weight is 0.  `inverse`
- * is the reciprocal of k1 (1 - b + b length / average), see
+ * Returns the contribution of a word by BM25, in units: weight * tf / (tf + k1
+ * (1 - b + b length / average)), plus one unit.  Due to that unit a document
+ * with the word is above one without it, even where the label weight is 0.
+ * `inverse` is the reciprocal of k1 (1 - b + b length / average), see
  * skx_rank_norm_inverses().
  */
 static inline int32

@@ -2,6 +2,9 @@
  * am_worker.c
  *	  The work of a background worker: it flushes or merges an index.
  *
+ * An insert that finds the pending list too long asks for a worker
+ * (am_insert.c), and the server starts it (support/worker/worker_ask.c).
+ *
  * Each operation is a transaction of its own.  It gets no xid, except for a
  * moment to make the file shorter.  It has no snapshot, except while it reads
  * the catalog.  So it does not hold back VACUUM.  It locks the index as an
