@@ -188,7 +188,7 @@ skx_facets_fetch_input(SkxFacets *f, SkxFacetRows *rows,
  * and removes the input.
  */
 static void
-skx_facets_fetch_few(SkxFacets *f)
+skx_facets_fetch_cheap_inputs(SkxFacets *f)
 {
 	SkxFacetMerge *m = &f->merge;
 	SkxFacetRows *rows = NULL;
@@ -258,7 +258,7 @@ skx_facets_flush_rows(SkxFacets *f)
 	int			i;
 
 	skx_facets_count_keys(f);
-	skx_facets_fetch_few(f);
+	skx_facets_fetch_cheap_inputs(f);
 	if (f->sums == NULL)
 		f->sums = skx_facets_sums_begin();
 	skx_facets_work.sort_spills++;
@@ -413,7 +413,7 @@ skx_facets_begin(const SkxFacetsRequest *request, SkxCountWork *work)
 	(void) skx_count_rows(&request->rows, &taker, request->share, work,
 						  &f->rows);
 	skx_facets_count_keys(f);
-	skx_facets_fetch_few(f);
+	skx_facets_fetch_cheap_inputs(f);
 	skx_facets_put_hashed(f);
 	if (f->sums == NULL)
 		skx_facets_merge_begin(&f->merge);

@@ -38,7 +38,7 @@
  * A range of keys is left out of the query if it has more than this part of
  * the documents.
  */
-#define SKX_ORDERED_WIDE_RATIO		.1
+#define SKX_ORDERED_WIDE_FRACTION		.1
 
 /*
  * Largest number of adjacent ranges that are visited as one.  A visit takes as
@@ -267,7 +267,7 @@ skx_order_visit_query(const SkxOrdered *o, const SkxOrderedSegment *s)
 {
 	if (o->request.unbounded != NULL && !o->is_coarse &&
 		skx_segment_keys_fraction(s->keys,
-								  &s->wanted_keys) > SKX_ORDERED_WIDE_RATIO)
+								  &s->wanted_keys) > SKX_ORDERED_WIDE_FRACTION)
 		return o->request.unbounded;
 	return o->request.filter;
 }

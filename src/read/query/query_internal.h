@@ -452,16 +452,16 @@ extern void skx_query_seq_add(SkxSequence *turns, const SkxQueryNode *clause);
  * Sets the bits of documents that match any of the clauses.  Returns an
  * upper bound of the number of matches in the segment.
  */
-extern uint64 skx_query_seq_any(SkxSequence *turns, uint32 from, uint32 to,
-								uint64 *bits);
+extern uint64 skx_query_seq_match_any(SkxSequence *turns, uint32 from,
+									  uint32 to, uint64 *bits);
 
 /*
  * Leaves the bits of documents that match all clauses.  With `fresh` all
  * bits are 0 and stand for all documents: the bits of matches are set.
  * Returns the number of documents left.
  */
-extern uint32 skx_query_seq_all(SkxSequence *turns, bool fresh, uint32 from,
-								uint32 to, uint64 *bits);
+extern uint32 skx_query_seq_match_all(SkxSequence *turns, bool fresh,
+									  uint32 from, uint32 to, uint64 *bits);
 
 /* Frees the list of clauses. */
 extern void skx_query_seq_close(SkxSequence *turns);

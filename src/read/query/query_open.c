@@ -20,7 +20,7 @@
  * in the range.
  */
 #define SKX_RANGE_VALUES_MAX	256
-#define SKX_RANGE_RARE_RATIO		.02
+#define SKX_RANGE_RARE_FRACTION		.02
 
 /*
  * How many keys can be tested, or postings read, in the time that something
@@ -426,7 +426,7 @@ skx_query_replace_keys(const SkxOpening *o, SkxIter *it)
 		 SKX_WIDE_KEYS_PER_LIST);
 	if (!o->wants_all)
 		values /= 2;
-	if (it->max_docs < o->seg->header.ndocs * SKX_RANGE_RARE_RATIO)
+	if (it->max_docs < o->seg->header.ndocs * SKX_RANGE_RARE_FRACTION)
 		values = Max(values, SKX_RANGE_VALUES_MAX);
 	if (o->is_filter)
 		values = Min(values, (int64) (SKX_FILTER_VALUES_MAX *

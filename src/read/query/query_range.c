@@ -432,7 +432,7 @@ skx_bitmap_gather_any(SkxBitmap *r)
 	if (c != NULL)
 		skx_cursor_close(c);
 	if (r->sequence != NULL)
-		most += skx_query_seq_any(r->sequence, r->from, r->to, r->bits);
+		most += skx_query_seq_match_any(r->sequence, r->from, r->to, r->bits);
 	return most;
 }
 
@@ -472,8 +472,8 @@ skx_bitmap_gather_all(SkxBitmap *r)
 	uint32		left = r->nterms > 0 ? skx_bitmap_gather_terms(r) : 1;
 
 	if (r->sequence != NULL && left > 0)
-		left = skx_query_seq_all(r->sequence, r->nterms == 0, r->from, r->to,
-								 r->bits);
+		left = skx_query_seq_match_all(r->sequence, r->nterms == 0, r->from,
+									   r->to, r->bits);
 	return left;
 }
 

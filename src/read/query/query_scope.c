@@ -279,7 +279,7 @@ skx_query_scope_begin(const SkxPhraseWords *p, SkxScopeWalk *walk)
  * Sets *doc to the next document of the walk.  Returns false if there is none.
  */
 static inline bool
-skx_scope_step(const SkxPhraseWords *p, SkxScopeWalk *walk, uint32 *doc)
+skx_scope_walk_next(const SkxPhraseWords *p, SkxScopeWalk *walk, uint32 *doc)
 {
 	if (walk->number >= p->n)
 		return false;
@@ -306,7 +306,7 @@ skx_query_scope_docs(SkxPhraseWords *p)
 		return p->doc_array != NULL ? p->doc_array : p->docs;
 	p->docs = MemoryContextAlloc(p->context, sizeof(uint32) * Max(p->n, 1));
 	skx_query_scope_begin(p, &walk);
-	while (n < p->n && skx_scope_step(p, &walk, &p->docs[n]))
+	while (n < p->n && skx_scope_walk_next(p, &walk, &p->docs[n]))
 		n++;
 	return p->docs;
 }
@@ -317,7 +317,7 @@ skx_query_scope_next(const SkxPhraseWords *p, SkxScopeWalk *walk, uint32 *docs,
 {
 	int			n = 0;
 
-	while (n < most && skx_scope_step(p, walk, &docs[n]))
+	while (n < most && skx_scope_walk_next(p, walk, &docs[n]))
 	{
 		numbers[n] = walk->number - 1;
 		n += p->match_ends[walk->number - 1] != 0;

@@ -103,7 +103,8 @@ skx_query_seq_keep(SkxIter *it, uint32 from, uint32 to, uint64 *bits)
 }
 
 uint64
-skx_query_seq_any(SkxSequence *turns, uint32 from, uint32 to, uint64 *bits)
+skx_query_seq_match_any(SkxSequence *turns, uint32 from, uint32 to,
+						uint64 *bits)
 {
 	uint64		most = 0;
 	int			i;
@@ -122,8 +123,8 @@ skx_query_seq_any(SkxSequence *turns, uint32 from, uint32 to, uint64 *bits)
 }
 
 uint32
-skx_query_seq_all(SkxSequence *turns, bool fresh, uint32 from, uint32 to,
-				  uint64 *bits)
+skx_query_seq_match_all(SkxSequence *turns, bool fresh, uint32 from, uint32 to,
+						uint64 *bits)
 {
 	uint32		left = to - from;
 	int			i;
