@@ -99,7 +99,7 @@ skx_codec_labels_put(uint8 *dst, const SkxPostings *p, uint8 form)
  * n constant so that the compiler uses vectors.
  */
 static pg_attribute_always_inline void
-skx_codec_labels_one(SkxPostings *p, int label, int n)
+skx_codec_labels_set_same(SkxPostings *p, int label, int n)
 {
 	uint8		set = (uint8) (1 << label);
 	int			c;
@@ -214,9 +214,9 @@ skx_codec_subblock_labels(const uint8 *body, const uint8 *src,
 		int			label = form >> SKX_LABELS_ONE_SHIFT;
 
 		if (p->n == SKX_SUBBLOCK)
-			skx_codec_labels_one(p, label, SKX_SUBBLOCK);
+			skx_codec_labels_set_same(p, label, SKX_SUBBLOCK);
 		else
-			skx_codec_labels_one(p, label, p->n);
+			skx_codec_labels_set_same(p, label, p->n);
 		return src;
 	}
 	src = skx_codec_labels_sets(src, end, p, &all, &shared);

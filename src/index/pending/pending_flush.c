@@ -289,9 +289,9 @@ skx_pending_flush_ndead(const SkxPendingFlush *flush,
  * documents.
  */
 static uint64
-skx_pending_flush_extent_first(SkxPendingFlush *flush,
-							   const SkxFlushedStripe *s,
-							   const SkxFreedExtent *extent)
+skx_pending_flush_extent_first_number(SkxPendingFlush *flush,
+									  const SkxFlushedStripe *s,
+									  const SkxFreedExtent *extent)
 {
 	uint64		through = flush->view->stripes[s->stripe].flushed_through;
 	uint64		most = ((uint64) extent->npages + 1) *
@@ -342,7 +342,8 @@ skx_pending_flush_free_extents(SkxPendingFlush *flush, SkxFlushedStripe *s,
 			f->block = block;
 			f->npages = npages;
 			f->stripe = s->stripe;
-			f->first_sequence = skx_pending_flush_extent_first(flush, s, f);
+			f->first_sequence =
+				skx_pending_flush_extent_first_number(flush, s, f);
 			s->result.npages += npages;
 		}
 		else if (s->page >= block && s->page < block + npages)

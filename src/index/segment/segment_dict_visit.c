@@ -405,7 +405,7 @@ skx_segment_walk_page(SkxTermWalk *walk)
  * none, the walk is before the next page.
  */
 static void
-skx_segment_walk_to(SkxTermWalk *walk, const SkxLexeme *from)
+skx_segment_walk_seek_in_page(SkxTermWalk *walk, const SkxLexeme *from)
 {
 	SkxDictCursor *c = &walk->cursor;
 
@@ -417,7 +417,8 @@ skx_segment_walk_to(SkxTermWalk *walk, const SkxLexeme *from)
 
 /* Moves a walk before the first term of a range. */
 static void
-skx_segment_walk_go(SkxTermWalk *walk, const SkxLexeme ends[2], bool seeks)
+skx_segment_walk_position(SkxTermWalk *walk, const SkxLexeme ends[2],
+						  bool seeks)
 {
 	if (walk->cursor.seg->header.nterms == 0)
 		return;
@@ -425,20 +426,20 @@ skx_segment_walk_go(SkxTermWalk *walk, const SkxLexeme ends[2], bool seeks)
 	walk->seeks = seeks;
 	walk->last = SKX_NO_PAGE;
 	walk->nordered = 0;
-	skx_segment_walk_to(walk, &ends[0]);
+	skx_segment_walk_seek_in_page(walk, &ends[0]);
 }
 
 void
 skx_segment_walk_range(SkxTermWalk *walk, const SkxLexeme ends[2])
 {
-	skx_segment_walk_go(walk, ends, false);
+	skx_segment_walk_position(walk, ends, false);
 }
 
 void
 skx_segment_walk_sparse(SkxTermWalk *walk, const SkxLexeme ends[2])
 {
 	walk->prefetched_to = 0;
-	skx_segment_walk_go(walk, ends, true);
+	skx_segment_walk_position(walk, ends, true);
 }
 
 void
@@ -450,7 +451,7 @@ skx_segment_walk_seek(SkxTermWalk *walk, const SkxLexeme *from)
 	if (walk->has_unreturned)
 		return;
 	skx_segment_dict_descend(c, from->bytes, from->len);
-	skx_segment_walk_to(walk, from);
+	skx_segment_walk_seek_in_page(walk, from);
 }
 
 bool

@@ -42,7 +42,7 @@ skx_cost_family(const SkxCostState *c)
  * argument of that type.  Returns NULL if there is none.
  */
 static Node *
-skx_cost_made_of(Node *ranking)
+skx_cost_query_of_call(Node *ranking)
 {
 	ListCell   *lc;
 
@@ -66,7 +66,7 @@ skx_cost_ranking(const SkxCostState *c, Node *distance)
 {
 	PlannerInfo *root = c->root;
 	Node	   *ranking = get_rightop((Expr *) distance);
-	Node	   *query = skx_cost_made_of(ranking);
+	Node	   *query = skx_cost_query_of_call(ranking);
 	Const	   *value = skx_cost_planned_value(root, query != NULL ? query :
 											   ranking);
 

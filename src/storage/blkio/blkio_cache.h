@@ -361,7 +361,7 @@ skx_blkio_cache_uses(int32 frame)
 
 /* Returns the ordinal of the first page of the frame that holds a page. */
 static inline uint32
-skx_blkio_frame_first(const SkxBlkPlane *plane, uint32 ordinal)
+skx_blkio_frame_first_page(const SkxBlkPlane *plane, uint32 ordinal)
 {
 	return ordinal & ~(skx_blkio_frame_pages(skx_blkio_class(plane)) - 1);
 }

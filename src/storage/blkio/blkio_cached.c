@@ -144,7 +144,7 @@ void
 skx_blkio_cached_pin(SkxBlkFile *file, const SkxBlkPlane *plane,
 					 uint32 ordinal, SkxBlkRef *ref)
 {
-	uint32		first = skx_blkio_frame_first(plane, ordinal);
+	uint32		first = skx_blkio_frame_first_page(plane, ordinal);
 	int32		slot = -1;
 	SkxBlkKey	key;
 	SkxBlkPin  *pin;

@@ -111,6 +111,7 @@ skx_blkio_claim_present(SkxBlkFile *file, const SkxBlkPlane *plane,
 
 	if (skx_blkio_cache.header == NULL)
 		return false;
-	skx_blkio_key(file, plane, skx_blkio_frame_first(plane, ordinal), &key);
+	skx_blkio_key(file, plane, skx_blkio_frame_first_page(plane, ordinal),
+				  &key);
 	return skx_blkio_cache_present(&key, skx_blkio_cache_hash(&key));
 }

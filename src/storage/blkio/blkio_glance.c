@@ -100,7 +100,7 @@ skx_blkio_optimistic_read(SkxBlkFile *file, const SkxBlkPlane *plane,
 						  uint32 ordinal, SkxBlkOptimisticRead *glance)
 {
 	int32		note = *skx_blkio_note_of(plane, ordinal);
-	uint32		first = skx_blkio_frame_first(plane, ordinal);
+	uint32		first = skx_blkio_frame_first_page(plane, ordinal);
 	SkxBlkFrame *frame;
 	SkxBlkKey	key;
 	uint64		state;

@@ -150,7 +150,7 @@ skx_blkio_prewarm_count(SkxBlkWarm *warm, const SkxBlkRef *ref, int uses)
  * Prefetches pages, up to SKX_BLK_WARM_PREFETCH before the ones being pinned.
  */
 static void
-skx_blkio_prewarm_ahead(SkxBlkWarm *warm)
+skx_blkio_prewarm_prefetch(SkxBlkWarm *warm)
 {
 	while (warm->next < warm->nruns &&
 		   warm->nrequested < warm->npinned + SKX_BLK_WARM_PREFETCH)
@@ -189,7 +189,7 @@ skx_blkio_prewarm_run(SkxBlkWarm *warm, const SkxBlkWarmRun *run)
 	{
 		skx_throttle_point();
 		if (warm->nrequested < warm->npinned + SKX_BLK_WARM_PREFETCH / 2)
-			skx_blkio_prewarm_ahead(warm);
+			skx_blkio_prewarm_prefetch(warm);
 		(void) skx_blkio_pin(warm->file, run->plane, run->run.first + i,
 							 &ref);
 		skx_blkio_prewarm_count(warm, &ref, run->uses);
