@@ -136,7 +136,7 @@ skx_am_worker_prepare_shrink(SkxAmWorker *w)
  * do.
  */
 static bool
-skx_am_worker_merge_aside(SkxAmWorker *w, const SkxMaintOptions *options)
+skx_am_worker_merge_past_end(SkxAmWorker *w, const SkxMaintOptions *options)
 {
 	SkxMaintOptions aside = *options;
 
@@ -191,7 +191,7 @@ skx_am_worker_shrink(SkxAmWorker *w, const SkxMaintOptions *options)
 		(step == SKX_STEP_BUSY ||
 		 (step == SKX_STEP_DONE &&
 		  RelationGetNumberOfBlocks(w->guest.index) < nblocks) ||
-		 skx_am_worker_merge_aside(w, options));
+		 skx_am_worker_merge_past_end(w, options));
 	return w->must_shrink;
 }
 

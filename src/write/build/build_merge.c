@@ -146,7 +146,7 @@ skx_build_merge_range(const SkxParallel *team, const SkxMergePlanTask *tasks,
  * leave.
  */
 static Size
-skx_build_merge_kept(const SkxSegmentBuildOptions *options)
+skx_build_merge_kept_bytes(const SkxSegmentBuildOptions *options)
 {
 	Size		fixed = skx_writer_output_fixed(options);
 
@@ -165,8 +165,9 @@ skx_build_merge_encode(SkxParallel *team, int member, SkxSegment **inputs,
 	MemoryContext old = MemoryContextSwitchTo(context);
 	MemoryContext task_context = AllocSetContextCreate(context, "skipidx task",
 													   ALLOCSET_DEFAULT_SIZES);
-	SkxTaskWriter *w = skx_build_writer_begin(team, member, options,
-											  skx_build_merge_kept(options));
+	SkxTaskWriter *w =
+		skx_build_writer_begin(team, member, options,
+							   skx_build_merge_kept_bytes(options));
 	SkxTermSinks sinks = skx_build_writer_sinks(w);
 	SkxMergePlanTask *tasks = skx_build_merge_tasks(team);
 	char	   *high = palloc(SKX_LEXEME_MAX + 1);

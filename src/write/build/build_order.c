@@ -32,7 +32,7 @@
 #define SKX_PARALLEL_TASKS_MAX		4096
 
 /* A share while documents are put in order. */
-typedef struct SkxOrderPartition
+typedef struct SkxOrderShare
 {
 	BufFile    *docs;
 	int			nkeys;			/* of a document */
@@ -42,7 +42,7 @@ typedef struct SkxOrderPartition
 	SkxDocNumberRange *doc_ranges;
 	uint32		ndoc_ranges;
 	uint32		doc_ranges_size;
-} SkxOrderPartition;
+} SkxOrderShare;
 
 /*
  * A mark with its lexeme in memory.  All marks are sorted by lexeme to choose
@@ -60,7 +60,7 @@ typedef struct SkxOrderMark
 
 /* Moves to the next document; returns false if there is none. */
 static bool
-skx_build_order_read(SkxOrderPartition *share)
+skx_build_order_read(SkxOrderShare *share)
 {
 	ItemPointerData last = share->doc.tid;
 
@@ -76,7 +76,7 @@ skx_build_order_read(SkxOrderPartition *share)
 }
 
 static inline bool
-skx_build_order_is_at_end(const SkxOrderPartition *share)
+skx_build_order_is_at_end(const SkxOrderShare *share)
 {
 	return share->read > share->ndocs;
 }
@@ -86,7 +86,7 @@ skx_build_order_is_at_end(const SkxOrderPartition *share)
  * there is none.
  */
 static int
-skx_build_order_first_partition(SkxOrderPartition *shares, int n, int except)
+skx_build_order_first_share(SkxOrderShare *shares, int n, int except)
 {
 	int			first = -1;
 	int			i;
@@ -103,7 +103,7 @@ skx_build_order_first_partition(SkxOrderPartition *shares, int n, int except)
 }
 
 static void
-skx_build_order_add_range(SkxOrderPartition *share, uint32 merged)
+skx_build_order_add_range(SkxOrderShare *share, uint32 merged)
 {
 	SkxDocNumberRange *stretch;
 
@@ -128,16 +128,16 @@ skx_build_order_add_range(SkxOrderPartition *share, uint32 merged)
  * stretches.
  */
 static void
-skx_build_order_documents(SkxSegmentOutput *out, SkxOrderPartition *shares,
+skx_build_order_documents(SkxSegmentOutput *out, SkxOrderShare *shares,
 						  int n)
 {
 	int			at;
 
-	for (at = skx_build_order_first_partition(shares, n, -1); at >= 0;
-		 at = skx_build_order_first_partition(shares, n, -1))
+	for (at = skx_build_order_first_share(shares, n, -1); at >= 0;
+		 at = skx_build_order_first_share(shares, n, -1))
 	{
-		SkxOrderPartition *share = &shares[at];
-		int			other = skx_build_order_first_partition(shares, n, at);
+		SkxOrderShare *share = &shares[at];
+		int			other = skx_build_order_first_share(shares, n, at);
 		ItemPointer end = other < 0 ? NULL : &shares[other].doc.tid;
 
 		CHECK_FOR_INTERRUPTS();
@@ -152,11 +152,11 @@ skx_build_order_documents(SkxSegmentOutput *out, SkxOrderPartition *shares,
 	}
 }
 
-static SkxOrderPartition *
+static SkxOrderShare *
 skx_build_order_open_partitions(SkxParallel *team, int nkeys)
 {
-	SkxOrderPartition *shares =
-		palloc0(team->nparticipants * sizeof(SkxOrderPartition));
+	SkxOrderShare *shares =
+		palloc0(team->nparticipants * sizeof(SkxOrderShare));
 	int			i;
 
 	for (i = 0; i < team->nparticipants; i++)
@@ -349,7 +349,7 @@ skx_build_order_tasks(BufFile *plan, SkxOrderMark *marks, uint32 nmarks,
 
 /* Writes the plan that all members read. */
 static void
-skx_build_order_plan(SkxParallel *team, SkxOrderPartition *shares,
+skx_build_order_plan(SkxParallel *team, SkxOrderShare *shares,
 					 const SkxSegmentBuildOptions *options)
 {
 	BufFile    *plan = skx_build_file(team, team->encoded_round, 0, "plan");
@@ -426,7 +426,7 @@ skx_build_order(SkxParallel *team, const SkxSegmentBuildOptions *options)
 	MemoryContext context;
 	MemoryContext old;
 	SkxBuildSegment *segment;
-	SkxOrderPartition *shares;
+	SkxOrderShare *shares;
 	uint64		total_length;
 	int			i;
 

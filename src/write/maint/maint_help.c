@@ -112,7 +112,7 @@ static SkxMaintHelpers *skx_maint_asking = NULL;
 static SkxParallel *skx_maint_helping = NULL;
 
 static void *
-skx_maint_help_at(SkxHelperShared *shared, Size offset)
+skx_maint_help_address(SkxHelperShared *shared, Size offset)
 {
 	return (char *) shared + offset;
 }
@@ -194,7 +194,7 @@ skx_maint_help_fill(SkxMaintHelpers *h, const SkxMaintOptions *options,
 	shared->bytes = bytes;
 	shared->ninputs = view->nsegments;
 	shared->nparticipants = nmembers;
-	memcpy(skx_maint_help_at(shared, shared->segments), view->segments,
+	memcpy(skx_maint_help_address(shared, shared->segments), view->segments,
 		   view->nsegments * sizeof(SkxDiskSegmentRef));
 	SpinLockInit(&shared->mutex);
 	for (i = 0; i < h->out->op->nreserved_extents; i++)
@@ -240,7 +240,7 @@ skx_maint_help_begin(SkxMaintOutput *out, const SkxMaintOptions *options,
 	h->shared->segments = segments;
 	h->shared->group = team;
 	h->shared->common = team + MAXALIGN(skx_build_shared_size(nmembers));
-	h->group = skx_maint_help_at(h->shared, team);
+	h->group = skx_maint_help_address(h->shared, team);
 	skx_build_init(h->group, nmembers, seg);
 	skx_maint_help_fill(h, &each, nmembers, bytes);
 	return h;
@@ -403,7 +403,7 @@ skx_maint_help_merge(SkxMaintHelpers *h, SkxDiskSegmentRef *ref)
 {
 	SkxHelperShared *shared = h->shared;
 	SkxSegmentBuildOptions options = h->out->build;
-	void	   *common = skx_maint_help_at(shared, shared->common);
+	void	   *common = skx_maint_help_address(shared, shared->common);
 	SkxSegment **inputs = h->source->segments;
 	SkxBuildSegment *segment;
 	int			come;
@@ -492,7 +492,7 @@ skx_maint_helper_join(SkxHelperShared *shared)
 		number = ++shared->njoined;
 	SpinLockRelease(&shared->mutex);
 	if (number > 0)
-		skx_maint_helping = skx_maint_help_at(shared, shared->group);
+		skx_maint_helping = skx_maint_help_address(shared, shared->group);
 	return number;
 }
 
@@ -555,7 +555,7 @@ skx_maint_helper_merge(SkxHelperShared *shared, Relation index,
 		skx_manifest_give_back(op, mine->extents[i].block,
 							   mine->extents[i].npages);
 	view.nsegments = shared->ninputs;
-	view.segments = skx_maint_help_at(shared, shared->segments);
+	view.segments = skx_maint_help_address(shared, shared->segments);
 	source = skx_snapshot_open(index, &view);
 	skx_snapshot_read_once(source);
 	if (shared->bypasses_page_cache)
@@ -568,7 +568,7 @@ skx_maint_helper_merge(SkxHelperShared *shared, Relation index,
 	skx_throttle_begin(skx_maint_helper_check, NULL, NULL);
 	skx_build_merge_encode(skx_maint_helping, number, source->segments,
 						   shared->ninputs,
-						   skx_maint_help_at(shared, shared->common),
+						   skx_maint_help_address(shared, shared->common),
 						   &out.build);
 	skx_throttle_end();
 	skx_maint_output_end(&out);

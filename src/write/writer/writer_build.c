@@ -13,7 +13,7 @@
 #include "write/writer/writer.h"
 
 /* Bytes that 16 bytes of runs take in a segment, about. */
-#define SKX_BUILD_RUN_BYTES_RATIO	10
+#define SKX_BUILD_BYTES_PER_16_IN_RUNS	10
 
 struct SkxSegmentBuilder
 {
@@ -79,7 +79,8 @@ bool
 skx_writer_segment_is_full(uint64 ndocs, uint64 run_bytes)
 {
 	return ndocs >= SKX_SEGMENT_DOCS_MAX ||
-		run_bytes / 16 * SKX_BUILD_RUN_BYTES_RATIO >= SKX_SEGMENT_BYTES_MAX;
+		run_bytes / 16 * SKX_BUILD_BYTES_PER_16_IN_RUNS >=
+		SKX_SEGMENT_BYTES_MAX;
 }
 
 void
