@@ -38,10 +38,16 @@
 /* Stands before a piece that begins within <script> or <style>. */
 #define SKX_PARSE_IGNORING		"<script>"
 
-/* The word that is seen unless it is ignored. */
+/*
+ * A word that is put behind a piece.  If the parser does not return it, it
+ * ignores what stands there.
+ */
 #define SKX_PARSE_PROBE		" x "
 
-/* Stands behind a piece: ends comments, tags, and values in both quotes. */
+/*
+ * The same word behind the ends of what a piece may have left open: a comment,
+ * a tag, and a value in either kind of quotes.
+ */
 #define SKX_PARSE_ENDINGS	"-->'>\">" SKX_PARSE_PROBE
 
 /* Bytes that are read here between two tests for a cancel. */

@@ -84,7 +84,10 @@ skx_cursor_prefetch_nodes(SkxCursorList *l, const uint32 *pages, int n)
 	skx_segment_prefetch(l->seg->file, l->nodes.plane, pages, n);
 }
 
-/* Returns how many nodes of a list may be prefetched, without a share. */
+/*
+ * Returns how many nodes may be prefetched of a list that shares its budget
+ * with no other list.
+ */
 static int
 skx_cursor_prefetch_max(const SkxCursorList *l)
 {
@@ -94,20 +97,23 @@ skx_cursor_prefetch_max(const SkxCursorList *l)
 			SKX_PREFETCH_UNITS_MAX) : l->seg->prefetch_units;
 }
 
-/* Returns how many nodes of a list may be prefetched. */
+/*
+ * Returns how many nodes of a list may be prefetched: its part of the budget
+ * that it shares with other lists, if it has one.
+ */
 static int
 skx_cursor_prefetch_budget(const SkxCursorList *l)
 {
-	const SkxCursorBudget *share = l->prefetch.budget;
+	const SkxCursorBudget *budget = l->prefetch.budget;
 	int			most = skx_cursor_prefetch_max(l);
 
-	if (share == NULL)
+	if (budget == NULL)
 		return most;
 
 	/* one node of postings has many pages of positions, which need more */
-	if (share->reads_positions)
+	if (budget->reads_positions)
 		most /= SKX_PREFETCH_LIST_FRACTION;
-	return Max(1, most / Max(share->nleads, 1));
+	return Max(1, most / Max(budget->nleads, 1));
 }
 
 /*
