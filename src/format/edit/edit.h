@@ -39,17 +39,22 @@ extern uint32 skx_edit_unfold(uint32 letter, uint32 above);
 /* Cells of a row: the characters of the word that `max` edits can reach. */
 #define SKX_EDIT_BAND	(2 * SKX_EDIT_MAX + 1)
 
+/* A row of the table.  Bit b stands for cell b of the band. */
+typedef struct SkxEditRow
+{
+	uint8		within[SKX_EDIT_MAX + 1];	/* of [k]: the cell is at most k */
+	uint8		equal;			/* bit b + 1: the row's character is the last
+								 * one of the word up to cell b */
+	uint8		prefix;			/* least distance of the whole word so far */
+} SkxEditRow;
+
 typedef struct SkxEdit
 {
-	const uint32 *word;			/* characters */
+	const uint32 *word;			/* characters, with others around them */
 	int			len;
 	int			max;			/* most edits, up to SKX_EDIT_MAX */
 	int			max_depth;		/* len + max: no longer word is near */
-	uint32	   *chars;			/* of the other word: max_depth */
-	uint8	   *rows;			/* max_depth + 1 rows; a cell above max is max
-								 * + 1 */
-	uint8	   *prefix;			/* for each row the least distance of the
-								 * whole word so far: max_depth + 1 */
+	SkxEditRow *rows;			/* max_depth + 1 */
 } SkxEdit;
 
 /* Returns the bytes that skx_edit_begin() needs for a word. */
@@ -57,7 +62,7 @@ extern size_t skx_edit_size(int len, int max);
 
 /*
  * Begins with a word of len characters.  `memory` has skx_edit_size() bytes,
- * aligned for uint32; the word stays the caller's.
+ * aligned for uint32; the word is copied.
  */
 extern void skx_edit_begin(SkxEdit *edit, const uint32 *word, int len,
 						   int max, void *memory);
@@ -73,7 +78,11 @@ extern void skx_edit_push(SkxEdit *edit, int depth, uint32 c);
  * Returns true if another word that begins with the `depth` first characters
  * may be near.
  */
-extern bool skx_edit_is_alive(const SkxEdit *edit, int depth);
+static inline bool
+skx_edit_is_alive(const SkxEdit *edit, int depth)
+{
+	return edit->rows[depth].within[edit->max] != 0;
+}
 
 /* Most characters that skx_edit_next_chars() returns. */
 #define SKX_EDIT_NEXT_CHARS	(2 * SKX_EDIT_BAND)
@@ -102,7 +111,7 @@ extern int	skx_edit_distance(const SkxEdit *edit, int depth);
 static inline int
 skx_edit_prefix_distance(const SkxEdit *edit, int depth)
 {
-	return edit->prefix[depth];
+	return edit->rows[depth].prefix;
 }
 
 #endif							/* SKX_EDIT_H */

@@ -3,7 +3,9 @@
  *	  Computes the table of distances, a row for each character.
  *
  * Cell b of row i is the distance of the other word's i first characters from
- * the first i + b - max characters of the word.
+ * the first i + b - max characters of the word.  A row has a bit for each of
+ * its cells, so all of them are computed together, once for each number of
+ * edits.
  */
 #ifndef FRONTEND
 #include "postgres.h"
@@ -13,55 +15,70 @@
 
 #include "format/edit/edit.h"
 
+/*
+ * Characters before and behind the word that are compared, too.  No cell is
+ * there.
+ */
+#define SKX_EDIT_AROUND	(2 * SKX_EDIT_MAX + 1)
+
 size_t
 skx_edit_size(int len, int max)
 {
-	size_t		depth = (size_t) len + max;
-
-	return sizeof(uint32) * depth + (depth + 1) * (SKX_EDIT_BAND + 1);
+	return sizeof(uint32) * ((size_t) len + 2 * SKX_EDIT_AROUND) +
+		((size_t) len + max + 1) * sizeof(SkxEditRow);
 }
 
-static uint8 *
-skx_edit_row(const SkxEdit *edit, int depth)
+/* Returns the bits of the cells that a row has: of 0 to len characters. */
+static inline unsigned
+skx_edit_cells(const SkxEdit *edit, int depth)
 {
-	return edit->rows + (size_t) depth * SKX_EDIT_BAND;
-}
+	int			last = 2 * edit->max;
+	unsigned	cells = (2U << last) - 1;
 
-/* Returns a cell of a row; max + 1 for one that is not in the band. */
-static int
-skx_edit_cell(const SkxEdit *edit, int depth, int at)
-{
-	int			b = at - depth + edit->max;
-
-	return b >= 0 && b <= 2 * edit->max ? skx_edit_row(edit, depth)[b] :
-		edit->max + 1;
+	if (depth < edit->max)
+		cells &= cells << (edit->max - depth);
+	if (edit->len + edit->max - depth < last)
+		cells &= (2U << (edit->len + edit->max - depth)) - 1;
+	return cells;
 }
 
 void
 skx_edit_begin(SkxEdit *edit, const uint32 *word, int len, int max,
 			   void *memory)
 {
-	int			b;
+	uint32	   *around = memory;
+	SkxEditRow *row;
+	int			k;
 
-	edit->word = word;
+	memset(around, 0, sizeof(uint32) * ((size_t) len + 2 * SKX_EDIT_AROUND));
+	memcpy(around + SKX_EDIT_AROUND, word, sizeof(uint32) * (size_t) len);
+	edit->word = around + SKX_EDIT_AROUND;
 	edit->len = len;
 	edit->max = max;
 	edit->max_depth = len + max;
-	edit->chars = memory;
-	edit->rows = (uint8 *) (edit->chars + edit->max_depth);
-	edit->prefix = skx_edit_row(edit, edit->max_depth + 1);
-	for (b = 0; b <= 2 * max; b++)
-		edit->rows[b] = (uint8) (b < max ? max + 1 : b - max);
-	edit->prefix[0] = (uint8) (len <= max ? len : max + 1);
+	edit->rows = (SkxEditRow *) (edit->word + len + SKX_EDIT_AROUND);
+	row = &edit->rows[0];
+	memset(row, 0, sizeof(*row));
+	for (k = 0; k <= max; k++)
+		row->within[k] = (uint8) (skx_edit_cells(edit, 0) &
+								  ((2U << (max + k)) - 1));
+	row->prefix = (uint8) skx_edit_distance(edit, 0);
 }
 
-/* Returns true if the last two characters are exchanged in the word. */
-static inline bool
-skx_edit_is_exchanged(const SkxEdit *edit, int depth, int at)
+/*
+ * Returns the bits of the characters of the word that the last one of a row
+ * equals, as in SkxEditRow.
+ */
+static inline unsigned
+skx_edit_equal(const SkxEdit *edit, int depth, uint32 c)
 {
-	return depth >= 2 && at >= 2 &&
-		edit->chars[depth - 1] == edit->word[at - 2] &&
-		edit->chars[depth - 2] == edit->word[at - 1];
+	const uint32 *word = edit->word + depth - edit->max - 2;
+	unsigned	equal = 0;
+	int			i;
+
+	for (i = 0; i < SKX_EDIT_BAND + 2; i++)
+		equal |= (unsigned) (word[i] == c) << i;
+	return equal;
 }
 
 /*
@@ -72,56 +89,43 @@ skx_edit_is_exchanged(const SkxEdit *edit, int depth, int at)
 void
 skx_edit_push(SkxEdit *edit, int depth, uint32 c)
 {
-	int			to = depth + 1;
-	uint8	   *row = skx_edit_row(edit, to);
-	const uint8 *before = skx_edit_row(edit, depth);
-	int			last = 2 * edit->max;
-	int			b;
+	SkxEditRow *row = &edit->rows[depth + 1];
+	const SkxEditRow *before = &edit->rows[depth];
+	const SkxEditRow *earlier = depth > 0 ? before - 1 : before;
+	unsigned	cells = skx_edit_cells(edit, depth + 1);
+	unsigned	equal = skx_edit_equal(edit, depth + 1, c);
+	unsigned	exchanged = equal & before->equal >> 2;
+	unsigned	within = before->within[0] & equal >> 1 & cells;
+	int			distance;
+	int			k;
 
-	edit->chars[depth] = c;
-	for (b = 0; b <= last; b++)
+	row->equal = (uint8) equal;
+	row->within[0] = (uint8) within;
+	for (k = 1; k <= edit->max; k++)
 	{
-		int			at = to + b - edit->max;
-		int			least = edit->max + 1;
+		unsigned	fewer = before->within[k - 1];
 
-		if (at == 0)
-			least = to;
-		else if (at > 0 && at <= edit->len)
-		{
-			least = before[b] + (c != edit->word[at - 1]);
-			if (b < last)
-				least = Min(least, before[b + 1] + 1);
-			if (b > 0)
-				least = Min(least, row[b - 1] + 1);
-			if (skx_edit_is_exchanged(edit, to, at))
-				least = Min(least, skx_edit_row(edit, to - 2)[b] + 1);
-		}
-		row[b] = (uint8) Min(least, edit->max + 1);
+		within = (before->within[k] & equal >> 1) | fewer | fewer >> 1 |
+			within << 1 | (earlier->within[k - 1] & exchanged);
+		within &= cells;
+		row->within[k] = (uint8) within;
 	}
-	edit->prefix[to] = (uint8) Min(edit->prefix[depth],
-								   skx_edit_distance(edit, to));
-}
-
-/*
- * A row without a cell up to max has none behind it: by an exchange two rows
- * further a cell is at least that which a replacement gives in this row.
- */
-bool
-skx_edit_is_alive(const SkxEdit *edit, int depth)
-{
-	const uint8 *row = skx_edit_row(edit, depth);
-	int			b;
-
-	for (b = 0; b <= 2 * edit->max; b++)
-		if (row[b] <= edit->max)
-			return true;
-	return false;
+	distance = skx_edit_distance(edit, depth + 1);
+	row->prefix = (uint8) Min(before->prefix, distance);
 }
 
 int
 skx_edit_distance(const SkxEdit *edit, int depth)
 {
-	return skx_edit_cell(edit, depth, edit->len);
+	const SkxEditRow *row = &edit->rows[depth];
+	int			b = edit->len - depth + edit->max;
+	int			k = 0;
+
+	if (b > 2 * edit->max)
+		return edit->max + 1;
+	while (k <= edit->max && (row->within[k] >> b & 1) == 0)
+		k++;
+	return k;
 }
 
 /*
@@ -132,23 +136,28 @@ skx_edit_distance(const SkxEdit *edit, int depth)
 int
 skx_edit_next_chars(const SkxEdit *edit, int depth, uint32 *next)
 {
-	const uint8 *row = skx_edit_row(edit, depth);
+	const SkxEditRow *row = &edit->rows[depth];
+	unsigned	goes_on = row->within[edit->max];
+	unsigned	exchanged = 0;
 	int			n = 0;
 	int			b;
 
-	for (b = 0; b <= 2 * edit->max; b++)
+	if (edit->max > 0)
+	{
+		if (row->within[edit->max - 1] != 0)
+			return SKX_EDIT_ANY_CHAR;
+		if (depth > 0)
+			exchanged = row[-1].within[edit->max - 1] & row->equal >> 2;
+	}
+	for (b = 0; (goes_on | exchanged) >> b != 0; b++)
 	{
 		int			at = depth + b - edit->max;
 
-		if (at < 0 || at > edit->len)
-			continue;
-		if (row[b] < edit->max)
-			return SKX_EDIT_ANY_CHAR;
-		if (at < edit->len && row[b] == edit->max)
+		if (at >= edit->len)
+			break;
+		if ((goes_on >> b & 1) != 0)
 			next[n++] = edit->word[at];
-		if (depth > 0 && at > 0 && at < edit->len &&
-			edit->chars[depth - 1] == edit->word[at] &&
-			skx_edit_cell(edit, depth - 1, at - 1) < edit->max)
+		if ((exchanged >> b & 1) != 0)
 			next[n++] = edit->word[at - 1];
 	}
 	return n;

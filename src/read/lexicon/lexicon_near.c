@@ -28,6 +28,7 @@ typedef struct SkxNearWalk
 	char		last[SKX_LEXEME_MAX];	/* bytes of these characters, and of
 										 * one more if it is far with that */
 	int			nread;			/* bytes of that */
+	bool		has_other_first;	/* the first one is not that to be kept */
 	int64		nrows;
 } SkxNearWalk;
 
@@ -96,8 +97,7 @@ skx_lexicon_is_far(const SkxNearWalk *walk)
 {
 	const SkxNearWord *word = walk->word;
 
-	if (word->keeps_first && word->nchars > 0 &&
-		walk->edit.chars[0] != word->chars[0])
+	if (walk->has_other_first)
 		return true;
 	if (word->is_prefix &&
 		skx_edit_prefix_distance(&walk->edit, walk->nchars) <=
@@ -121,6 +121,9 @@ skx_lexicon_add_char(SkxNearWalk *walk, uint32 c, int to)
 	}
 	if (walk->nchars == walk->edit.max_depth)
 		return walk->word->is_prefix;
+	if (walk->nchars == 0)
+		walk->has_other_first = walk->word->keeps_first &&
+			walk->word->nchars > 0 && c != walk->word->chars[0];
 	skx_edit_push(&walk->edit, walk->nchars, c);
 	walk->ends[walk->nchars++] = to;
 	walk->nrows++;
