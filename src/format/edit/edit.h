@@ -42,9 +42,11 @@ extern uint32 skx_edit_unfold(uint32 letter, uint32 above);
 /* A row of the table.  Bit b stands for cell b of the band. */
 typedef struct SkxEditRow
 {
-	uint8		within[SKX_EDIT_MAX + 1];	/* of [k]: the cell is at most k */
+	uint8		within[SKX_EDIT_MAX + 1];	/* of [k]: the cell is at most k;
+											 * up to [max] */
 	uint8		equal;			/* bit b + 1: the row's character is the last
 								 * one of the word up to cell b */
+	uint8		cells;			/* those of 0 to len characters */
 	uint8		prefix;			/* least distance of the whole word so far */
 } SkxEditRow;
 
@@ -102,7 +104,19 @@ extern int	skx_edit_next_chars(const SkxEdit *edit, int depth, uint32 *next);
  * Returns the distance of the `depth` first characters from the word, or
  * edit->max + 1 if it is more than edit->max.
  */
-extern int	skx_edit_distance(const SkxEdit *edit, int depth);
+static inline int
+skx_edit_distance(const SkxEdit *edit, int depth)
+{
+	const SkxEditRow *row = &edit->rows[depth];
+	int			b = edit->len - depth + edit->max;
+	int			k = 0;
+
+	if (b > 2 * edit->max)
+		return edit->max + 1;
+	while (k <= edit->max && (row->within[k] >> b & 1) == 0)
+		k++;
+	return k;
+}
 
 /*
  * Returns the distance of the nearest of all beginnings of these characters.

@@ -29,7 +29,7 @@ skx_edit_size(int len, int max)
 }
 
 /* Returns the bits of the cells that a row has: of 0 to len characters. */
-static inline unsigned
+static unsigned
 skx_edit_cells(const SkxEdit *edit, int depth)
 {
 	int			last = 2 * edit->max;
@@ -48,7 +48,7 @@ skx_edit_begin(SkxEdit *edit, const uint32 *word, int len, int max,
 {
 	uint32	   *around = memory;
 	SkxEditRow *row;
-	int			k;
+	int			i;
 
 	memset(around, 0, sizeof(uint32) * ((size_t) len + 2 * SKX_EDIT_AROUND));
 	memcpy(around + SKX_EDIT_AROUND, word, sizeof(uint32) * (size_t) len);
@@ -57,11 +57,12 @@ skx_edit_begin(SkxEdit *edit, const uint32 *word, int len, int max,
 	edit->max = max;
 	edit->max_depth = len + max;
 	edit->rows = (SkxEditRow *) (edit->word + len + SKX_EDIT_AROUND);
+	for (i = 0; i <= edit->max_depth; i++)
+		edit->rows[i].cells = (uint8) skx_edit_cells(edit, i);
 	row = &edit->rows[0];
-	memset(row, 0, sizeof(*row));
-	for (k = 0; k <= max; k++)
-		row->within[k] = (uint8) (skx_edit_cells(edit, 0) &
-								  ((2U << (max + k)) - 1));
+	row->equal = 0;
+	for (i = 0; i <= max; i++)
+		row->within[i] = (uint8) (row->cells & ((2U << (max + i)) - 1));
 	row->prefix = (uint8) skx_edit_distance(edit, 0);
 }
 
@@ -73,12 +74,11 @@ static inline unsigned
 skx_edit_equal(const SkxEdit *edit, int depth, uint32 c)
 {
 	const uint32 *word = edit->word + depth - edit->max - 2;
-	unsigned	equal = 0;
-	int			i;
 
-	for (i = 0; i < SKX_EDIT_BAND + 2; i++)
-		equal |= (unsigned) (word[i] == c) << i;
-	return equal;
+	StaticAssertStmt(SKX_EDIT_BAND + 2 == 7, "characters beside a row");
+	return (word[0] == c) | (word[1] == c) << 1 | (word[2] == c) << 2 |
+		(word[3] == c) << 3 | (word[4] == c) << 4 | (word[5] == c) << 5 |
+		(word[6] == c) << 6;
 }
 
 /*
@@ -92,40 +92,26 @@ skx_edit_push(SkxEdit *edit, int depth, uint32 c)
 	SkxEditRow *row = &edit->rows[depth + 1];
 	const SkxEditRow *before = &edit->rows[depth];
 	const SkxEditRow *earlier = depth > 0 ? before - 1 : before;
-	unsigned	cells = skx_edit_cells(edit, depth + 1);
 	unsigned	equal = skx_edit_equal(edit, depth + 1, c);
 	unsigned	exchanged = equal & before->equal >> 2;
-	unsigned	within = before->within[0] & equal >> 1 & cells;
+	unsigned	same = equal >> 1 & row->cells;
+	unsigned	within = before->within[0] & same;
 	int			distance;
 	int			k;
 
 	row->equal = (uint8) equal;
 	row->within[0] = (uint8) within;
-	for (k = 1; k <= edit->max; k++)
+	for (k = 1; k <= SKX_EDIT_MAX; k++)
 	{
 		unsigned	fewer = before->within[k - 1];
 
-		within = (before->within[k] & equal >> 1) | fewer | fewer >> 1 |
-			within << 1 | (earlier->within[k - 1] & exchanged);
-		within &= cells;
+		within = (before->within[k] & same) |
+			((fewer | fewer >> 1 | within << 1 |
+			  (earlier->within[k - 1] & exchanged)) & row->cells);
 		row->within[k] = (uint8) within;
 	}
 	distance = skx_edit_distance(edit, depth + 1);
 	row->prefix = (uint8) Min(before->prefix, distance);
-}
-
-int
-skx_edit_distance(const SkxEdit *edit, int depth)
-{
-	const SkxEditRow *row = &edit->rows[depth];
-	int			b = edit->len - depth + edit->max;
-	int			k = 0;
-
-	if (b > 2 * edit->max)
-		return edit->max + 1;
-	while (k <= edit->max && (row->within[k] >> b & 1) == 0)
-		k++;
-	return k;
 }
 
 /*

@@ -105,7 +105,7 @@ extern void skx_segment_dict_term(SkxDictCursor *c, SkxTerm *t);
 
 /*
  * Moves to the next entry of the page, and returns false if there is none.
- * c->next must be set: decode the current entry before.
+ * The current entry need not have been decoded.
  */
 extern bool skx_segment_dict_next_entry(SkxDictCursor *c);
 

@@ -314,35 +314,47 @@ skx_segment_dict_next_entry(SkxDictCursor *c)
 {
 	if (c->entry + 1 >= c->head->nentries)
 		return false;
-	c->entry++;
-	if (c->entry % SKX_DICT_RESTART_ENTRIES == 0)
-		skx_segment_dict_restart(c, c->entry / SKX_DICT_RESTART_ENTRIES);
-	else
+	if ((c->entry + 1) % SKX_DICT_RESTART_ENTRIES != 0)
+	{
+		if (c->next == NULL)
+			skx_segment_dict_pass(c);
+		c->entry++;
 		skx_segment_dict_key(c, c->next);
+		return true;
+	}
+	c->entry++;
+	skx_segment_dict_restart(c, c->entry / SKX_DICT_RESTART_ENTRIES);
 	return true;
 }
 
+/* Returns true if the key of a restart entry is <= the lexeme. */
+static bool
+skx_segment_dict_restart_precedes(SkxDictCursor *c, int restart,
+								  const char *lexeme, int len)
+{
+	const uint8 *src = skx_segment_dict_restart_at(c, restart);
+	uint32		shared;
+	uint32		more;
+	int			cmp;
+
+	src = skx_segment_dict_head(c, src, &shared, &more);
+	cmp = memcmp(src, lexeme, Min(more, (uint32) len));
+	return cmp < 0 || (cmp == 0 && more <= (uint32) len);
+}
+
 /*
- * Returns the number of the last restart entry from `low` on whose key is <=
- * the lexeme, or `low` if there is none.
+ * Returns the number of the last restart entry of those from `low` to `high`
+ * whose key is <= the lexeme, or `low` if there is none.
  */
 static int
-skx_segment_dict_last_restart(SkxDictCursor *c, int low, const char *lexeme,
-							  int len)
+skx_segment_dict_last_restart(SkxDictCursor *c, int low, int high,
+							  const char *lexeme, int len)
 {
-	int			high = c->head->nrestarts - 1;
-
 	while (low < high)
 	{
 		int			mid = (low + high + 1) / 2;
-		const uint8 *src = skx_segment_dict_restart_at(c, mid);
-		uint32		shared;
-		uint32		more;
-		int			cmp;
 
-		src = skx_segment_dict_head(c, src, &shared, &more);
-		cmp = memcmp(src, lexeme, Min(more, (uint32) len));
-		if (cmp < 0 || (cmp == 0 && more <= (uint32) len))
+		if (skx_segment_dict_restart_precedes(c, mid, lexeme, len))
 			low = mid;
 		else
 			high = mid - 1;
@@ -350,11 +362,33 @@ skx_segment_dict_last_restart(SkxDictCursor *c, int low, const char *lexeme,
 	return low;
 }
 
+/*
+ * Does the same for all from `low` on, in steps that double.  The entry is
+ * near, mostly.
+ */
+static int
+skx_segment_dict_nearest_restart(SkxDictCursor *c, int low, const char *lexeme,
+								 int len)
+{
+	int			last = c->head->nrestarts - 1;
+	int			step = 1;
+
+	while (low + step <= last &&
+		   skx_segment_dict_restart_precedes(c, low + step, lexeme, len))
+	{
+		low += step;
+		step *= 2;
+	}
+	return skx_segment_dict_last_restart(c, low, Min(low + step - 1, last),
+										 lexeme, len);
+}
+
 void
 skx_segment_dict_bisect_restarts(SkxDictCursor *c, const char *lexeme, int len)
 {
-	skx_segment_dict_restart(c, skx_segment_dict_last_restart(c, 0, lexeme,
-															  len));
+	skx_segment_dict_restart(c, skx_segment_dict_last_restart(c, 0,
+															  c->head->nrestarts - 1,
+															  lexeme, len));
 }
 
 /*
@@ -398,42 +432,13 @@ static int
 skx_segment_dict_seek(SkxDictCursor *c, const char *lexeme, uint32 len,
 					  uint32 *same)
 {
-	int			restart = skx_segment_dict_last_restart(c, 0, lexeme, len);
+	int			restart = skx_segment_dict_last_restart(c, 0, c->head->nrestarts - 1,
+															lexeme, len);
 
 	*same = 0;
 	return skx_segment_dict_compare_at(c,
 									   skx_segment_dict_restart_at(c, restart),
 									   lexeme, len, same);
-}
-
-/*
- * Goes to the last restart entry after the current entry whose key is <= the
- * lexeme, and compares it.  If there is none, compares the current entry.
- */
-static int
-skx_segment_dict_nearest(SkxDictCursor *c, const char *lexeme, uint32 len,
-						 uint32 *same)
-{
-	int			entry = c->entry;
-	int			keylen = c->keylen;
-	const uint8 *value = c->value;
-	const uint8 *next = c->next;
-	int			here = entry / SKX_DICT_RESTART_ENTRIES;
-	int			restart = skx_segment_dict_last_restart(c, here, lexeme, len);
-
-	*same = 0;
-	if (restart > here)
-		return skx_segment_dict_compare_at(c,
-										   skx_segment_dict_restart_at(c, restart),
-										   lexeme, len, same);
-	c->entry = entry;
-	c->keylen = keylen;
-	c->value = value;
-	c->next = next;
-	while (*same < Min((uint32) keylen, len) &&
-		   c->key[*same] == lexeme[*same])
-		(*same)++;
-	return skx_segment_dict_compare(c, lexeme, len);
 }
 
 /* The key has its first c->shared bytes in common with the lexeme. */
@@ -446,34 +451,46 @@ skx_segment_dict_key_from(SkxDictCursor *c, const char *lexeme)
 	memcpy(c->key + c->shared, c->value - more, more);
 }
 
+/*
+ * Most of the time the entry is near, so it is looked for among those before
+ * the next restart entry first.
+ */
 bool
 skx_segment_dict_forward(SkxDictCursor *c, const char *lexeme, int len)
 {
-	int			entry = c->entry;
-	uint32		same;
-	int			cmp = skx_segment_dict_nearest(c, lexeme, len, &same);
+	int			cmp = skx_segment_dict_compare(c, lexeme, len);
+	uint32		same = 0;
 
+	if (cmp >= 0)
+		return true;
+	while (same < Min((uint32) c->keylen, (uint32) len) &&
+		   c->key[same] == lexeme[same])
+		same++;
 	while (cmp < 0)
 	{
 		const uint8 *src;
 
-		skx_segment_dict_pass(c);
-		if (++c->entry >= c->head->nentries)
-		{
-			c->entry--;
+		if (c->entry + 1 >= c->head->nentries)
 			return false;
-		}
-		src = c->next;
-		if (c->entry % SKX_DICT_RESTART_ENTRIES == 0)
+		if ((c->entry + 1) % SKX_DICT_RESTART_ENTRIES == 0)
 		{
+			int			restart = (c->entry + 1) / SKX_DICT_RESTART_ENTRIES;
+
+			restart = skx_segment_dict_nearest_restart(c, restart, lexeme,
+													   len);
+			src = skx_segment_dict_restart_at(c, restart);
 			same = 0;
-			src = skx_segment_dict_restart_at(c, c->entry /
-											  SKX_DICT_RESTART_ENTRIES);
+		}
+		else
+		{
+			if (c->next == NULL)
+				skx_segment_dict_pass(c);
+			src = c->next;
+			c->entry++;
 		}
 		cmp = skx_segment_dict_compare_at(c, src, lexeme, len, &same);
 	}
-	if (c->entry != entry)
-		skx_segment_dict_key_from(c, lexeme);
+	skx_segment_dict_key_from(c, lexeme);
 	return true;
 }
 

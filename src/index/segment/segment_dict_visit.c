@@ -455,8 +455,7 @@ skx_segment_walk_seek(SkxTermWalk *walk, const SkxLexeme *from)
 }
 
 bool
-skx_segment_walk_next(SkxTermWalk *walk, SkxTerm *term, const char **lexeme,
-					  int *len)
+skx_segment_walk_lexeme(SkxTermWalk *walk, const char **lexeme, int *len)
 {
 	SkxDictCursor *c = &walk->cursor;
 
@@ -465,9 +464,24 @@ skx_segment_walk_next(SkxTermWalk *walk, SkxTerm *term, const char **lexeme,
 		!skx_segment_walk_page(walk))
 		return false;
 	walk->has_unreturned = false;
-	skx_segment_dict_term(c, term);
 	*lexeme = c->key;
 	*len = c->keylen;
+	return true;
+}
+
+void
+skx_segment_walk_term(SkxTermWalk *walk, SkxTerm *term)
+{
+	skx_segment_dict_term(&walk->cursor, term);
+}
+
+bool
+skx_segment_walk_next(SkxTermWalk *walk, SkxTerm *term, const char **lexeme,
+					  int *len)
+{
+	if (!skx_segment_walk_lexeme(walk, lexeme, len))
+		return false;
+	skx_segment_walk_term(walk, term);
 	return true;
 }
 

@@ -71,9 +71,16 @@ extern void skx_segment_walk_sparse(SkxTermWalk *walk,
 extern void skx_segment_walk_seek(SkxTermWalk *walk, const SkxLexeme *from);
 
 /*
- * Reads the next term, and returns false if there is none.  *lexeme is valid
- * until the next call.
+ * Moves to the next term, and returns false if there is none.  *lexeme is
+ * valid until the next call.
  */
+extern bool skx_segment_walk_lexeme(SkxTermWalk *walk, const char **lexeme,
+									int *len);
+
+/* Reads the term that skx_segment_walk_lexeme() has moved to. */
+extern void skx_segment_walk_term(SkxTermWalk *walk, SkxTerm *term);
+
+/* Does both: reads the next term, and returns false if there is none. */
 extern bool skx_segment_walk_next(SkxTermWalk *walk, SkxTerm *term,
 								  const char **lexeme, int *len);
 

@@ -50,8 +50,15 @@ extern void skx_lexicon_begin_sparse(SkxLexicon *lexicon,
 extern void skx_lexicon_seek(SkxLexicon *lexicon, const SkxLexeme *from);
 
 /*
+ * Returns the lexeme of the next term with the prefix, which is not read yet;
+ * NULL if there is none.  It is valid until the lexicon is moved.
+ */
+extern const SkxLexeme *skx_lexicon_peek(SkxLexicon *lexicon);
+
+/*
  * Reads the next term with the prefix, and returns false if there is none.
- * Its lexeme is valid until the next call.
+ * Its lexeme is valid until the next call.  With `term` NULL the term is passed
+ * over, and its counts are not read.
  */
 extern bool skx_lexicon_next(SkxLexicon *lexicon, SkxLexiconTerm *term);
 

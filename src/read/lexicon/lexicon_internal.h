@@ -20,8 +20,9 @@ typedef struct SkxLexiconInput
 	SkxTermWalk *walk;			/* NULL: the input is pending documents */
 	SkxLexiconTerm *pending;	/* of pending documents, ascending */
 	int			n;
-	int			i;
-	SkxLexiconTerm current;
+	int			i;				/* the term behind the current one */
+	SkxLexeme	lexeme;			/* of the current term, whose counts are not
+								 * read yet */
 } SkxLexiconInput;
 
 /* One of the indexes. */
@@ -50,6 +51,7 @@ struct SkxLexicon
 	bool		has_begun;
 	bool		seeks;			/* terms are passed over */
 	binaryheap *heap;			/* of the inputs, by lexeme */
+	SkxLexiconInput *first;		/* the first of the heap; NULL: it is empty */
 	char		bytes[SKX_LEXEME_MAX];	/* of the term returned last */
 };
 

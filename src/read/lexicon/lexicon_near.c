@@ -18,6 +18,9 @@
 /* Most rows of distances that are computed for a word. */
 #define SKX_NEAR_ROWS_MAX	(32 * SKX_NEAR_TERMS_MAX)
 
+/* Characters with one byte. */
+#define SKX_NEAR_PLAIN_CHARS	0x80
+
 /* The state of a walk. */
 typedef struct SkxNearWalk
 {
@@ -30,6 +33,10 @@ typedef struct SkxNearWalk
 	int			nread;			/* bytes of that */
 	bool		has_other_first;	/* the first one is not that to be kept */
 	int64		nrows;
+	uint32		accented[SKX_NEAR_PLAIN_CHARS]; /* of a character the first
+												 * one that folds to it, from
+												 * SKX_EDIT_FOLDED_MIN on; 0:
+												 * not known yet */
 } SkxNearWalk;
 
 /*
@@ -77,13 +84,15 @@ skx_lexicon_near_word(const SkxLexeme *lexeme, bool folds, SkxNearWord *word)
 static int
 skx_lexicon_shared_chars(const SkxNearWalk *walk, const SkxLexeme *lexeme)
 {
-	int			n = 0;
+	int			most = walk->nchars == 0 ? 0 :
+		Min(walk->ends[walk->nchars - 1], lexeme->len);
 	int			at = 0;
+	int			n = walk->nchars;
 
-	while (n < walk->nchars && walk->ends[n] <= lexeme->len &&
-		   memcmp(walk->last + at, lexeme->bytes + at,
-				  walk->ends[n] - at) == 0)
-		at = walk->ends[n++];
+	while (at < most && walk->last[at] == lexeme->bytes[at])
+		at++;
+	while (n > 0 && walk->ends[n - 1] > at)
+		n--;
 	return n;
 }
 
@@ -171,8 +180,14 @@ skx_lexicon_orders_codes(void)
 static bool
 skx_lexicon_append(SkxLexeme *place, char *bytes, uint32 c)
 {
-	bool		wide = pg_database_encoding_max_length() > 1;
+	bool		wide;
 
+	if (c < SKX_NEAR_PLAIN_CHARS)
+	{
+		bytes[place->len++] = (char) c;
+		return true;
+	}
+	wide = pg_database_encoding_max_length() > 1;
 	if (c > (wide ? 0x10FFFF : 0xFF))
 		return false;
 	if (wide)
@@ -184,11 +199,26 @@ skx_lexicon_append(SkxLexeme *place, char *bytes, uint32 c)
 }
 
 /*
+ * Returns the first character above `above`, from SKX_EDIT_FOLDED_MIN on, that
+ * folds to the letter; SKX_EDIT_NO_CHAR if there is none.
+ */
+static uint32
+skx_lexicon_next_accented(SkxNearWalk *walk, uint32 letter, uint32 above)
+{
+	if (letter >= SKX_NEAR_PLAIN_CHARS || above >= SKX_EDIT_FOLDED_MIN)
+		return skx_edit_unfold(letter, above);
+	if (walk->accented[letter] == 0)
+		walk->accented[letter] = skx_edit_unfold(letter,
+												 SKX_EDIT_FOLDED_MIN - 1);
+	return walk->accented[letter];
+}
+
+/*
  * Returns the first character above `above` with which a term may go on after
  * `depth` characters and be near; SKX_EDIT_NO_CHAR if there is none.
  */
 static uint32
-skx_lexicon_next_char(const SkxNearWalk *walk, int depth, uint32 above)
+skx_lexicon_next_char(SkxNearWalk *walk, int depth, uint32 above)
 {
 	const SkxNearWord *word = walk->word;
 	uint32		next[SKX_EDIT_NEXT_CHARS];
@@ -209,8 +239,8 @@ skx_lexicon_next_char(const SkxNearWalk *walk, int depth, uint32 above)
 	if (!word->folds || least < SKX_EDIT_FOLDED_MIN)
 		return least;
 	for (i = 0; i < n; i++)
-		least = Min(least, skx_edit_unfold(next[i], above));
-	return Min(least, skx_edit_unfold(0, above));
+		least = Min(least, skx_lexicon_next_accented(walk, next[i], above));
+	return Min(least, skx_lexicon_next_accented(walk, 0, above));
 }
 
 /*
@@ -219,7 +249,7 @@ skx_lexicon_next_char(const SkxNearWalk *walk, int depth, uint32 above)
  * is none.  A mark adds no row to those of the characters before it.
  */
 static bool
-skx_lexicon_next_place(const SkxNearWalk *walk, SkxLexeme *place, char *bytes)
+skx_lexicon_next_place(SkxNearWalk *walk, SkxLexeme *place, char *bytes)
 {
 	int			depth = walk->nchars;
 	int			at = walk->nread;
@@ -227,18 +257,18 @@ skx_lexicon_next_place(const SkxNearWalk *walk, SkxLexeme *place, char *bytes)
 	if (depth == 0 || walk->ends[depth - 1] < at)
 		depth++;
 	memcpy(bytes, walk->last, at);
+	place->bytes = bytes;
 	while (at > 0)
 	{
 		uint32		c;
 
 		at--;
-		while (at > 0 && pg_database_encoding_max_length() > 1 &&
-			   ((unsigned char) bytes[at] & 0xC0) == 0x80)
+		while (at > 0 && ((unsigned char) bytes[at] & 0xC0) == 0x80 &&
+			   pg_database_encoding_max_length() > 1)
 			at--;
 		(void) skx_lexicon_char(bytes + at, walk->nread - at, false, &c);
 		if (!walk->word->folds || skx_edit_fold(c) != 0)
 			depth--;
-		place->bytes = bytes;
 		place->len = at;
 		if (skx_lexicon_append(place, bytes,
 							   skx_lexicon_next_char(walk, depth, c)))
@@ -274,7 +304,7 @@ skx_lexicon_place_behind(const SkxNearWalk *walk, SkxLexeme *place,
  * are behind them.
  */
 static bool
-skx_lexicon_pass_over(SkxLexicon *lexicon, const SkxNearWalk *walk)
+skx_lexicon_pass_over(SkxLexicon *lexicon, SkxNearWalk *walk)
 {
 	char		bytes[SKX_LEXEME_MAX + MAX_MULTIBYTE_CHAR_LEN];
 	SkxLexeme	place;
@@ -292,7 +322,7 @@ skx_lexicon_pass_over(SkxLexicon *lexicon, const SkxNearWalk *walk)
  * kept, terms with a higher one are few, or there are none.
  */
 static void
-skx_lexicon_begin_near(SkxLexicon *lexicon, const SkxNearWalk *walk)
+skx_lexicon_begin_near(SkxLexicon *lexicon, SkxNearWalk *walk)
 {
 	const SkxNearWord *word = walk->word;
 	char		bytes[2][MAX_MULTIBYTE_CHAR_LEN + 1];
@@ -315,24 +345,27 @@ skx_lexicon_begin_near(SkxLexicon *lexicon, const SkxNearWalk *walk)
 }
 
 /*
- * Keeps the term if it is near.  A word that is the beginning of terms stands
- * for those with its own bytes by itself.
+ * Moves past the next term, which has been measured, and keeps it if it is
+ * near.  A word that is the beginning of terms stands for those with its own
+ * bytes by itself.
  */
 static void
-skx_lexicon_keep_term(const SkxNearWalk *walk, const SkxLexiconTerm *term,
-					  SkxLexiconBest *best)
+skx_lexicon_keep_next(SkxLexicon *lexicon, const SkxNearWalk *walk,
+					  const SkxLexeme *lexeme, SkxLexiconBest *best)
 {
 	const SkxNearWord *word = walk->word;
-	bool		is_begun = term->lexeme.len >= word->lexeme.len &&
-		memcmp(term->lexeme.bytes, word->lexeme.bytes,
-			   word->lexeme.len) == 0;
+	bool		is_begun = lexeme->len >= word->lexeme.len &&
+		memcmp(lexeme->bytes, word->lexeme.bytes, word->lexeme.len) == 0;
 	int			distance = word->is_prefix ?
 		skx_edit_prefix_distance(&walk->edit, walk->nchars) :
 		skx_edit_distance(&walk->edit, walk->nchars);
+	bool		is_exact = is_begun && lexeme->len == word->lexeme.len;
+	SkxLexiconTerm term;
 
-	if (distance <= walk->edit.max && !(word->is_prefix && is_begun))
-		skx_lexicon_keep(best, term, is_begun &&
-						 term->lexeme.len == word->lexeme.len, distance);
+	if (distance > walk->edit.max || (word->is_prefix && is_begun))
+		(void) skx_lexicon_next(lexicon, NULL);
+	else if (skx_lexicon_next(lexicon, &term))
+		skx_lexicon_keep(best, &term, is_exact, distance);
 }
 
 /* Looks at `most` terms at most.  Returns how many it has looked at. */
@@ -342,7 +375,7 @@ skx_lexicon_walk_near(SkxLexicon *lexicon, const SkxNearWord *word,
 {
 	SkxNearWalk *walk = palloc0(sizeof(SkxNearWalk));
 	void	   *rows = palloc(skx_edit_size(word->nchars, word->edits));
-	SkxLexiconTerm term;
+	const SkxLexeme *lexeme;
 	int64		n = 0;
 
 	*ended_early = false;
@@ -350,15 +383,15 @@ skx_lexicon_walk_near(SkxLexicon *lexicon, const SkxNearWord *word,
 	skx_edit_begin(&walk->edit, word->chars, word->nchars, word->edits, rows);
 	walk->ends = palloc(sizeof(int) * (walk->edit.max_depth + 1));
 	skx_lexicon_begin_near(lexicon, walk);
-	while (skx_lexicon_next(lexicon, &term))
+	while ((lexeme = skx_lexicon_peek(lexicon)) != NULL)
 	{
 		CHECK_FOR_INTERRUPTS();
 		*ended_early = n == most || walk->nrows > SKX_NEAR_ROWS_MAX;
 		if (*ended_early)
 			break;
 		n++;
-		if (skx_lexicon_measure(walk, &term.lexeme))
-			skx_lexicon_keep_term(walk, &term, best);
+		if (skx_lexicon_measure(walk, lexeme))
+			skx_lexicon_keep_next(lexicon, walk, lexeme, best);
 		else if (!skx_lexicon_pass_over(lexicon, walk))
 			break;
 	}

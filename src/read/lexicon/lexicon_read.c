@@ -105,17 +105,16 @@ skx_lexicon_next_of(const SkxLexicon *lexicon, SkxLexiconInput *in)
 {
 	/* The words, behind the values of other columns */
 	static const SkxLexeme words[2] = {{"\001", 1}, {"\377", 1}};
-	SkxLexeme  *lexeme = &in->current.lexeme;
-	SkxTerm		term;
+	SkxLexeme  *lexeme = &in->lexeme;
 
 	if (in->walk == NULL)
 	{
 		if (in->i == in->n)
 			return false;
-		in->current = in->pending[in->i++];
+		*lexeme = in->pending[in->i++].lexeme;
 		return true;
 	}
-	if (!skx_segment_walk_next(in->walk, &term, &lexeme->bytes, &lexeme->len))
+	if (!skx_segment_walk_lexeme(in->walk, &lexeme->bytes, &lexeme->len))
 		return false;
 	if (skx_column_is_value(lexeme->bytes, lexeme->len))
 	{
@@ -124,20 +123,36 @@ skx_lexicon_next_of(const SkxLexicon *lexicon, SkxLexiconInput *in)
 			skx_segment_walk_seek(in->walk, &words[0]);
 		else
 			skx_segment_walk_range(in->walk, words);
-		if (!skx_segment_walk_next(in->walk, &term, &lexeme->bytes,
-								   &lexeme->len))
+		if (!skx_segment_walk_lexeme(in->walk, &lexeme->bytes, &lexeme->len))
 			return false;
 	}
-	in->current.df = term.df;
-	in->current.tf = term.npositions;
-	in->current.has_no_positions = (term.flags & SKX_TERM_NO_POSITIONS) != 0;
 	return skx_lexicon_has_prefix(lexicon, lexeme);
+}
+
+/* Adds the counts of an input's current term. */
+static void
+skx_lexicon_add_counts(SkxLexiconInput *in, SkxLexiconTerm *sum)
+{
+	SkxTerm		term;
+
+	if (in->walk == NULL)
+	{
+		const SkxLexiconTerm *pending = &in->pending[in->i - 1];
+
+		sum->df += pending->df;
+		sum->tf += pending->tf;
+		return;
+	}
+	skx_segment_walk_term(in->walk, &term);
+	sum->df += term.df;
+	sum->tf += term.npositions;
+	sum->has_no_positions |= (term.flags & SKX_TERM_NO_POSITIONS) != 0;
 }
 
 static bool
 skx_lexicon_is_below(const SkxLexiconInput *in, const SkxLexeme *from)
 {
-	return skx_column_compare_lexeme(&in->current.lexeme, from) < 0;
+	return skx_column_compare_lexeme(&in->lexeme, from) < 0;
 }
 
 /* Returns the first of the pending terms from in->i on not below `from`. */
@@ -183,8 +198,7 @@ skx_lexicon_compare_inputs(Datum a, Datum b, void *arg)
 	const SkxLexiconInput *x = (const SkxLexiconInput *) DatumGetPointer(a);
 	const SkxLexiconInput *y = (const SkxLexiconInput *) DatumGetPointer(b);
 
-	return skx_column_compare_lexeme(&y->current.lexeme,
-									 &x->current.lexeme);
+	return skx_column_compare_lexeme(&y->lexeme, &x->lexeme);
 }
 
 void
@@ -254,6 +268,13 @@ skx_lexicon_open_inputs(SkxLexicon *lexicon)
 	MemoryContextSwitchTo(old);
 }
 
+static void
+skx_lexicon_set_first(SkxLexicon *lexicon)
+{
+	lexicon->first = binaryheap_empty(lexicon->heap) ? NULL :
+		(SkxLexiconInput *) DatumGetPointer(binaryheap_first(lexicon->heap));
+}
+
 /* Goes before the first term of a range. */
 static void
 skx_lexicon_go(SkxLexicon *lexicon, const SkxLexeme ends[2], bool seeks)
@@ -279,6 +300,7 @@ skx_lexicon_go(SkxLexicon *lexicon, const SkxLexeme ends[2], bool seeks)
 		if (skx_lexicon_next_of(lexicon, in))
 			binaryheap_add(lexicon->heap, PointerGetDatum(in));
 	}
+	skx_lexicon_set_first(lexicon);
 }
 
 void
@@ -307,67 +329,70 @@ skx_lexicon_open(Relation *indexes, int n, const SkxLexeme *prefix)
 	return lexicon;
 }
 
-static SkxLexiconInput *
-skx_lexicon_first_input(const SkxLexicon *lexicon)
-{
-	return (SkxLexiconInput *) DatumGetPointer(binaryheap_first(lexicon->heap));
-}
-
-/* Puts the first input in its place after a move; `more`: it has a term. */
+/*
+ * Puts the first input in its place after a move; `more`: it has a term.  An
+ * input that is alone stays in it.
+ */
 static void
 skx_lexicon_replace_first(SkxLexicon *lexicon, bool more)
 {
+	if (more && lexicon->heap->bh_size == 1)
+		return;
 	if (more)
 		binaryheap_replace_first(lexicon->heap,
 								 binaryheap_first(lexicon->heap));
 	else
 		binaryheap_remove_first(lexicon->heap);
+	skx_lexicon_set_first(lexicon);
 }
 
 void
 skx_lexicon_seek(SkxLexicon *lexicon, const SkxLexeme *from)
 {
-	while (!binaryheap_empty(lexicon->heap))
-	{
-		SkxLexiconInput *in = skx_lexicon_first_input(lexicon);
+	SkxLexiconInput *in;
 
-		if (!skx_lexicon_is_below(in, from))
-			return;
+	while ((in = lexicon->first) != NULL && skx_lexicon_is_below(in, from))
+	{
 		CHECK_FOR_INTERRUPTS();
 		skx_lexicon_replace_first(lexicon,
 								  skx_lexicon_seek_in(lexicon, in, from));
 	}
 }
 
-bool
-skx_lexicon_next(SkxLexicon *lexicon, SkxLexiconTerm *term)
+const SkxLexeme *
+skx_lexicon_peek(SkxLexicon *lexicon)
 {
 	const SkxLexeme ends[2] = {lexicon->prefix, lexicon->end};
 
 	if (!lexicon->has_begun)
 		skx_lexicon_go(lexicon, ends, false);
-	if (binaryheap_empty(lexicon->heap))
-		return false;
-	memset(term, 0, sizeof(*term));
-	term->lexeme.bytes = lexicon->bytes;
-	term->lexeme.len = -1;
-	while (!binaryheap_empty(lexicon->heap))
-	{
-		SkxLexiconInput *in = skx_lexicon_first_input(lexicon);
-		const SkxLexeme *lexeme = &in->current.lexeme;
+	return lexicon->first == NULL ? NULL : &lexicon->first->lexeme;
+}
 
-		if (term->lexeme.len < 0)
-		{
-			term->lexeme.len = lexeme->len;
-			memcpy(lexicon->bytes, lexeme->bytes, lexeme->len);
-		}
-		else if (skx_column_compare_lexeme(lexeme, &term->lexeme) != 0)
-			break;
-		term->df += in->current.df;
-		term->tf += in->current.tf;
-		term->has_no_positions |= in->current.has_no_positions;
-		skx_lexicon_replace_first(lexicon, skx_lexicon_next_of(lexicon, in));
+bool
+skx_lexicon_next(SkxLexicon *lexicon, SkxLexiconTerm *term)
+{
+	const SkxLexeme *next = skx_lexicon_peek(lexicon);
+	SkxLexeme	lexeme = {lexicon->bytes, 0};
+
+	if (next == NULL)
+		return false;
+	lexeme.len = next->len;
+	memcpy(lexicon->bytes, next->bytes, next->len);
+	if (term != NULL)
+	{
+		memset(term, 0, sizeof(*term));
+		term->lexeme = lexeme;
 	}
+	do
+	{
+		SkxLexiconInput *in = lexicon->first;
+
+		if (term != NULL)
+			skx_lexicon_add_counts(in, term);
+		skx_lexicon_replace_first(lexicon, skx_lexicon_next_of(lexicon, in));
+	} while (lexicon->first != NULL &&
+			 skx_column_compare_lexeme(&lexicon->first->lexeme, &lexeme) == 0);
 	return true;
 }
 
