@@ -2,7 +2,7 @@
 # rows that are few and many, of segments, pending, deleted, updated and not
 # committed rows, of partitions; what bounds its work, and that it says so.
 #
-# Holds: functions 29
+# Holds: functions 29; facets 8
 
 use strict;
 use warnings;
@@ -121,6 +121,22 @@ SQL
 is($s->value("SELECT string_agg(term || count || is_exact, ' ') FROM skipidx_complete('many_v', '', 2)"), 'all1000false half0500false', 'not exact where it has not looked at all');
 is($s->value("SELECT count(*) || ' ' || bool_or(is_exact) FROM skipidx_complete('many_v', 'w', 5, 'half1')"), '5 false', 'and where it has not counted all');
 is($s->value("SELECT string_agg(term || count || is_exact, ' ') FROM skipidx_complete('many_v', 'h', 1, 'half1')"), 'half1500true', 'exact where no other can come');
+
+# Rows that match are held as bits, in half of work_mem; of more documents than
+# that, 262,144 of 64 kB, each word's rows are counted by themselves.
+$s->value(<<'SQL');
+CREATE TABLE large AS SELECT i AS id, array_to_tsvector(ARRAY['all', 'half' || i % 2, 'w' || i % 7, 'w' || i % 4]) AS v FROM generate_series(1, 270000) i;
+CREATE INDEX large_v ON large USING skipidx (v);
+INSERT INTO large SELECT i, 'half1 w1 w8' FROM generate_series(1, 100) i;
+SQL
+my $counted = $s->value(q{SELECT string_agg(term || n || 'true', ' ') FROM (SELECT term, count(*) AS n FROM large, unnest(tsvector_to_array(v)) term
+	WHERE v @@ 'half1' AND term LIKE 'w%' GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 5) s});
+for my $memory (qw(64kB 4MB))
+{
+	$s->value("SET work_mem = '$memory'");
+	is($s->value("SELECT string_agg(term || count || is_exact, ' ') FROM skipidx_complete('large_v', 'w', 5, 'half1')"), $counted, "many rows, work_mem $memory");
+}
+$s->value('RESET work_mem');
 $s->value("SET statement_timeout = '20ms'");
 like($s->raw("SELECT count(*) FROM generate_series(1, 1000) g, skipidx_complete('many_v', 'w', 5 + g % 2, 'half1')"), qr/57014/, 'it can be cancelled');
 $s->value('RESET statement_timeout');

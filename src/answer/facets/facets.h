@@ -59,6 +59,12 @@ extern PGDLLIMPORT SkxFacetsWork skx_facets_work;
 extern void skx_facets_add_work(SkxFacetsWork *sum,
 								const SkxFacetsWork *before);
 
+/*
+ * Rows are looked up in a posting list, instead of the reverse, if it has
+ * more than this many postings for each row.
+ */
+#define SKX_FACETS_PROBE_RATIO	16
+
 /* facets_gather.c : the values of all rows that match */
 
 /* The rows of a request, and the iterator over their values. */
@@ -129,6 +135,34 @@ extern void skx_facets_sums_end(SkxFacetSums *sums);
 extern void skx_facets_count_ranges(const SkxRequest *rows, int column, int n,
 									const SkxLexeme *bounds, uint64 *counts,
 									SkxCountWork *work);
+
+/* facets_words.c : words of the rows that match */
+
+/* The rows of a request, of which those with a word are counted. */
+typedef struct SkxFacetWords SkxFacetWords;
+
+/* Returns how many documents the segments may have together. */
+extern uint64 skx_facets_words_room(void);
+
+/*
+ * Finds all rows that match, in the current memory context, to count words
+ * with the prefix.  What the request points to, and the prefix, must stay
+ * valid.  Adds to *work what skx_count_rows() does.  Subtracts the documents of
+ * the segments from *room; returns NULL, and has found nothing, if there are
+ * more.
+ */
+extern SkxFacetWords *skx_facets_words_begin(const SkxRequest *request,
+											 const SkxLexeme *prefix,
+											 uint64 *room, SkxCountWork *work);
+
+/* Returns the number of rows that were found. */
+extern uint64 skx_facets_words_rows(const SkxFacetWords *w);
+
+/* Returns how many of them have a word, which has the prefix. */
+extern uint64 skx_facets_words_count(SkxFacetWords *w, const SkxLexeme *word);
+
+/* Closes what is open.  Other memory goes with its memory context. */
+extern void skx_facets_words_end(SkxFacetWords *w);
 
 /* facets_value.c : converts lexemes of values to Datums */
 

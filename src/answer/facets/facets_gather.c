@@ -9,9 +9,6 @@
 #include "answer/facets/facets_internal.h"
 #include "miscadmin.h"
 
-/* Least number of documents that have bits, however small work_mem is. */
-#define SKX_FACETS_BITMAP_MIN	65536
-
 struct SkxFacets
 {
 	const SkxFacetsRequest *request;
@@ -396,9 +393,7 @@ skx_facets_begin(const SkxFacetsRequest *request, SkxCountWork *work)
 										  request->rows.view);
 	(void) skx_snapshot_next_segments(f->segment_source,
 									  SKX_SNAPSHOT_ALL_SEGMENTS);
-	/* half of work_mem, with a bit for each document */
-	f->max_bits = (uint32) Min(Max((uint64) work_mem * 1024 / 2 * 8,
-								   SKX_FACETS_BITMAP_MIN), PG_UINT32_MAX / 2);
+	f->max_bits = skx_facets_max_bits();
 	f->merge.ncolumns = request->ncolumns;
 	f->merge.columns = request->columns;
 	f->inputs_size = 8;

@@ -9,6 +9,7 @@
 #include "index/segment/segment_maint.h"
 #include "index/snapshot/snapshot.h"
 #include "lib/binaryheap.h"
+#include "miscadmin.h"
 #include "support/bitset/bitset.h"
 
 /* facets_loose.c : values that are counted one by one, in a hash table */
@@ -33,6 +34,10 @@ extern SkxFacetHash *skx_facets_hash_create(void);
  */
 extern void skx_facets_hash_add(SkxFacetHash *l, SkxLexeme value,
 								uint64 count, uint64 place);
+
+/* Returns how many rows with a value were added. */
+extern uint64 skx_facets_hash_count(const SkxFacetHash *l,
+									const SkxLexeme *value);
 
 /* Returns the memory of the hash table in bytes. */
 extern Size skx_facets_hash_bytes(const SkxFacetHash *l);
@@ -87,11 +92,16 @@ skx_facets_input_rows(const SkxFacetInput *input, uint32 *word, uint32 *docs,
 						   input->from, docs, most);
 }
 
-/*
- * Rows are looked up in a posting list, instead of the reverse, if it has
- * more than this many postings for each row.
- */
-#define SKX_FACETS_PROBE_RATIO	16
+/* Least number of documents that have bits, however small work_mem is. */
+#define SKX_FACETS_BITMAP_MIN	65536
+
+/* Returns how many documents have bits at most: these are half of work_mem. */
+static inline uint32
+skx_facets_max_bits(void)
+{
+	return (uint32) Min(Max((uint64) work_mem * 1024 / 2 * 8,
+							SKX_FACETS_BITMAP_MIN), PG_UINT32_MAX / 2);
+}
 
 /* facets_list.c : counts rows by a posting list */
 

@@ -79,12 +79,18 @@ skx_facets_test_postings(SkxFacetInput *input, uint32 *first)
 
 	while (skx_cursor_next(c))
 	{
+		const uint32 *docs = c->docs;
+		const uint64 *bits = input->bits;
+		uint32		from = input->from;
 		uint64		before = found;
+		int			n = c->n;
 		int			i;
 
 		CHECK_FOR_INTERRUPTS();
-		for (i = c->i; i < c->n && c->docs[i] < input->to; i++)
-			found += skx_facets_row_bit(input, c->docs[i]);
+		while (n > c->i && docs[n - 1] >= input->to)
+			n--;
+		for (i = c->i; i < n; i++)
+			found += skx_bitset_test(bits, docs[i] - from);
 		skx_facets_work.tested_postings += i - c->i;
 		if (before > 0 || found == 0)
 			continue;

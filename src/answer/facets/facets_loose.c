@@ -49,6 +49,15 @@ skx_facets_hash_add(SkxFacetHash *l, SkxLexeme value, uint64 count,
 	loose->count += count;
 }
 
+uint64
+skx_facets_hash_count(const SkxFacetHash *l, const SkxLexeme *value)
+{
+	const SkxFacetHashEntry *loose = hash_search(l->entries, value, HASH_FIND,
+												 NULL);
+
+	return loose == NULL ? 0 : loose->count;
+}
+
 Size
 skx_facets_hash_bytes(const SkxFacetHash *l)
 {

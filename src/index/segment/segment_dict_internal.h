@@ -104,6 +104,12 @@ extern void skx_segment_dict_descend(SkxDictCursor *c, const char *lexeme,
 extern void skx_segment_dict_term(SkxDictCursor *c, SkxTerm *t);
 
 /*
+ * Decodes df, flags and npositions of the current entry of a leaf into *t, and
+ * no other fields.  Raises an error if these are damaged.
+ */
+extern void skx_segment_dict_counts(SkxDictCursor *c, SkxTerm *t);
+
+/*
  * Moves to the next entry of the page, and returns false if there is none.
  * The current entry need not have been decoded.
  */

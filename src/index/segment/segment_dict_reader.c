@@ -220,6 +220,27 @@ skx_segment_dict_list_address(const uint8 *src, const uint8 *end, uint32 first,
 }
 
 /*
+ * Decodes df, flags and number of positions of an entry.  Returns the address
+ * behind them, or NULL if they are damaged.
+ */
+static inline const uint8 *
+skx_segment_dict_read_counts(const uint8 *src, const uint8 *end, SkxTerm *t)
+{
+	if (end - src > 3 && (src[0] | src[2]) < 0x80)
+	{
+		t->df = src[0];
+		t->flags = src[1];
+		t->npositions = src[2];
+		return src + 3;
+	}
+	src = skx_codec_varint32_get(src, end, &t->df);
+	if (src == NULL || src >= end)
+		return NULL;
+	t->flags = *src++;
+	return skx_codec_varint64_get(src, end, &t->npositions);
+}
+
+/*
  * Decodes the current entry into *t, all fields except `check`, and sets
  * c->next to the entry after it.
  */
@@ -232,12 +253,7 @@ skx_segment_dict_value(SkxDictCursor *c, SkxTerm *t)
 	memset(t, 0, offsetof(SkxTerm, bytes));
 	memset(&t->short_size, 0, sizeof(*t) - offsetof(SkxTerm, short_size));
 	t->ordinal = c->head->first_term + c->entry;
-	src = skx_codec_varint32_get(src, end, &t->df);
-	if (src != NULL && src < end)
-	{
-		t->flags = *src++;
-		src = skx_codec_varint64_get(src, end, &t->npositions);
-	}
+	src = skx_segment_dict_read_counts(src, end, t);
 	if (src != NULL && src < end)
 		src = skx_segment_dict_list_address(src, end, c->head->postings_page,
 											t);
@@ -250,6 +266,15 @@ skx_segment_dict_value(SkxDictCursor *c, SkxTerm *t)
 	if (src == NULL || t->df == 0 || t->df > c->seg->header.ndocs)
 		skx_segment_dict_damaged(c, "dictionary entry out of range");
 	c->next = src;
+}
+
+void
+skx_segment_dict_counts(SkxDictCursor *c, SkxTerm *t)
+{
+	if (skx_segment_dict_read_counts(c->value, skx_segment_dict_end(c),
+									 t) == NULL ||
+		t->df == 0 || t->df > c->seg->header.ndocs)
+		skx_segment_dict_damaged(c, "dictionary entry out of range");
 }
 
 /* Returns the address after n varints, or NULL if there are fewer. */

@@ -470,6 +470,12 @@ skx_segment_walk_lexeme(SkxTermWalk *walk, const char **lexeme, int *len)
 }
 
 void
+skx_segment_walk_counts(SkxTermWalk *walk, SkxTerm *term)
+{
+	skx_segment_dict_counts(&walk->cursor, term);
+}
+
+void
 skx_segment_walk_term(SkxTermWalk *walk, SkxTerm *term)
 {
 	skx_segment_dict_term(&walk->cursor, term);

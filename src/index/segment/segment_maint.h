@@ -77,7 +77,11 @@ extern void skx_segment_walk_seek(SkxTermWalk *walk, const SkxLexeme *from);
 extern bool skx_segment_walk_lexeme(SkxTermWalk *walk, const char **lexeme,
 									int *len);
 
-/* Reads the term that skx_segment_walk_lexeme() has moved to. */
+/*
+ * Reads df, flags and npositions of the term that skx_segment_walk_lexeme() has
+ * moved to, and no other fields; or all of it.
+ */
+extern void skx_segment_walk_counts(SkxTermWalk *walk, SkxTerm *term);
 extern void skx_segment_walk_term(SkxTermWalk *walk, SkxTerm *term);
 
 /* Does both: reads the next term, and returns false if there is none. */

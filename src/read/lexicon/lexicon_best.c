@@ -89,8 +89,17 @@ void
 skx_lexicon_keep(SkxLexiconBest *best, const SkxLexiconTerm *term,
 				 bool is_exact, int distance)
 {
-	SkxLexiconFound copy = {*term, is_exact, distance};
+	SkxLexiconFound copy;
 
+	/* most of many terms are rare */
+	if (best->n == best->most && best->n > 0 && !is_exact &&
+		distance == best->found[0].distance &&
+		term->df < best->found[0].term.df)
+		return;
+	copy = (SkxLexiconFound)
+	{
+		*term, is_exact, distance
+	};
 	if (best->n == best->most &&
 		(best->n == 0 || !skx_lexicon_is_before(&copy, &best->found[0])))
 		return;

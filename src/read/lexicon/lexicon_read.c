@@ -143,7 +143,7 @@ skx_lexicon_add_counts(SkxLexiconInput *in, SkxLexiconTerm *sum)
 		sum->tf += pending->tf;
 		return;
 	}
-	skx_segment_walk_term(in->walk, &term);
+	skx_segment_walk_counts(in->walk, &term);
 	sum->df += term.df;
 	sum->tf += term.npositions;
 	sum->has_no_positions |= (term.flags & SKX_TERM_NO_POSITIONS) != 0;

@@ -4,14 +4,16 @@
  *	  may become, by the number of rows that have them among those that match.
  *
  * A term cannot have more rows than its df.  So terms are counted in the order
- * of their df, until the next df is below the last count that is wanted.  Of
+ * of their df, until the next df is below the last count that is wanted.  The
+ * rows that match are found once, and the lists of the terms are intersected
+ * with them; without a query each term's rows are counted by themselves.  Of
  * few rows all words are counted instead.
  */
 #include "postgres.h"
 
 #include "access/genam.h"
 #include "access/tableam.h"
-#include "answer/count/count.h"
+#include "answer/facets/facets.h"
 #include "executor/tuptable.h"
 #include "fmgr.h"
 #include "format/disk/disk_dict.h"
@@ -45,6 +47,9 @@ typedef struct SkxComplete
 	SkxLexeme	typed;
 	TSQuery		among;			/* NULL: all rows */
 	uint64		documents;		/* that match `among`, by estimate */
+	IndexScanDesc *scans;		/* of each part, for the rows that match */
+	SkxFacetWords **words;		/* of each part: these rows, or NULL if there
+								 * are none; NULL: they are not held */
 	MemoryContext temp;			/* of a row or a count */
 	SkxLexiconBest best;		/* the result: `df` is a number of rows */
 	bool		is_exact;
@@ -169,14 +174,99 @@ skx_functions_with_term(const SkxComplete *c, const SkxLexeme *lexeme)
 											   TSQueryGetDatum(query)));
 }
 
-static uint64
-skx_functions_rows_with_term(SkxComplete *c, const SkxLexeme *lexeme)
+/* Closes the rows that are held, if they are. */
+static void
+skx_functions_release_rows(SkxComplete *c)
 {
-	MemoryContext old = MemoryContextSwitchTo(c->temp);
-	TSQuery		query = skx_functions_with_term(c, lexeme);
+	int			i;
+
+	for (i = 0; i < c->parts.n && c->words != NULL; i++)
+	{
+		if (c->words[i] != NULL)
+			skx_facets_words_end(c->words[i]);
+		if (c->scans[i] != NULL)
+			index_endscan(c->scans[i]);
+	}
+	c->words = NULL;
+}
+
+/*
+ * Finds the rows of a part that match.  Returns false if there is no room to
+ * hold them.
+ */
+static bool
+skx_functions_hold_part(SkxComplete *c, int at, uint64 *room)
+{
+	const SkxPartition *part = &c->parts.partitions[at];
+	IndexScanDesc scan = skx_functions_begin_scan(part->heap, part->index,
+												  c->among, 0, NULL);
+	SkxCountWork work = {0};
+	bool		fits = true;
+
+	c->scans[at] = scan;
+	if (skx_am_scan_enter(scan))
+	{
+		c->words[at] = skx_facets_words_begin(&skx_am_scan_desc(scan)->request,
+											  &c->typed, room, &work);
+		fits = c->words[at] != NULL;
+	}
+	skx_am_scan_leave(scan);
+	return fits;
+}
+
+/*
+ * Finds the rows that match, and holds them, unless all rows do or there is no
+ * room.  Each term is looked up among so many postings, at most.
+ */
+static void
+skx_functions_hold_rows(SkxComplete *c)
+{
+	uint64		room = skx_facets_words_room();
 	uint64		rows = 0;
 	int			i;
 
+	if (c->among == NULL)
+		return;
+	c->scans = palloc0(sizeof(IndexScanDesc) * (c->parts.n + 1));
+	c->words = palloc0(sizeof(SkxFacetWords *) * (c->parts.n + 1));
+	for (i = 0; i < c->parts.n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!skx_functions_hold_part(c, i, &room))
+		{
+			skx_functions_release_rows(c);
+			return;
+		}
+		if (c->words[i] != NULL)
+			rows += skx_facets_words_rows(c->words[i]);
+	}
+	c->documents = rows * SKX_FACETS_PROBE_RATIO;
+}
+
+static uint64
+skx_functions_held_with_term(const SkxComplete *c, const SkxLexeme *lexeme)
+{
+	uint64		rows = 0;
+	int			i;
+
+	for (i = 0; i < c->parts.n; i++)
+		if (c->words[i] != NULL)
+			rows += skx_facets_words_count(c->words[i], lexeme);
+	return rows;
+}
+
+static uint64
+skx_functions_rows_with_term(SkxComplete *c, const SkxLexeme *lexeme)
+{
+	MemoryContext old;
+	TSQuery		query;
+	uint64		rows = 0;
+	int			i;
+
+	if (c->words != NULL)
+		return skx_functions_held_with_term(c, lexeme);
+	old = MemoryContextSwitchTo(c->temp);
+	query = skx_functions_with_term(c, lexeme);
 	for (i = 0; i < c->parts.n; i++)
 		rows += skx_functions_count(c->parts.partitions[i].heap,
 									c->parts.partitions[i].index, query);
@@ -224,13 +314,17 @@ skx_functions_complete_many(SkxComplete *c)
 	uint64		postings = 0;
 	int			i;
 
+	skx_functions_hold_rows(c);
 	for (i = 0; i < terms.n; i++)
 	{
 		SkxLexiconTerm term = terms.found[i].term;
 
 		CHECK_FOR_INTERRUPTS();
 		if (skx_functions_is_complete(c, term.df))
+		{
+			skx_functions_release_rows(c);
 			return;
+		}
 		postings += Min(term.df, c->documents);
 		if (i > 0 && postings > SKX_COMPLETE_POSTINGS)
 			break;
@@ -241,6 +335,7 @@ skx_functions_complete_many(SkxComplete *c)
 	if (i < terms.n || !(all ||
 						 skx_functions_is_complete(c, terms.found[i - 1].term.df)))
 		c->is_exact = false;
+	skx_functions_release_rows(c);
 }
 
 /* ---- the function ---- */
