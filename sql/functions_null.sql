@@ -23,7 +23,7 @@ INSERT INTO null_calls VALUES
 	('skipidx_bm25(tsvector,skipidx_ranking)', '{''a:1'',"''documents=9 length=9''::skipidx_ranking"}', NULL),
 	('skipidx_calibrate(name,double precision,integer,double precision)', '{NULL,0,2,0.001}', NULL),
 	('skipidx_check(regclass,boolean)', '{''null_body'',true}', NULL),
-	('skipidx_complete(regclass,text,integer,tsquery)', '{''null_body'',''w1'',2,''a''}', '100000'),
+	('skipidx_complete(regclass,text,integer,tsquery,text)', '{''null_body'',''w1'',2,''a'',''auto''}', '100000'),
 	('skipidx_count(regclass,tsquery,boolean)', '{''null_body'',''a'',false}', NULL),
 	('skipidx_document(regconfig,text)', '{''simple'',''a''}', NULL),
 	('skipidx_expand_query(regclass,tsquery,text,boolean,boolean,integer,boolean)', '{''null_body'',''w12345'',''auto'',false,true,16,false}', NULL),

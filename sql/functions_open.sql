@@ -12,7 +12,7 @@ INSERT INTO open_calls VALUES
 	('skipidx_any_of_words(regclass,text,double precision,regconfig)', 'skipidx_any_of_words(%L, ''a'')'),
 	('skipidx_bm25(regclass,tsvector,tsquery)', 'skipidx_bm25(%L, ''a:1'', ''a'')'),
 	('skipidx_check(regclass,boolean)', 'skipidx_check(%L, true)'),
-	('skipidx_complete(regclass,text,integer,tsquery)', 'skipidx_complete(%L, ''a'')'),
+	('skipidx_complete(regclass,text,integer,tsquery,text)', 'skipidx_complete(%L, ''a'')'),
 	('skipidx_count(regclass,tsquery,boolean)', 'skipidx_count(%L, ''a'')'),
 	('skipidx_expand_query(regclass,tsquery,text,boolean,boolean,integer,boolean)', 'skipidx_expand_query(%L, ''a'')'),
 	('skipidx_expand(regclass,tsquery,text,boolean,boolean,integer,boolean)', 'skipidx_expand(%L, ''a'')'),

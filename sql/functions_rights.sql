@@ -34,7 +34,7 @@ INSERT INTO rights VALUES
 	('skipidx_cache_reset()', 'execute', 'skipidx_cache_reset()'),
 	('skipidx_calibrate(name,double precision,integer,double precision)', 'execute', 'skipidx_calibrate(NULL, 0, 2, 0)'),
 	('skipidx_check(regclass,boolean)', 'owner', 'skipidx_check(''rights_body'', true)'),
-	('skipidx_complete(regclass,text,integer,tsquery)', 'read', 'skipidx_complete(''rights_body'', ''a'', 10, ''a'')'),
+	('skipidx_complete(regclass,text,integer,tsquery,text)', 'read', 'skipidx_complete(''rights_body'', ''a'', 10, ''a'', ''1'')'),
 	('skipidx_count(regclass,tsquery,boolean)', 'read', 'skipidx_count(''rights_body'', ''a'')'),
 	('skx_disjoint(anyarray,anyarray)', 'none', 'skx_disjoint(''{1}''::int[], ''{2}'')'),
 	('skx_disjunction_in(cstring)', 'refused', 'skx_disjunction_in(''x'')'),

@@ -1211,8 +1211,10 @@ CREATE FUNCTION skipidx_complete(
 	typed pg_catalog.text,
 	max_rows pg_catalog.int4 DEFAULT 10,
 	among pg_catalog.tsquery DEFAULT NULL,
+	typos pg_catalog.text DEFAULT 'auto',
 	OUT term pg_catalog.text,
 	OUT count pg_catalog.int8,
+	OUT distance pg_catalog.int4,
 	OUT is_exact pg_catalog.bool)
 RETURNS SETOF pg_catalog.record
 AS 'MODULE_PATHNAME'
@@ -1220,8 +1222,8 @@ LANGUAGE C STABLE PARALLEL RESTRICTED
 COST 10000
 ROWS 10;
 
-COMMENT ON FUNCTION skipidx_complete(pg_catalog.regclass, pg_catalog.text, pg_catalog.int4, pg_catalog.tsquery) IS
-	'the terms that begin with what was typed, those first that most rows have among those that match a query';
+COMMENT ON FUNCTION skipidx_complete(pg_catalog.regclass, pg_catalog.text, pg_catalog.int4, pg_catalog.tsquery, pg_catalog.text) IS
+	'the terms that begin with what was typed, or with what is near it, those first that most rows have among those that match a query';
 
 CREATE FUNCTION skipidx_expand_query(
 	index pg_catalog.regclass,

@@ -92,6 +92,21 @@ typedef struct SkxNearWord
 extern void skx_lexicon_near_word(const SkxLexeme *lexeme, bool folds,
 								  SkxNearWord *word);
 
+/* What lexemes are compared with a word by. */
+typedef struct SkxNearWalk SkxNearWalk;
+
+/*
+ * Begins to compare lexemes with a word, which must stay valid.  The result is
+ * palloc'd.
+ */
+extern SkxNearWalk *skx_lexicon_begin_distances(const SkxNearWord *word);
+
+/*
+ * Returns the distance of a lexeme from the word; word->edits + 1 if it is not
+ * near.  Lexemes come in any order.
+ */
+extern int	skx_lexicon_distance(SkxNearWalk *walk, const SkxLexeme *lexeme);
+
 /*
  * lexicon_best.c : the first ones of many terms
  *

@@ -22,10 +22,11 @@
 #define SKX_NEAR_PLAIN_CHARS	0x80
 
 /* The state of a walk. */
-typedef struct SkxNearWalk
+struct SkxNearWalk
 {
 	const SkxNearWord *word;
 	SkxEdit		edit;
+	void	   *memory;			/* of that */
 	int			nchars;			/* characters of the last term with a row */
 	int		   *ends;			/* of each: bytes up to its end */
 	char		last[SKX_LEXEME_MAX];	/* bytes of these characters, and of
@@ -37,7 +38,7 @@ typedef struct SkxNearWalk
 												 * one that folds to it, from
 												 * SKX_EDIT_FOLDED_MIN on; 0:
 												 * not known yet */
-} SkxNearWalk;
+};
 
 /*
  * Decodes one character, 0 for a mark that makes no difference.  Returns its
@@ -344,6 +345,14 @@ skx_lexicon_begin_near(SkxLexicon *lexicon, SkxNearWalk *walk)
 	skx_lexicon_begin_sparse(lexicon, ends);
 }
 
+static int
+skx_lexicon_measured(const SkxNearWalk *walk)
+{
+	return walk->word->is_prefix ?
+		skx_edit_prefix_distance(&walk->edit, walk->nchars) :
+		skx_edit_distance(&walk->edit, walk->nchars);
+}
+
 /*
  * Moves past the next term, which has been measured, and keeps it if it is
  * near.  A word that is the beginning of terms stands for those with its own
@@ -356,9 +365,7 @@ skx_lexicon_keep_next(SkxLexicon *lexicon, const SkxNearWalk *walk,
 	const SkxNearWord *word = walk->word;
 	bool		is_begun = lexeme->len >= word->lexeme.len &&
 		memcmp(lexeme->bytes, word->lexeme.bytes, word->lexeme.len) == 0;
-	int			distance = word->is_prefix ?
-		skx_edit_prefix_distance(&walk->edit, walk->nchars) :
-		skx_edit_distance(&walk->edit, walk->nchars);
+	int			distance = skx_lexicon_measured(walk);
 	bool		is_exact = is_begun && lexeme->len == word->lexeme.len;
 	SkxLexiconTerm term;
 
@@ -368,20 +375,38 @@ skx_lexicon_keep_next(SkxLexicon *lexicon, const SkxNearWalk *walk,
 		skx_lexicon_keep(best, &term, is_exact, distance);
 }
 
+SkxNearWalk *
+skx_lexicon_begin_distances(const SkxNearWord *word)
+{
+	SkxNearWalk *walk = palloc0(sizeof(SkxNearWalk));
+
+	walk->word = word;
+	walk->memory = palloc(skx_edit_size(word->nchars, word->edits));
+	skx_edit_begin(&walk->edit, word->chars, word->nchars, word->edits,
+				   walk->memory);
+	walk->ends = palloc(sizeof(int) * (walk->edit.max_depth + 1));
+	return walk;
+}
+
+int
+skx_lexicon_distance(SkxNearWalk *walk, const SkxLexeme *lexeme)
+{
+	walk->nchars = 0;
+	if (!skx_lexicon_measure(walk, lexeme))
+		return walk->edit.max + 1;
+	return skx_lexicon_measured(walk);
+}
+
 /* Looks at `most` terms at most.  Returns how many it has looked at. */
 static int64
 skx_lexicon_walk_near(SkxLexicon *lexicon, const SkxNearWord *word,
 					  int64 most, SkxLexiconBest *best, bool *ended_early)
 {
-	SkxNearWalk *walk = palloc0(sizeof(SkxNearWalk));
-	void	   *rows = palloc(skx_edit_size(word->nchars, word->edits));
+	SkxNearWalk *walk = skx_lexicon_begin_distances(word);
 	const SkxLexeme *lexeme;
 	int64		n = 0;
 
 	*ended_early = false;
-	walk->word = word;
-	skx_edit_begin(&walk->edit, word->chars, word->nchars, word->edits, rows);
-	walk->ends = palloc(sizeof(int) * (walk->edit.max_depth + 1));
 	skx_lexicon_begin_near(lexicon, walk);
 	while ((lexeme = skx_lexicon_peek(lexicon)) != NULL)
 	{
@@ -396,7 +421,7 @@ skx_lexicon_walk_near(SkxLexicon *lexicon, const SkxNearWord *word,
 			break;
 	}
 	pfree(walk->ends);
-	pfree(rows);
+	pfree(walk->memory);
 	pfree(walk);
 	return n;
 }

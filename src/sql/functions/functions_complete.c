@@ -8,6 +8,10 @@
  * rows that match are found once, and the lists of the terms are intersected
  * with them; without a query each term's rows are counted by themselves.  Of
  * few rows all words are counted instead.
+ *
+ * Terms that go on from what was typed come before those that go on from
+ * something near it.  So the latter are not looked for if there are enough of
+ * the former.
  */
 #include "postgres.h"
 
@@ -31,6 +35,9 @@
 
 PG_FUNCTION_INFO_V1(skipidx_complete);
 
+/* Characters that are typed at least before one edit is allowed. */
+#define SKX_COMPLETE_ONE_EDIT	5
+
 /* Most terms that are looked at, and those of the highest df that are kept. */
 #define SKX_COMPLETE_TERMS	SKX_NEAR_TERMS_MAX
 #define SKX_COMPLETE_COUNTS	1000
@@ -45,6 +52,8 @@ typedef struct SkxComplete
 {
 	SkxPartitions parts;
 	SkxLexeme	typed;
+	SkxNearWord word;			/* what was typed, and its edits */
+	SkxNearWalk *near;			/* NULL: no edits */
 	TSQuery		among;			/* NULL: all rows */
 	uint64		documents;		/* that match `among`, by estimate */
 	IndexScanDesc *scans;		/* of each part, for the rows that match */
@@ -52,15 +61,32 @@ typedef struct SkxComplete
 								 * are none; NULL: they are not held */
 	MemoryContext temp;			/* of a row or a count */
 	SkxLexiconBest best;		/* the result: `df` is a number of rows */
+	uint64		postings;		/* that were counted */
 	bool		is_exact;
 } SkxComplete;
 
-static bool
-skx_functions_continues(const SkxComplete *c, const SkxLexeme *lexeme)
+/* A word of some rows. */
+typedef struct SkxCompleteWord
 {
-	return lexeme->len >= c->typed.len &&
-		memcmp(lexeme->bytes, c->typed.bytes, c->typed.len) == 0 &&
-		!skx_parse_is_cut_mark(lexeme->bytes, lexeme->len);
+	SkxLexiconTerm term;		/* first: the lexeme is the key */
+	int			distance;
+} SkxCompleteWord;
+
+/*
+ * Returns the distance of the beginning of a term from what was typed; a
+ * number above all edits if it is too far.
+ */
+static int
+skx_functions_begins_near(const SkxComplete *c, const SkxLexeme *lexeme)
+{
+	if (skx_column_is_value(lexeme->bytes, lexeme->len) ||
+		skx_parse_is_cut_mark(lexeme->bytes, lexeme->len))
+		return c->word.edits + 1;
+	if (lexeme->len >= c->typed.len &&
+		memcmp(lexeme->bytes, c->typed.bytes, c->typed.len) == 0)
+		return 0;
+	return c->near == NULL ? c->word.edits + 1 :
+		skx_lexicon_distance(c->near, lexeme);
 }
 
 /* ---- few rows ---- */
@@ -80,6 +106,28 @@ skx_functions_are_few(const SkxComplete *c)
 	return true;
 }
 
+/* Counts a word of a row once more. */
+static void
+skx_functions_count_word(const SkxComplete *c, HTAB *words, SkxLexeme lexeme,
+						 int distance)
+{
+	SkxCompleteWord *word = hash_search(words, &lexeme, HASH_FIND, NULL);
+
+	if (word == NULL)
+	{
+		char	   *bytes = MemoryContextAlloc(c->best.context,
+											   lexeme.len + 1);
+
+		memcpy(bytes, lexeme.bytes, lexeme.len);
+		lexeme.bytes = bytes;
+		word = hash_search(words, &lexeme, HASH_ENTER, NULL);
+		word->term.df = word->term.tf = 0;
+		word->term.has_no_positions = false;
+		word->distance = distance;
+	}
+	word->term.df++;
+}
+
 /* Counts the words of a row. */
 static void
 skx_functions_count_row(SkxComplete *c, const SkxPartition *part, HTAB *words,
@@ -93,25 +141,12 @@ skx_functions_count_row(SkxComplete *c, const SkxPartition *part, HTAB *words,
 	{
 		const WordEntry *entry = &ARRPTR(document)[i];
 		SkxLexeme	lexeme = {STRPTR(document) + entry->pos, entry->len};
-		SkxLexiconTerm *term;
-		bool		found;
+		int			distance;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!skx_functions_continues(c, &lexeme))
-			continue;
-		term = hash_search(words, &lexeme, HASH_FIND, NULL);
-		if (term == NULL)
-		{
-			char	   *bytes = MemoryContextAlloc(c->best.context,
-												   lexeme.len + 1);
-
-			memcpy(bytes, lexeme.bytes, lexeme.len);
-			lexeme.bytes = bytes;
-			term = hash_search(words, &lexeme, HASH_ENTER, &found);
-			term->df = term->tf = 0;
-			term->has_no_positions = false;
-		}
-		term->df++;
+		distance = skx_functions_begins_near(c, &lexeme);
+		if (distance <= c->word.edits)
+			skx_functions_count_word(c, words, lexeme, distance);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(c->temp);
@@ -138,17 +173,17 @@ static void
 skx_functions_complete_few(SkxComplete *c)
 {
 	HTAB	   *words = skx_column_create_table("skipidx words of rows",
-												sizeof(SkxLexiconTerm),
+												sizeof(SkxCompleteWord),
 												c->best.context);
 	HASH_SEQ_STATUS status;
-	SkxLexiconTerm *term;
+	SkxCompleteWord *word;
 	int			i;
 
 	for (i = 0; i < c->parts.n; i++)
 		skx_functions_count_words_of(c, &c->parts.partitions[i], words);
 	hash_seq_init(&status, words);
-	while ((term = hash_seq_search(&status)) != NULL)
-		skx_lexicon_keep(&c->best, term, false, 0);
+	while ((word = hash_seq_search(&status)) != NULL)
+		skx_lexicon_keep(&c->best, &word->term, false, word->distance);
 }
 
 /* ---- many rows ---- */
@@ -200,6 +235,7 @@ skx_functions_hold_part(SkxComplete *c, int at, uint64 *room)
 	const SkxPartition *part = &c->parts.partitions[at];
 	IndexScanDesc scan = skx_functions_begin_scan(part->heap, part->index,
 												  c->among, 0, NULL);
+	static const SkxLexeme any = {"", 0};
 	SkxCountWork work = {0};
 	bool		fits = true;
 
@@ -207,7 +243,8 @@ skx_functions_hold_part(SkxComplete *c, int at, uint64 *room)
 	if (skx_am_scan_enter(scan))
 	{
 		c->words[at] = skx_facets_words_begin(&skx_am_scan_desc(scan)->request,
-											  &c->typed, room, &work);
+											  c->near != NULL ? &any : &c->typed,
+											  room, &work);
 		fits = c->words[at] != NULL;
 	}
 	skx_am_scan_leave(scan);
@@ -299,46 +336,100 @@ skx_functions_commonest(SkxComplete *c, SkxLexiconBest *terms)
 	return n <= terms->most;
 }
 
-/* Returns true if no term with that many rows can come into the result. */
+/*
+ * Sets *terms to those that are near, of each distance those of the highest
+ * df.  Returns false if these may not be all.
+ */
 static bool
-skx_functions_is_complete(const SkxComplete *c, uint64 df)
+skx_functions_nearest(SkxComplete *c, SkxLexiconBest *terms)
 {
-	return c->best.n == c->best.most && df < c->best.found[0].term.df;
+	SkxLexeme	all = {"", 0};
+	SkxLexicon *lexicon = skx_functions_open_lexicon(&c->parts, &all);
+	int64		nterms = SKX_NEAR_TERMS_MAX;
+	bool		ended = skx_lexicon_keep_near(lexicon, &c->word, &nterms, terms);
+
+	skx_lexicon_close(lexicon);
+	skx_lexicon_sort(terms);
+	return ended && terms->n < terms->most;
+}
+
+/*
+ * Returns true if a term at that distance with that many rows cannot come into
+ * the result.
+ */
+static bool
+skx_functions_is_complete(const SkxComplete *c, int distance, uint64 df)
+{
+	const SkxLexiconFound *last = &c->best.found[0];
+
+	return c->best.n == c->best.most &&
+		(distance > last->distance ||
+		 (distance == last->distance && df < last->term.df));
+}
+
+/* Counts a term and those behind it, up to the first that need not be. */
+static void
+skx_functions_count_terms(SkxComplete *c, const SkxLexiconBest *terms,
+						  bool all)
+{
+	int			i;
+
+	for (i = 0; i < terms->n; i++)
+	{
+		SkxLexiconTerm term = terms->found[i].term;
+		int			distance = terms->found[i].distance;
+
+		CHECK_FOR_INTERRUPTS();
+		if (skx_functions_is_complete(c, distance, term.df))
+			return;
+		if (skx_parse_is_cut_mark(term.lexeme.bytes, term.lexeme.len))
+			continue;
+		/* one term is counted in any case */
+		if (c->postings > 0 &&
+			c->postings + Min(term.df, c->documents) > SKX_COMPLETE_POSTINGS)
+			break;
+		c->postings += Min(term.df, c->documents);
+		term.df = skx_functions_rows_with_term(c, &term.lexeme);
+		if (term.df > 0)
+			skx_lexicon_keep(&c->best, &term, false, distance);
+	}
+	if (i < terms->n ||
+		!(all || skx_functions_is_complete(c, terms->found[i - 1].distance,
+										   terms->found[i - 1].term.df)))
+		c->is_exact = false;
 }
 
 static void
 skx_functions_complete_many(SkxComplete *c)
 {
 	SkxLexiconBest terms = {SKX_COMPLETE_COUNTS, c->best.context};
+	SkxLexiconBest nearest = {SKX_COMPLETE_COUNTS, c->best.context};
 	bool		all = skx_functions_commonest(c, &terms);
-	uint64		postings = 0;
-	int			i;
 
 	skx_functions_hold_rows(c);
-	for (i = 0; i < terms.n; i++)
+	skx_functions_count_terms(c, &terms, all);
+	if (c->near != NULL && c->best.n < c->best.most)
 	{
-		SkxLexiconTerm term = terms.found[i].term;
-
-		CHECK_FOR_INTERRUPTS();
-		if (skx_functions_is_complete(c, term.df))
-		{
-			skx_functions_release_rows(c);
-			return;
-		}
-		postings += Min(term.df, c->documents);
-		if (i > 0 && postings > SKX_COMPLETE_POSTINGS)
-			break;
-		term.df = skx_functions_rows_with_term(c, &term.lexeme);
-		if (term.df > 0)
-			skx_lexicon_keep(&c->best, &term, false, 0);
+		all = skx_functions_nearest(c, &nearest);
+		skx_functions_count_terms(c, &nearest, all);
 	}
-	if (i < terms.n || !(all ||
-						 skx_functions_is_complete(c, terms.found[i - 1].term.df)))
-		c->is_exact = false;
 	skx_functions_release_rows(c);
 }
 
 /* ---- the function ---- */
+
+/* Sets what is near what was typed. */
+static void
+skx_functions_forgive(SkxComplete *c, SkxTypos typos)
+{
+	skx_lexicon_near_word(&c->typed, false, &c->word);
+	c->word.is_prefix = true;
+	if (typos == SKX_TYPOS_AUTO)
+		typos = c->word.nchars >= SKX_COMPLETE_ONE_EDIT ? 1 : 0;
+	c->word.edits = typos;
+	if (typos > 0)
+		c->near = skx_lexicon_begin_distances(&c->word);
+}
 
 static void
 skx_functions_complete(SkxComplete *c)
@@ -362,8 +453,8 @@ skx_functions_complete(SkxComplete *c)
 static void
 skx_functions_put_completions(ReturnSetInfo *result, const SkxComplete *c)
 {
-	bool		nulls[3] = {false, false, false};
-	Datum		values[3];
+	bool		nulls[4] = {false, false, false, false};
+	Datum		values[4];
 	int			i;
 
 	for (i = 0; i < c->best.n; i++)
@@ -373,7 +464,8 @@ skx_functions_put_completions(ReturnSetInfo *result, const SkxComplete *c)
 		values[0] = PointerGetDatum(cstring_to_text_with_len(term->lexeme.bytes,
 															 term->lexeme.len));
 		values[1] = Int64GetDatum((int64) term->df);
-		values[2] = BoolGetDatum(c->is_exact);
+		values[2] = Int32GetDatum(c->best.found[i].distance);
+		values[3] = BoolGetDatum(c->is_exact);
 		tuplestore_putvalues(result->setResult, result->setDesc, values,
 							 nulls);
 	}
@@ -383,6 +475,7 @@ Datum
 skipidx_complete(PG_FUNCTION_ARGS)
 {
 	SkxComplete c = {0};
+	SkxTypos	typos;
 	text	   *typed;
 
 	InitMaterializedSRF(fcinfo, 0);
@@ -396,10 +489,14 @@ skipidx_complete(PG_FUNCTION_ARGS)
 	c.best.context = CurrentMemoryContext;
 	if (!PG_ARGISNULL(3) && PG_GETARG_TSQUERY(3)->size > 0)
 		c.among = PG_GETARG_TSQUERY_COPY(3);
+	typos = skx_functions_typos_arg(fcinfo, 4);
 	skx_functions_open_partitions(PG_GETARG_OID(0), &c.parts);
 	skx_functions_check_index_ages(&c.parts);
 	if (c.best.most > 0 && c.typed.len <= SKX_LEXEME_MAX)
+	{
+		skx_functions_forgive(&c, typos);
 		skx_functions_complete(&c);
+	}
 	skx_functions_close_partitions(&c.parts);
 	skx_functions_put_completions((ReturnSetInfo *) fcinfo->resultinfo, &c);
 	return (Datum) 0;
