@@ -25,6 +25,15 @@ PG_FUNCTION_INFO_V1(skipidx_expand);
 /* Most terms that stand for a word. */
 #define SKX_EXPAND_MOST			1000
 
+/*
+ * Most bytes of a ranking beside its lexemes: of its head and pairs; of a word
+ * of the query, with a group, or of one that stands for it; further ones of a
+ * prefix, which may have the name of its only lexeme.
+ */
+#define SKX_EXPAND_HEAD_BYTES	256
+#define SKX_EXPAND_WORD_BYTES	21
+#define SKX_EXPAND_PREFIX_BYTES	(24 + SKX_RANKING_LEXEME_MAX)
+
 /* Most phrases that one phrase may become. */
 #define SKX_EXPAND_PHRASES_MAX	64
 
@@ -48,7 +57,8 @@ typedef struct SkxExpand
 	const QTNode *unfinished;	/* the last word, which may be a prefix; or
 								 * NULL */
 	int64		nterms;			/* that may be looked at still */
-	Size		bytes;			/* of the words of the result so far */
+	Size		bytes;			/* of the words of the result so far; of a
+								 * ranking, that it has at most */
 	MemoryContext context;		/* of the terms near a word; reset after it */
 } SkxExpand;
 
@@ -388,10 +398,28 @@ skx_functions_distinct_words(SkxExpandWord *words, int n)
 	return kept;
 }
 
+/* Returns a bound of the bytes of the ranking by a query. */
+static Size
+skx_functions_ranking_bytes(TSQuery query)
+{
+	Size		bytes = SKX_EXPAND_HEAD_BYTES;
+	int			i;
+
+	for (i = 0; i < query->size; i++)
+	{
+		const QueryItem *item = &GETQUERY(query)[i];
+
+		if (item->type == QI_VAL)
+			bytes += SKX_EXPAND_WORD_BYTES + item->qoperand.length +
+				(item->qoperand.prefix ? SKX_EXPAND_PREFIX_BYTES : 0);
+	}
+	return bytes;
+}
+
 /*
  * Adds the terms near a word to the n variants, at most `most` - 1, and only as
- * many as all groups of a ranking have room for.  Returns the number of the
- * variants.
+ * many as all groups of a ranking, and the ranking, have room for.  Returns the
+ * number of the variants.
  */
 static int
 skx_functions_add_variants(SkxExpand *e, const QTNode *node, int most,
@@ -407,10 +435,13 @@ skx_functions_add_variants(SkxExpand *e, const QTNode *node, int most,
 	for (i = 0; i < best.n && n - before < Min(most, *room) - 1; i++)
 	{
 		const SkxLexeme *lexeme = &best.found[i].term.lexeme;
+		Size		bytes = e->bytes + SKX_EXPAND_WORD_BYTES + lexeme->len;
 
 		if (best.found[i].is_exact ||
-			skx_parse_is_cut_mark(lexeme->bytes, lexeme->len))
+			skx_parse_is_cut_mark(lexeme->bytes, lexeme->len) ||
+			bytes > SKX_RANKING_BYTES_MAX)
 			continue;
+		e->bytes = bytes;
 		variants[n].word.bytes = node->word;
 		variants[n].word.len = node->valnode->qoperand.length;
 		variants[n].lexeme.bytes = pnstrdup(lexeme->bytes, lexeme->len);
@@ -446,6 +477,8 @@ skx_functions_expand_variants(void *arg, TSQuery *query,
 	e.accents = arguments->accents;
 	e.phrases = arguments->phrases;
 	e.nterms = SKX_EXPAND_TERMS_MAX;
+	e.bytes = skx_functions_ranking_bytes(*query) +
+		(arguments->last_is_prefix ? SKX_EXPAND_PREFIX_BYTES : 0);
 	e.context = AllocSetContextCreate(CurrentMemoryContext, "skipidx expand",
 									  ALLOCSET_DEFAULT_SIZES);
 	tree = QT2QTN(GETQUERY(*query), GETOPERAND(*query));
