@@ -198,6 +198,10 @@ is($s->value('SELECT ' . grouped('docs_v', $query, '{}') . "::text = skipidx_ran
 is($s->value('SELECT ' . grouped('docs_v', 'w1 | w2', '{"w1": {}, "w2": []}') . "::text = skipidx_ranking('docs_v', 'w1 | w2')::text"), 't', 'empty groups');
 is($s->value('SELECT ' . grouped('docs_v', '', '{}') . "::text LIKE 'documents=400 %'"), 't', 'an empty query');
 is($s->value("SELECT skipidx_ranking_of_groups(NULL, 'w1', '{}') IS NULL AND skipidx_ranking_of_groups('docs_v', NULL, '{}') IS NULL AND skipidx_ranking_of_groups('docs_v', 'w1', NULL) IS NULL"), 't', 'NULL');
+# a word that no row has weighs less as a group, which changes no last bit of others
+is($s->value("SELECT count(*) FILTER (WHERE a = b) || ' of ' || count(*) FILTER (WHERE NOT v @@ 'w1') || ', ' || count(*) FILTER (WHERE a > b) FROM (SELECT v, v <@> " . grouped('docs_v', 'none & w3 & w9', '{"none": ["w1"]}')
+	. " AS a, v <@> skipidx_ranking('docs_v', 'none & w3 & w9') AS b FROM docs WHERE v @@ 'w3 | w9') d"),
+	$s->value("SELECT n || ' of ' || n || ', 0' FROM (SELECT count(*) AS n FROM docs WHERE v @@ '(w3 | w9) & !w1') x"), 'a group of a word that no row has');
 # the words that were asked for come first
 is($s->value("SELECT -('w1:1 w9:2'::tsvector <@> r) > -('w30:1 w9:2'::tsvector <@> r) FROM " . grouped('docs_v', 'w1 & w9', '{"w1": {"w30": 0.999}}') . ' r'), 't', 'the word itself comes first');
 

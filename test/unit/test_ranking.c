@@ -284,7 +284,8 @@ too_many(void)
 /*
  * A group weighs as its most frequent word with the factor 1 does, or, where
  * no document has one, as its most frequent word.  Its words have shares of
- * that.  Numbers of groups and words that are no part of it do not matter.
+ * that.  Numbers of groups and words that are no part of it do not matter.  The
+ * units are always those of the query by the words that were asked for.
  */
 static void
 groups(void)
@@ -294,6 +295,7 @@ groups(void)
 		const char *text;
 		const char *alone;		/* the same with one word in its place */
 		float		share;		/* of the first word */
+		const char *query;		/* NULL: `alone` */
 	}			cases[] = {
 		{"'a'(df=1) group('m'(df=20,exact),'n'(df=70,factor=0.5))", "'a'(df=1) 'm'(df=20)", 1},
 		{"'a'(df=1) group('m'(df=20,exact),'n'(df=70))", "'a'(df=1) 'm'(df=20)", 1},
@@ -301,7 +303,8 @@ groups(void)
 		{"'a'(df=1) group('m'(df=20),'n'(df=70))", "'a'(df=1) 'm'(df=70)", 1},
 		{"'a'(df=1) group('m'(df=20,factor=0.25),'n'(df=70,factor=0.5),'o'(df=0))", "'a'(df=1) 'm'(df=70)", 0.25},
 		{"'a'(df=1) group(times=3,factor=2,'m'(df=20,exact),'n'(df=70,factor=0.5))", "'a'(df=1) 'm'(df=20,times=3,factor=2)", 1},
-		{"'a'(df=1) group('m'(df=0,exact),'n'(df=9,factor=0.5))", "'a'(df=1) 'm'(df=9)", 1},
+		{"'a'(df=1) group('m'(df=0,exact),'n'(df=9,factor=0.5))", "'a'(df=1) 'm'(df=9)", 1, "'a'(df=1) 'm'(df=0)"},
+		{"'a'(df=1) group('m'(df=0,exact),'n'(df=90,factor=0.5)) near('a',1)", "'a'(df=1) 'm'(df=90) near('a','m')", 1, "'a'(df=1) 'm'(df=0) near('a','m')"},
 		{"'a'(df=1) group('m'(df=0),'n'(df=0,factor=0.5))", "'a'(df=1) 'm'(df=0)", 1}
 	};
 	int			i;
@@ -315,12 +318,17 @@ groups(void)
 		float		of_a;
 		float		of_m;
 
-		snprintf(text, sizeof(text), "documents=100 length=900 %s", cases[i].alone);
+		snprintf(text, sizeof(text), "documents=100 length=900 %s",
+				 cases[i].query == NULL ? cases[i].alone : cases[i].query);
 		r = parse(text, &error);
 		CHECK(r != NULL);
 		unit = skx_ranking_weigh(r);
-		of_a = r->terms[0].weight;
-		of_m = r->terms[1].weight;
+		snprintf(text, sizeof(text), "documents=100 length=900 %s", cases[i].alone);
+		r = parse(text, &error);
+		CHECK(r != NULL);
+		of_a = (float) (unit / skx_ranking_weigh(r));
+		of_m = of_a * r->terms[1].weight;
+		of_a *= r->terms[0].weight;
 		snprintf(text, sizeof(text), "documents=100 length=900 %s", cases[i].text);
 		r = parse(text, &error);
 		CHECK(r != NULL);

@@ -92,15 +92,17 @@ skx_ranking_rarer(const SkxRanking *ranking, const SkxRankingPair *pair)
 }
 
 /*
- * Sets the idf of groups.  That of a group is of the most frequent of its
- * words that were asked for.  If no document has one of these, it is of the
- * most frequent of all of its words.
+ * Sets the idf of groups and of their words: that of the most frequent of the
+ * words that were asked for; of a group without such ones, of all of its words.
+ * If no document has one that was asked for, it is that of the most frequent of
+ * all, but `as_asked` keeps the idf of a word that no document has.
  */
 static void
-skx_ranking_weigh_groups(SkxRanking *ranking)
+skx_ranking_weigh_groups(SkxRanking *ranking, bool as_asked)
 {
 	uint64		asked[SKX_RANKING_GROUPS_MAX] = {0};
 	uint64		all[SKX_RANKING_GROUPS_MAX] = {0};
+	bool		is_asked[SKX_RANKING_GROUPS_MAX] = {false};
 	int			i;
 
 	for (i = 0; i < ranking->nterms; i++)
@@ -112,11 +114,14 @@ skx_ranking_weigh_groups(SkxRanking *ranking)
 			continue;
 		all[at] = Max(all[at], term->df);
 		if (term->is_exact)
+		{
 			asked[at] = Max(asked[at], term->df);
+			is_asked[at] = as_asked || term->df > 0 || is_asked[at];
+		}
 	}
 	for (i = 0; i < ranking->ngroups; i++)
 		ranking->groups[i].idf =
-			skx_rank_idf(asked[i] > 0 ? asked[i] : all[i], ranking->ndocs);
+			skx_rank_idf(is_asked[i] ? asked[i] : all[i], ranking->ndocs);
 	for (i = 0; i < ranking->nterms; i++)
 	{
 		SkxRankingTerm *term = &ranking->terms[i];
@@ -126,7 +131,12 @@ skx_ranking_weigh_groups(SkxRanking *ranking)
 	}
 }
 
-/* Returns the sum of all weights, and sets df and idf. */
+/*
+ * Returns the sum of the weights that the words have which were asked for, and
+ * sets df and idf.  It is not below the sum of all weights, and the same with
+ * groups as for the query without them.  So a score does not change by its last
+ * bit where a group has nothing to add.
+ */
 static double
 skx_ranking_total(SkxRanking *ranking)
 {
@@ -145,12 +155,14 @@ skx_ranking_total(SkxRanking *ranking)
 		}
 	}
 	if (ranking->ngroups > 0)
-		skx_ranking_weigh_groups(ranking);
+		skx_ranking_weigh_groups(ranking, true);
 	for (i = 1; i <= ranking->ngroups; i++)
 		total += skx_ranking_group_weight(ranking, i);
 	for (i = 0; i < ranking->npairs; i++)
 		total += skx_ranking_pair_weight(ranking, &ranking->pairs[i]) *
 			(1 + SKX_RANK_NEAR_FRACTION);
+	if (ranking->ngroups > 0)
+		skx_ranking_weigh_groups(ranking, false);
 	return total;
 }
 
