@@ -72,6 +72,17 @@ SELECT skipidx_saturation(1, 'Infinity');
 SELECT skipidx_saturation(NULL, 1, NULL);
 SELECT skipidx_log1p(1, 'NaN');
 SELECT skipidx_boost(NULL, NULL);
+-- and, from 17 on, an infinite interval; before there is none
+DO $$ DECLARE f text;
+BEGIN
+	FOREACH f IN ARRAY '{"recency(d, i, 1, d)","decay(d, i, 0, d)","near(d, d, i)"}'::text[] LOOP
+		BEGIN
+			EXECUTE format('SELECT skipidx_%s FROM (SELECT date ''2026-01-01'' AS d, ''infinity''::text::interval AS i) x', f);
+			RAISE WARNING '% takes an infinite interval', f;
+		EXCEPTION WHEN invalid_parameter_value OR invalid_datetime_format THEN NULL;
+		END;
+	END LOOP;
+END $$;
 
 -- Beside words: what is written is what is computed, in float4, whatever the plan.
 CREATE TABLE prior (id int, tsv tsvector, sent timestamptz, clicks bigint, category text);

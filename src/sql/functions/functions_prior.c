@@ -11,6 +11,7 @@
 #include "fmgr.h"
 #include "format/prior/prior.h"
 #include "sql/functions/functions_internal.h"
+#include "support/compat/compat.h"
 #include "utils/date.h"
 #include "utils/timestamp.h"
 
@@ -68,7 +69,10 @@ skx_prior_positive_arg(FunctionCallInfo fcinfo, int argument, const char *name)
 							  name);
 }
 
-/* Returns the seconds of an interval as extract(epoch) has them. */
+/*
+ * Returns the seconds of an interval as extract(epoch) has them.  The parts of
+ * an infinite one are the largest numbers that there are.
+ */
 static double
 skx_prior_interval_arg(FunctionCallInfo fcinfo, int argument, const char *name)
 {
@@ -81,6 +85,8 @@ skx_prior_interval_arg(FunctionCallInfo fcinfo, int argument, const char *name)
 	seconds += span->month / MONTHS_PER_YEAR * (DAYS_PER_YEAR * SECS_PER_DAY);
 	seconds += (double) (span->month % MONTHS_PER_YEAR) *
 		(DAYS_PER_MONTH * SECS_PER_DAY);
+	if (skx_compat_interval_is_infinite(span))
+		seconds = INFINITY;
 	return skx_prior_positive(seconds, name);
 }
 

@@ -361,6 +361,13 @@ extern bool skx_compat_dsm_reserved(const char **start, Size *size,
 	(pg_proc_aclcheck((oid), GetUserId(), ACL_EXECUTE) == ACLCHECK_OK)
 #endif
 
+/* True of an interval that is infinite, as there are from 17 on. */
+#if PG_VERSION_NUM >= 170000
+#define skx_compat_interval_is_infinite(span)	INTERVAL_NOT_FINITE(span)
+#else
+#define skx_compat_interval_is_infinite(span)	((void) (span), false)
+#endif
+
 /*
  * Sets search_path so that only objects of the system are found without a
  * schema.  Must be called before functions of users run with the rights of
