@@ -21,6 +21,7 @@ INSERT INTO null_calls VALUES
 	('skipidx_any_of_words(regclass,text,double precision,regconfig)', '{''null_body'',''w12'',0.1,''simple''}', NULL),
 	('skipidx_bm25(regclass,tsvector,tsquery)', '{''null_body'',''a:1'',''a''}', NULL),
 	('skipidx_bm25(tsvector,skipidx_ranking)', '{''a:1'',"''documents=9 length=9''::skipidx_ranking"}', NULL),
+	('skipidx_boosted(skipidx_ranking,jsonb)', '{"''documents=9 length=9 ''''a''''(df=1)''::skipidx_ranking","''{\"a\": 2}''::jsonb"}', NULL),
 	('skipidx_calibrate(name,double precision,integer,double precision)', '{NULL,0,2,0.001}', NULL),
 	('skipidx_check(regclass,boolean)', '{''null_body'',true}', NULL),
 	('skipidx_complete(regclass,text,integer,tsquery,text)', '{''null_body'',''w1'',2,''a'',''auto''}', '100000'),

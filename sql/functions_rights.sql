@@ -89,6 +89,7 @@ INSERT INTO rights VALUES
 	('skipidx_ranking(regclass,tsquery)', 'read', 'skipidx_ranking(''rights_body'', ''a'')'),
 	('skipidx_ranking_of_shards(regclass,tsquery)', 'shards', 'skipidx_ranking_of_shards(''rights_body'', ''a'')'),
 	('skipidx_ranking_of_groups(regclass,tsquery,jsonb)', 'read', 'skipidx_ranking_of_groups(''rights_body'', ''a'', ''{}'')'),
+	('skipidx_boosted(skipidx_ranking,jsonb)', 'none', 'skipidx_boosted(ranking, ''{"a": 2}'') FROM kept'),
 	('skipidx_ranking(regclass,tsquery,text,anyelement)', 'read', 'skipidx_ranking(''rights_body'', ''a'', ''n'', 1)'),
 	('skipidx_ranking(regclass,tsquery,text,text)', 'read', 'skipidx_ranking(''rights_body'', ''a'', ''n'', ''1'')'),
 	('skx_ranking_add(skipidx_ranking,skipidx_ranking)', 'none', 'skx_ranking_add(ranking, ranking) FROM kept'),

@@ -992,6 +992,16 @@ LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION skipidx_ranking_of_groups(pg_catalog.regclass, pg_catalog.tsquery, pg_catalog.jsonb) IS
 	'a query to rank by, with further words that count as one with its words';
 
+CREATE FUNCTION skipidx_boosted(
+	ranking skipidx_ranking,
+	factors pg_catalog.jsonb)
+RETURNS skipidx_ranking
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION skipidx_boosted(skipidx_ranking, pg_catalog.jsonb) IS
+	'the ranking with factors by which some of its words count';
+
 CREATE FUNCTION skx_ranking_add(skipidx_ranking, skipidx_ranking)
 RETURNS skipidx_ranking
 AS 'MODULE_PATHNAME', 'skipidx_ranking_add'

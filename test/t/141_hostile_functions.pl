@@ -237,12 +237,13 @@ sub calls
 		tsvector => [ map { 'SELECT raw FROM docs ORDER BY id OFFSET ' . int(rand 200) . ' LIMIT 1' } 1 .. 5 ],
 		bytea => [ map { hostile_literal(wire_mutated(pick(map { @$_ } values %$token))) } 1 .. 5 ],
 		tid => [ map { 'SELECT ctid FROM docs ORDER BY id OFFSET ' . int(rand 200) . ' LIMIT 1' } 1 .. 3 ],
-		jsonb => [ map { hostile_literal($_) } '{}', '[]', '1', '{"a": {"b": 0.5}}', '{"w1": ["w2"], "w3": {"w2": 1e-300}}', '{"w1": {"w2": {"w3": 1}}}', '{"w1": ["' . 'x' x 2000 . '"]}' ],
+		jsonb => [ map { hostile_literal($_) } '{}', '[]', '1', '{"a": {"b": 0.5}}', '{"w1": ["w2"], "w3": {"w2": 1e-300}}', '{"w1": {"w2": {"w3": 1}}}', '{"w1": ["' . 'x' x 2000 . '"]}', '{"w1": 3}', '{"w1": 1e-300, "w2:*": 100}' ],
+		skipidx_ranking => [ map { "SELECT skipidx_ranking('docs_raw', q) FROM queries WHERE qid = $_" } 1 .. 5 ],
 		mood => [ "'sad'", "'glad'" ],
 		skipidx_ref => [ map { "SELECT skipidx_query(q, 'docs_raw') FROM queries WHERE qid = $_" } 1 .. 9 ]);
 
 	$s->value("SET statement_timeout = '60s'");
-	lives($s, $round, $_) for hostile_calls($s, $n, \%more, qw(skipidx_search skipidx_scroll skipidx_facets skipidx_histogram skipidx_slices skipidx_terms skipidx_suggest skipidx_complete skipidx_expand_query skipidx_expand skipidx_ranking_of_groups skipidx_highlight
+	lives($s, $round, $_) for hostile_calls($s, $n, \%more, qw(skipidx_search skipidx_scroll skipidx_facets skipidx_histogram skipidx_slices skipidx_terms skipidx_suggest skipidx_complete skipidx_expand_query skipidx_expand skipidx_ranking_of_groups skipidx_boosted skipidx_highlight
 		skipidx_any skipidx_any_of skipidx_any_of_words skipidx_bm25 skipidx_proximity skipidx_explain_score skipidx_count skx_distance skipidx_query skx_bind skx_disjoint
 		skipidx_recency skipidx_decay skipidx_near skipidx_saturation skipidx_log1p skipidx_boost
 		skipidx_rrf skx_rrf_add skx_rrf_combine skx_rrf_sum));

@@ -18,7 +18,6 @@
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/fmgrprotos.h"
-#include "utils/jsonb.h"
 #include "utils/memutils.h"
 #include "utils/numeric.h"
 #include "utils/snapmgr.h"
@@ -26,23 +25,6 @@
 PG_FUNCTION_INFO_V1(skipidx_ranking_of_groups);
 
 /* ---- a ranking that is kept for the calls of an expression ---- */
-
-/*
- * Returns two varlenas as one, palloc'd: what a ranking depends on beside the
- * index.
- */
-static bytea *
-skx_functions_groups_key(const void *query, const void *groups)
-{
-	Size		n = VARSIZE(query);
-	Size		more = VARSIZE(groups);
-	bytea	   *key = palloc(VARHDRSZ + n + more);
-
-	SET_VARSIZE(key, VARHDRSZ + n + more);
-	memcpy(VARDATA(key), query, n);
-	memcpy(VARDATA(key) + n, groups, more);
-	return key;
-}
 
 /* Makes the ranking and keeps it. */
 static void
@@ -79,7 +61,7 @@ skx_functions_groups(FunctionCallInfo fcinfo, const void *groups,
 	SkxKept    *kept = skx_functions_kept(fcinfo->flinfo, 1);
 	Oid			oid = PG_GETARG_OID(0);
 	TSQuery		query = PG_GETARG_TSQUERY(1);
-	bytea	   *key = skx_functions_groups_key(query, groups);
+	bytea	   *key = skx_functions_kept_key(query, groups);
 	MemoryContext temp;
 	MemoryContext old;
 	SkxScoreVariant *variants;
@@ -129,15 +111,21 @@ skx_functions_json_lexeme(const JsonbValue *value)
 	return lexeme;
 }
 
+double
+skx_functions_json_number(const JsonbValue *value)
+{
+	if (value->type != jbvNumeric)
+		return 0;
+	return DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow,
+											  NumericGetDatum(value->val.numeric)));
+}
+
 /* Returns the factor that is the value of a key. */
 static double
 skx_functions_json_factor(const JsonbValue *value)
 {
-	double		factor = 0;
+	double		factor = skx_functions_json_number(value);
 
-	if (value->type == jbvNumeric)
-		factor = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow,
-													NumericGetDatum(value->val.numeric)));
 	if (!(factor > 0 && factor <= 1))
 		skx_functions_raise_groups("A factor is a number above 0 up to 1.");
 	return factor;

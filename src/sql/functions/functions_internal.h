@@ -11,6 +11,7 @@
 #include "read/score/score.h"
 #include "support/compat/compat.h"
 #include "tsearch/ts_type.h"
+#include "utils/jsonb.h"
 #include "utils/relcache.h"
 
 /*
@@ -50,7 +51,7 @@ typedef struct SkxKept
 	MemoryContext context;		/* of what follows */
 	void	   *value;			/* query, reference or ranking: a varlena */
 	SkxScorer  *scorer;			/* by that; NULL: none */
-	bytea	   *ranking;		/* made of the scorer, or NULL */
+	bytea	   *ranking;		/* made of the scorer or value, or NULL */
 } SkxKept;
 
 /*
@@ -62,10 +63,18 @@ extern SkxKept *skx_functions_kept(FmgrInfo *flinfo, int argument);
 /* Returns true if a scorer is kept, and is by this value. */
 extern bool skx_functions_keeps(const SkxKept *kept, const void *value);
 
+/* Does the same for a ranking that is kept without a scorer. */
+extern bool skx_functions_keeps_ranking(const SkxKept *kept,
+										const void *value);
+
+/* Returns two detoasted varlenas as one value to keep something by, palloc'd. */
+extern bytea *skx_functions_kept_key(const void *first, const void *second);
+
 /*
  * Drops what is kept, keeps a copy of the value, and switches to the memory
  * context for its scorer.  Returns the context that was current.  The caller
- * sets `scorer` at last, so that after an error nothing is kept.
+ * sets `scorer` at last, or `ranking` if there is no scorer, so that after an
+ * error nothing is kept.
  */
 extern MemoryContext skx_functions_keep(SkxKept *kept, const void *value);
 
@@ -161,6 +170,12 @@ typedef int (*SkxVariantsMake) (void *arg, TSQuery *query,
  */
 extern Datum skx_functions_groups(FunctionCallInfo fcinfo, const void *groups,
 								  SkxVariantsMake make, void *arg);
+
+/*
+ * functions_groups.c : returns a number of a jsonb, infinite if it is too large
+ * for a double; 0 if the value is no number
+ */
+extern double skx_functions_json_number(const JsonbValue *value);
 
 /* Returns the value of an accepted ranking; errors out if it is too large. */
 extern bytea *skx_functions_ranking_value(const SkxRanking *ranking);

@@ -1,6 +1,6 @@
 /*
  * functions_kept.c
- *	  A scorer that the calls of an expression share, in fn_extra.
+ *	  A scorer or ranking that the calls of an expression share, in fn_extra.
  */
 #include "postgres.h"
 
@@ -22,12 +22,37 @@ skx_functions_kept(FmgrInfo *flinfo, int argument)
 	return kept;
 }
 
+/* Returns true if what is kept is by this value; something must be kept. */
+static bool
+skx_functions_is_by(const SkxKept *kept, const void *value)
+{
+	return VARSIZE(kept->value) == VARSIZE(value) &&
+		memcmp(kept->value, value, VARSIZE(value)) == 0;
+}
+
 bool
 skx_functions_keeps(const SkxKept *kept, const void *value)
 {
-	return kept->scorer != NULL &&
-		VARSIZE(kept->value) == VARSIZE(value) &&
-		memcmp(kept->value, value, VARSIZE(value)) == 0;
+	return kept->scorer != NULL && skx_functions_is_by(kept, value);
+}
+
+bool
+skx_functions_keeps_ranking(const SkxKept *kept, const void *value)
+{
+	return kept->ranking != NULL && skx_functions_is_by(kept, value);
+}
+
+bytea *
+skx_functions_kept_key(const void *first, const void *second)
+{
+	Size		n = VARSIZE(first);
+	Size		more = VARSIZE(second);
+	bytea	   *key = palloc(VARHDRSZ + n + more);
+
+	SET_VARSIZE(key, VARHDRSZ + n + more);
+	memcpy(VARDATA(key), first, n);
+	memcpy(VARDATA(key) + n, second, more);
+	return key;
 }
 
 MemoryContext
