@@ -183,7 +183,7 @@ like($s->raw("SELECT * FROM skipidx_complete('docs_v', 'a', 1, 'all', '3')"), qr
 like($s->raw("SELECT * FROM skipidx_complete('docs_v', 'a', typos => NULL)"), qr/22004: typos must not be NULL/, 'typos NULL');
 is($s->value("SELECT count(*) FROM skipidx_complete('docs_v', repeat('a', 2046), 10, 'all', '2')"), 0, 'a long word with typos');
 $s->value(<<'SQL');
-CREATE FUNCTION own(i int) RETURNS tsvector LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN text_of(i); END';
+CREATE FUNCTION own(i int) RETURNS tsvector LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN public.text_of(i); END';
 CREATE TABLE computed AS SELECT id FROM docs WHERE id < 500;
 CREATE INDEX computed_v ON computed USING skipidx (public.own(id));
 CREATE ROLE reader;
