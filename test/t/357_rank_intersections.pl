@@ -13,7 +13,7 @@ use SkipidxTest qw(skx_node skx_session);
 use Test::More;
 
 my $node = skx_node('rank_intersections', conf => "maintenance_work_mem = 256MB\n"
-	  . "wal_level = minimal\nmax_wal_senders = 0\nskipidx.cache_size = 64MB");
+	  . "wal_level = minimal\nmax_wal_senders = 0\nskipidx.cache_size = 64MB\nskipidx.max_workers = 0");
 my $s = skx_session($node, 'postgres');
 
 # Word wN is in one document of N at random, one to four times, and close to

@@ -15,7 +15,7 @@ use Test::More;
 use constant ROWS => 60_000;
 
 # A few documents have a word far more often than the others.
-my $m = SkipidxMatrix->new('filter_ways', seed => 367, conf => "maintenance_work_mem = 256MB\nwal_level = minimal\nmax_wal_senders = 0\nskipidx.cache_size = 64MB", own => <<"SQL");
+my $m = SkipidxMatrix->new('filter_ways', seed => 367, conf => "maintenance_work_mem = 256MB\nwal_level = minimal\nmax_wal_senders = 0\nskipidx.cache_size = 64MB\nskipidx.max_workers = 0", own => <<"SQL");
 CREATE FUNCTION places(word text, first int, n int) RETURNS text LANGUAGE sql IMMUTABLE AS
 	\$\$SELECT word || ':' || string_agg((first + p)::text, ',') FROM generate_series(1, n) p\$\$;
 CREATE TABLE docs (id int, v tsvector, half int, tenth int, rare int, tags text[],

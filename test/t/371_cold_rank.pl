@@ -21,7 +21,7 @@ my $random = $ENV{SKX_RANK_QUERIES} // 40;
 srand($seed);
 note "seed $seed";
 my $node = skx_node('cold_rank', conf => "maintenance_work_mem = 256MB\nwal_level = minimal\nmax_wal_senders = 0\n"
-	  . "shared_preload_libraries = skipidx\nskipidx.cache_size = 64MB");
+	  . "shared_preload_libraries = skipidx\nskipidx.cache_size = 64MB\nskipidx.max_workers = 0");
 my $s = skx_session($node, 'postgres');
 
 # Word wN is in one document of N, one to three times; w1 in five of six, up to 16
