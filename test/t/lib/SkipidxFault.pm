@@ -21,7 +21,7 @@ use Time::HiRes qw(sleep time);
 use constant LOCK_KEY => 0x736b78;
 
 # Seconds until something that should happen counts as not happening.
-use constant PATIENCE => 60;
+use constant PATIENCE => $PostgreSQL::Test::Utils::timeout_default;
 
 my $fixture = <<'SQL';
 CREATE TABLE pool (n int, kind text, v tsvector);

@@ -23,7 +23,7 @@ log_line_prefix = '%m [%p] '
 CONF
 
 # Seconds until something that should happen counts as not happening.
-use constant PATIENCE => 60;
+use constant PATIENCE => $PostgreSQL::Test::Utils::timeout_default;
 
 # Counts of an index that do not depend on how it was built.
 use constant TOTALS => 'SELECT sum(ndocs), sum(null_docs), sum(deleted),'
