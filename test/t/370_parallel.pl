@@ -606,10 +606,11 @@ $s->value('BEGIN ISOLATION LEVEL SERIALIZABLE');
 both('SERIALIZABLE', "SELECT count(*), sum(id) FROM docs WHERE v \@\@ 'half & rare'");
 $s->value('COMMIT');
 $s->value($mode{together});
-like($s->raw("SET statement_timeout = 5; SELECT sum(id) FROM docs a WHERE v \@\@ 'wall' AND pg_sleep(0.0001) IS NOT NULL;"), qr/57014/, 'a cancel');
-$s->value('RESET statement_timeout');
-like($s->raw("SET statement_timeout = 5; SET enable_sort = off; SELECT d FROM docs a WHERE v \@\@ 'wall' AND pg_sleep(0.0001) IS NOT NULL ORDER BY d;"), qr/57014/, 'a cancel, in an order');
-$s->value('RESET statement_timeout; RESET enable_sort');
+$s->value('BEGIN; SET LOCAL statement_timeout = 5');
+like($s->raw("SELECT sum(id) FROM docs a WHERE v \@\@ 'wall' AND pg_sleep(0.0001) IS NOT NULL;"), qr/57014/, 'a cancel');
+$s->value('ROLLBACK; BEGIN; SET LOCAL enable_sort = off; SET LOCAL statement_timeout = 5');
+like($s->raw("SELECT d FROM docs a WHERE v \@\@ 'wall' AND pg_sleep(0.0001) IS NOT NULL ORDER BY d;"), qr/57014/, 'a cancel, in an order');
+$s->value('ROLLBACK');
 differ('after a cancel', 40);
 
 my $there = $m->standby("hot_standby_feedback = on\nmax_standby_streaming_delay = -1");

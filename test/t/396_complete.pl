@@ -228,9 +228,9 @@ for my $memory (qw(64kB 4MB))
 	is($s->value("SELECT string_agg(term || count || is_exact, ' ') FROM skipidx_complete('large_v', 'w', 5, 'half1')"), $counted, "many rows, work_mem $memory");
 }
 $s->value('RESET work_mem');
-$s->value("SET statement_timeout = '20ms'");
+$s->value("BEGIN; SET LOCAL statement_timeout = '20ms'");
 like($s->raw("SELECT count(*) FROM generate_series(1, 1000) g, skipidx_complete('many_v', 'w', 5 + g % 2, 'half1')"), qr/57014/, 'it can be cancelled');
-$s->value('RESET statement_timeout');
+$s->value('ROLLBACK');
 
 $s->close;
 $node->stop;
