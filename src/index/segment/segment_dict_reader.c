@@ -458,7 +458,7 @@ skx_segment_dict_seek(SkxDictCursor *c, const char *lexeme, uint32 len,
 					  uint32 *same)
 {
 	int			restart = skx_segment_dict_last_restart(c, 0, c->head->nrestarts - 1,
-															lexeme, len);
+														lexeme, len);
 
 	*same = 0;
 	return skx_segment_dict_compare_at(c,
