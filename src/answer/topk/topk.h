@@ -50,6 +50,8 @@ typedef struct SkxTopkWork
 								 * pairs of words */
 	double		unreached_fraction; /* share of the documents not reached when
 									 * the budget was last spent */
+	uint64		ended_by_budget;	/* searches that the budget ended */
+	uint64		final_rows;		/* final rows that were returned: set by plan/ */
 	uint64		rounds;			/* of reads (SkxBlkCounters): set by am/ */
 } SkxTopkWork;
 

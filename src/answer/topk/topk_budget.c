@@ -16,12 +16,9 @@ skx_topk_has_budget(void)
 	return skx_topk_budget > 0;
 }
 
-/*
- * Reports in a NOTICE, and in topk->work, that the budget was spent at a
- * document of a segment.
- */
+/* Notes in topk->work at which document of a segment the budget was spent. */
 static void
-skx_topk_report_budget(SkxTopk *topk, int segment, uint32 doc)
+skx_topk_note_budget(SkxTopk *topk, int segment, uint32 doc)
 {
 	uint64		left = topk->segments[segment].seg->header.ndocs - doc;
 	int			i;
@@ -29,16 +26,7 @@ skx_topk_report_budget(SkxTopk *topk, int segment, uint32 doc)
 	for (i = segment + 1; i < topk->nsegments; i++)
 		left += topk->segments[i].seg->header.ndocs;
 	topk->work->unreached_fraction = (double) left / topk->ndocs;
-	ereport(NOTICE,
-			(errmsg("ranked search ended after %d ms with the best rows found so far",
-					skx_topk_budget),
-			 topk->returned_hits == 0 ?
-			 errdetail("%.1f %% of the documents were not looked at.",
-					   topk->work->unreached_fraction * 100) :
-			 errdetail("The first %llu rows are the best; for those after them, %.1f %% of the documents were not looked at.",
-					   (unsigned long long) topk->returned_hits,
-					   topk->work->unreached_fraction * 100),
-			 errhint("See skipidx.search_budget.")));
+	topk->work->ended_by_budget++;
 }
 
 bool
@@ -53,7 +41,7 @@ skx_topk_budget_is_spent(SkxTopkRun *run, uint32 doc)
 		return false;
 	topk->budget_spent = true;
 	run->stopped_at = doc;
-	skx_topk_report_budget(topk, run->segment, doc);
+	skx_topk_note_budget(topk, run->segment, doc);
 	return true;
 }
 

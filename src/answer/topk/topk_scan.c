@@ -237,18 +237,52 @@ skx_topk_search(SkxTopk *topk, int32 least)
 	return true;
 }
 
+/*
+ * Reports in a NOTICE that the budget is spent, and how many rows are final,
+ * those of passes before included.
+ */
+static void
+skx_topk_report_budget(const SkxTopk *topk, uint64 final)
+{
+	double		percent = topk->work->unreached_fraction * 100;
+
+	ereport(NOTICE,
+			(errmsg("ranked search ended after %d ms with the best rows found so far",
+					skx_topk_budget),
+			 final == 0 ?
+			 errdetail("%.1f %% of the documents were not looked at, so no row is final.",
+					   percent) :
+			 errdetail("The first %llu rows of the index are final; for those after them, %.1f %% of the documents were not looked at.",
+					   (unsigned long long) final, percent),
+			 errhint("See skipidx.search_budget.")));
+}
+
+/* Says of n rows which ones are final, the first of them. */
+static void
+skx_topk_set_final(SkxTopk *topk, int n)
+{
+	int			final = 0;
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		topk->rows_out[i].is_final = !topk->budget_spent ||
+			topk->rows_out[i].sum > topk->unvisited_bound;
+		final += topk->rows_out[i].is_final;
+	}
+	if (topk->budget_spent)
+		skx_topk_report_budget(topk, topk->returned_hits + final);
+}
+
 /* Makes rows of the hits.  Returns their number. */
 static int
 skx_topk_return_hits(SkxTopk *topk)
 {
 	int			n;
-	int			i;
 
 	skx_topk_reserve_rows(topk, topk->hits.n);
 	n = skx_topk_hits_rows(topk, topk->rows_out);
-	for (i = 0; i < n; i++)
-		topk->rows_out[i].is_final = !topk->budget_spent ||
-			topk->rows_out[i].sum > topk->unvisited_bound;
+	skx_topk_set_final(topk, n);
 	if (n > 0)
 	{
 		topk->returned_hits += n;

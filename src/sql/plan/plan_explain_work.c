@@ -92,17 +92,19 @@ skx_plan_work_leave(SkxPlanNode *node, SkxPlanSharedWork *shared)
 											 ((const uint64 *) &own)[i]);
 }
 
-static void
+/* Shows a count, and returns it.  `last` is the count before it. */
+static uint64
 skx_plan_work_show(const SkxPlanCount *count, uint64 own, uint64 others,
-				   ExplainState *es)
+				   uint64 last, ExplainState *es)
 {
 	bool		text = es->format == EXPLAIN_FORMAT_TEXT;
 	uint64		n = (count->shown & SKX_COUNT_OWN) != 0 ? own : own + others;
 
-	if (text && ((count->shown & SKX_COUNT_NO_TEXT) != 0 ||
-				 ((count->shown & SKX_COUNT_ANY) != 0 && n == 0)))
-		return;
-	ExplainPropertyUInteger(count->label, NULL, n, es);
+	if (!text || !((count->shown & SKX_COUNT_NO_TEXT) != 0 ||
+				   ((count->shown & SKX_COUNT_ANY) != 0 && n == 0) ||
+				   ((count->shown & SKX_COUNT_WITH_LAST) != 0 && last == 0)))
+		ExplainPropertyUInteger(count->label, NULL, n, es);
+	return n;
 }
 
 void
@@ -110,13 +112,14 @@ skx_plan_work_explain(SkxPlanNode *node, ExplainState *es)
 {
 	const SkxPlanCount *counts = node->kind->counts;
 	SkxPlanWork own = {{0}};
+	uint64		last = 0;
 	int			i;
 
 	if (!es->analyze || !skx_plan_work_add(node, &own))
 		return;
 	for (i = 0; counts[i].label != NULL; i++)
-		skx_plan_work_show(&counts[i], own.counts[i],
-						   node->other_work.counts[i], es);
+		last = skx_plan_work_show(&counts[i], own.counts[i],
+								  node->other_work.counts[i], last, es);
 	if (!es->verbose || !skx_plan_kind_reads(node->kind))
 		return;
 	skx_plan_work_add_reads(&own.reads, &node->other_work.reads);

@@ -20,7 +20,9 @@ enum
 	SKX_COUNT_OWN = 1,			/* of the leader alone, without other
 								 * processes */
 	SKX_COUNT_ANY = 2,			/* in text only if it is above 0 */
-	SKX_COUNT_NO_TEXT = 4		/* in formats other than text */
+	SKX_COUNT_NO_TEXT = 4,		/* in formats other than text */
+	SKX_COUNT_WITH_LAST = 8		/* in text only if the count before it is
+								 * above 0 */
 };
 
 /* A count of work that EXPLAIN ANALYZE shows. */

@@ -268,6 +268,24 @@ skx_plan_work(const SkxRankedScan *state)
 		&skx_am_scan_desc(state->child->iss_ScanDesc)->work.ranked;
 }
 
+/*
+ * Returns the next row that meets the quals, and counts it if it is final.  Rows
+ * that a recheck computes have no hit.
+ */
+static TupleTableSlot *
+skx_plan_next_counted(SkxRankedScan *state)
+{
+	TupleTableSlot *slot = skx_plan_node_next_passing(&state->node);
+	SkxScanDesc *desc;
+
+	if (TupIsNull(slot) || state->child->iss_ScanDesc == NULL)
+		return slot;
+	desc = skx_am_scan_desc(state->child->iss_ScanDesc);
+	if (desc->hit != NULL && desc->hit->is_final)
+		desc->work.ranked.final_rows++;
+	return slot;
+}
+
 /* Returns the next row that may be among the wanted rows of all scans. */
 static TupleTableSlot *
 skx_plan_next_competing(SkxRankedScan *state)
@@ -283,7 +301,7 @@ skx_plan_next_competing(SkxRankedScan *state)
 	known = skx_plan_siblings_max_distance(state->siblings, &floor);
 	if (known)
 		skx_am_scan_desc(state->child->iss_ScanDesc)->floor = floor;
-	slot = skx_plan_node_next_passing(&state->node);
+	slot = skx_plan_next_counted(state);
 	if (TupIsNull(slot))
 		return slot;
 	last = slot->tts_tupleDescriptor->natts - 1;
@@ -392,7 +410,7 @@ skx_plan_next_ranked(SkxPlanNode *node)
 {
 	SkxRankedScan *state = (SkxRankedScan *) node;
 
-	return state->siblings == NULL ? skx_plan_node_next_passing(node) :
+	return state->siblings == NULL ? skx_plan_next_counted(state) :
 		skx_plan_next_of_siblings(state);
 }
 
@@ -478,6 +496,8 @@ static const SkxPlanCount skx_plan_ranked_counts[] = {
 	{"Proximity Documents", offsetof(SkxTopkWork, position_reads)},
 	{"Windows", offsetof(SkxTopkWork, windows), SKX_COUNT_NO_TEXT},
 	{"Rounds", offsetof(SkxTopkWork, rounds), SKX_COUNT_OWN | SKX_COUNT_ANY},
+	{"Ended by Budget", offsetof(SkxTopkWork, ended_by_budget), SKX_COUNT_ANY},
+	{"Final Rows", offsetof(SkxTopkWork, final_rows), SKX_COUNT_WITH_LAST},
 	{NULL}
 };
 
