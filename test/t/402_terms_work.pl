@@ -100,6 +100,19 @@ work_is('a word with one edit: pages', $pages, dict => $dict);
 ($rows, $pages) = work(q{'docs_v', 'abc', 10, '2'}, 'suggest');
 work_is('a short word with two edits: pages', $pages, dict => $dict);
 
+# Above the leaves there are several pages, as words are long.
+$s->value(<<'SQL');
+CREATE TABLE long AS SELECT i AS id, array_to_tsvector(ARRAY[md5(i::text) || repeat(md5((i + 1)::text), 55)]) AS v FROM generate_series(1, 8000) i;
+CREATE INDEX long_v ON long USING skipidx (v);
+SQL
+my $deep = $s->value("SELECT sum(dict_pages) FROM skipidx_segments('long_v')");
+work_is('pages of a dictionary of long words', $deep);
+($typed) = $s->value('SELECT md5(n) || repeat(md5((n::int + 1)::text), 55) FROM (SELECT i::text AS n FROM generate_series(1, 8000) i ORDER BY md5(i::text) OFFSET 7000 LIMIT 1) s');
+substr($typed, 20, 1) = 'x';
+($rows, $pages) = work("'long_v', '$typed', 10, '1'", 'suggest');
+is($rows, 1, 'a long word with one edit');
+work_is('a long word with one edit: pages', $pages, deep => $deep);
+
 # some, common0 to common2, mixed, bare
 my $few = $s->value("SELECT sum(dict_pages) FROM skipidx_segments('docs_few')");
 work_is('pages of a dictionary that is of values mostly', $few);

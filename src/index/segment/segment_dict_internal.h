@@ -93,9 +93,21 @@ extern int	skx_segment_dict_compare(const SkxDictCursor *c,
 extern bool skx_segment_dict_forward(SkxDictCursor *c, const char *lexeme,
 									 int len);
 
-/* Goes from the root to the leaf of the lexeme, on no entry of it. */
+/*
+ * Goes from the root to the leaf of the lexeme, on no entry of it.  Copies the
+ * page above the leaf, if there is one, to `parent`, of BLCKSZ bytes, unless
+ * that is NULL.
+ */
 extern void skx_segment_dict_descend(SkxDictCursor *c, const char *lexeme,
-									 int len);
+									 int len, char *parent);
+
+/*
+ * Returns the child of an inner page in which the lexeme must lie if it is one
+ * of the page's: that of the last entry whose key is <= the lexeme, or of
+ * entry 0.  Sets *covers to false if the lexeme may be another page's.
+ */
+extern uint32 skx_segment_dict_child(SkxDictCursor *c, const char *lexeme,
+									 int len, bool *covers);
 
 /*
  * Decodes the current entry of a leaf into *t and sets c->next to the entry

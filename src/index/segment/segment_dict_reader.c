@@ -297,7 +297,7 @@ skx_segment_dict_after_varints(const uint8 *src, const uint8 *end, int n)
  * a number of positions of one byte each, and a short list.  They are not
  * decoded.
  */
-static void
+static inline void
 skx_segment_dict_pass(SkxDictCursor *c)
 {
 	const uint8 *end = skx_segment_dict_end(c);
@@ -427,7 +427,7 @@ skx_segment_dict_bisect_restarts(SkxDictCursor *c, const char *lexeme, int len)
  * lexeme, and one that shares fewer is above it.  Bytes are compared only if
  * it shares exactly *same.
  */
-static int
+static inline int
 skx_segment_dict_compare_at(SkxDictCursor *c, const uint8 *src,
 							const char *lexeme, uint32 len, uint32 *same)
 {
@@ -483,14 +483,16 @@ skx_segment_dict_key_from(SkxDictCursor *c, const char *lexeme)
 bool
 skx_segment_dict_forward(SkxDictCursor *c, const char *lexeme, int len)
 {
-	int			cmp = skx_segment_dict_compare(c, lexeme, len);
+	uint32		least = Min((uint32) c->keylen, (uint32) len);
 	uint32		same = 0;
+	int			cmp;
 
+	while (same < least && c->key[same] == lexeme[same])
+		same++;
+	cmp = same < least ? (uint8) c->key[same] - (uint8) lexeme[same] :
+		c->keylen - len;
 	if (cmp >= 0)
 		return true;
-	while (same < Min((uint32) c->keylen, (uint32) len) &&
-		   c->key[same] == lexeme[same])
-		same++;
 	while (cmp < 0)
 	{
 		const uint8 *src;
@@ -535,12 +537,9 @@ skx_segment_dict_next_unread(SkxDictCursor *c)
 	return true;
 }
 
-/*
- * Returns the child of an inner page in which the lexeme must lie: that of
- * the last entry whose key is <= the lexeme, or of entry 0.
- */
-static uint32
-skx_segment_dict_child(SkxDictCursor *c, const char *lexeme, int len)
+uint32
+skx_segment_dict_child(SkxDictCursor *c, const char *lexeme, int len,
+					   bool *covers)
 {
 	uint32		child = 0;
 	uint32		same;
@@ -558,19 +557,25 @@ skx_segment_dict_child(SkxDictCursor *c, const char *lexeme, int len)
 			break;
 		cmp = skx_segment_dict_compare_at(c, c->next, lexeme, len, &same);
 	}
+	*covers = cmp > 0 ? c->entry > 0 : c->entry + 1 < c->head->nentries;
 	return child;
 }
 
 void
-skx_segment_dict_descend(SkxDictCursor *c, const char *lexeme, int len)
+skx_segment_dict_descend(SkxDictCursor *c, const char *lexeme, int len,
+						 char *parent)
 {
 	int			level;
+	bool		covers;
 
 	skx_segment_dict_pin_page(c, c->seg->header.dict_root);
 	level = c->head->level;
 	while (level > 0)
 	{
-		uint32		child = skx_segment_dict_child(c, lexeme, len);
+		uint32		child = skx_segment_dict_child(c, lexeme, len, &covers);
+
+		if (level == 1 && parent != NULL)
+			memcpy(parent, c->page, BLCKSZ);
 
 		skx_segment_dict_pin_page(c, child);
 		if (c->head->level != --level)
@@ -621,7 +626,7 @@ skx_segment_find(SkxSegment *seg, const char *lexeme, int len, SkxTerm *term)
 	if (seg->header.nterms == 0 || len > SKX_LEXEME_MAX)
 		return false;
 	c.seg = seg;
-	skx_segment_dict_descend(&c, lexeme, len);
+	skx_segment_dict_descend(&c, lexeme, len, NULL);
 	found = skx_segment_dict_find(&c, lexeme, len, term);
 	skx_segment_dict_unpin_if_crowded(seg);
 	return found;
@@ -633,6 +638,7 @@ skx_segment_dict_next_level(SkxDictCursor *c, const SkxLexeme *lexemes, int n,
 {
 	SkxSegment *seg = c->seg;
 	uint32	   *ask;
+	bool		covers;
 	int			nask = 0;
 	int			i;
 
@@ -653,7 +659,8 @@ skx_segment_dict_next_level(SkxDictCursor *c, const SkxLexeme *lexemes, int n,
 			skx_segment_dict_pin_page(c, pages[i]);
 		if (c->head->level != level)
 			skx_segment_dict_damaged(c, "dictionary page of another level");
-		pages[i] = skx_segment_dict_child(c, lexemes[i].bytes, lexemes[i].len);
+		pages[i] = skx_segment_dict_child(c, lexemes[i].bytes, lexemes[i].len,
+										  &covers);
 		if (nask == 0 || ask[nask - 1] != pages[i])
 			ask[nask++] = pages[i];
 	}

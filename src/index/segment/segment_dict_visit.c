@@ -318,6 +318,9 @@ struct SkxTermWalk
 	uint32		last;			/* the page before */
 	uint32		nordered;		/* that many may be prefetched, as they were
 								 * read in order */
+	bool		has_parent;
+	char		parent[BLCKSZ]; /* copy of the page above the last leaf that
+								 * was sought */
 	char		page[BLCKSZ];	/* copy of the current leaf */
 };
 
@@ -330,6 +333,7 @@ skx_segment_walk_begin(SkxSegment *seg)
 	walk->cursor.seg = seg;
 	walk->has_begun = false;
 	walk->has_unreturned = false;
+	walk->has_parent = false;
 	walk->prefetched_to = 0;
 	walk->prefetch_end = seg->planes[SKX_SEGMENT_DICT].npages;
 	walk->seeks = false;
@@ -442,6 +446,35 @@ skx_segment_walk_sparse(SkxTermWalk *walk, const SkxLexeme ends[2])
 	skx_segment_walk_position(walk, ends, true);
 }
 
+/*
+ * Goes to the leaf of the lexeme: from the page above the last one, if it
+ * covers the lexeme, else from the root.
+ */
+static void
+skx_segment_walk_descend(SkxTermWalk *walk, const SkxLexeme *from)
+{
+	SkxDictCursor *c = &walk->cursor;
+
+	if (walk->has_parent)
+	{
+		uint32		child;
+		bool		covers;
+
+		c->page = walk->parent;
+		c->head = (const SkxDiskDictPage *) (c->page + SKX_PAGE_START);
+		child = skx_segment_dict_child(c, from->bytes, from->len, &covers);
+		if (covers)
+		{
+			skx_segment_dict_pin_page(c, child);
+			if (c->head->level != 0)
+				skx_segment_dict_damaged(c, "dictionary page of another level");
+			return;
+		}
+	}
+	skx_segment_dict_descend(c, from->bytes, from->len, walk->parent);
+	walk->has_parent = c->seg->header.dict_root != c->ordinal;
+}
+
 void
 skx_segment_walk_seek(SkxTermWalk *walk, const SkxLexeme *from)
 {
@@ -450,7 +483,7 @@ skx_segment_walk_seek(SkxTermWalk *walk, const SkxLexeme *from)
 	walk->has_unreturned = skx_segment_dict_forward(c, from->bytes, from->len);
 	if (walk->has_unreturned)
 		return;
-	skx_segment_dict_descend(c, from->bytes, from->len);
+	skx_segment_walk_descend(walk, from);
 	skx_segment_walk_seek_in_page(walk, from);
 }
 

@@ -21,6 +21,16 @@
 /* Characters with one byte. */
 #define SKX_NEAR_PLAIN_CHARS	0x80
 
+/*
+ * What is known of the characters that fold to a letter: the next one above
+ * all from `from` up to itself.  All zero: nothing.
+ */
+typedef struct SkxNearAccents
+{
+	uint32		from;
+	uint32		next;
+} SkxNearAccents;
+
 /* The state of a walk. */
 struct SkxNearWalk
 {
@@ -34,10 +44,9 @@ struct SkxNearWalk
 	int			nread;			/* bytes of that */
 	bool		has_other_first;	/* the first one is not that to be kept */
 	int64		nrows;
-	uint32		accented[SKX_NEAR_PLAIN_CHARS]; /* of a character the first
-												 * one that folds to it, from
-												 * SKX_EDIT_FOLDED_MIN on; 0:
-												 * not known yet */
+	SkxNearAccents accents[SKX_NEAR_PLAIN_CHARS][2];	/* below
+														 * SKX_EDIT_FOLDED_MIN,
+														 * and from it on */
 };
 
 /*
@@ -158,7 +167,10 @@ skx_lexicon_measure(SkxNearWalk *walk, const SkxLexeme *lexeme)
 										 lexeme->len - at,
 										 walk->word->folds, &c);
 
-		memcpy(walk->last + at, lexeme->bytes + at, n);
+		if (n == 1)
+			walk->last[at] = lexeme->bytes[at];
+		else
+			memcpy(walk->last + at, lexeme->bytes + at, n);
 		at += n;
 		walk->nread = at;
 		if (!skx_lexicon_add_char(walk, c, at))
@@ -206,12 +218,18 @@ skx_lexicon_append(SkxLexeme *place, char *bytes, uint32 c)
 static uint32
 skx_lexicon_next_accented(SkxNearWalk *walk, uint32 letter, uint32 above)
 {
-	if (letter >= SKX_NEAR_PLAIN_CHARS || above >= SKX_EDIT_FOLDED_MIN)
+	SkxNearAccents *known;
+
+	if (letter >= SKX_NEAR_PLAIN_CHARS)
 		return skx_edit_unfold(letter, above);
-	if (walk->accented[letter] == 0)
-		walk->accented[letter] = skx_edit_unfold(letter,
-												 SKX_EDIT_FOLDED_MIN - 1);
-	return walk->accented[letter];
+	known = &walk->accents[letter][above >= SKX_EDIT_FOLDED_MIN];
+	above = Max(above, SKX_EDIT_FOLDED_MIN - 1);
+	if (above < known->from || above >= known->next)
+	{
+		known->from = above;
+		known->next = skx_edit_unfold(letter, above);
+	}
+	return known->next;
 }
 
 /*

@@ -18,10 +18,11 @@
 static bool
 skx_lexicon_has_prefix(const SkxLexicon *lexicon, const SkxLexeme *lexeme)
 {
-	return lexeme->len >= lexicon->prefix.len &&
-		memcmp(lexeme->bytes, lexicon->prefix.bytes,
-			   lexicon->prefix.len) == 0 &&
-		!skx_column_is_value(lexeme->bytes, lexeme->len);
+	return !skx_column_is_value(lexeme->bytes, lexeme->len) &&
+		(lexicon->prefix.len == 0 ||
+		 (lexeme->len >= lexicon->prefix.len &&
+		  memcmp(lexeme->bytes, lexicon->prefix.bytes,
+				 lexicon->prefix.len) == 0));
 }
 
 /* ---- pending documents ---- */
@@ -356,6 +357,8 @@ skx_lexicon_seek(SkxLexicon *lexicon, const SkxLexeme *from)
 		CHECK_FOR_INTERRUPTS();
 		skx_lexicon_replace_first(lexicon,
 								  skx_lexicon_seek_in(lexicon, in, from));
+		if (lexicon->first == in && lexicon->heap->bh_size == 1)
+			return;
 	}
 }
 
