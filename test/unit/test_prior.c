@@ -1,14 +1,15 @@
 /*
  * test_prior.c
- *	  What values of a row add to its rank: bits, order, ends.
+ *	  What values of a row add to its rank: bits, order, ends, sums.
  *
- * Holds: prior 1, 2, 3, 4
+ * Holds: prior 1, 2, 3, 4, 5
  */
 #include <float.h>
 #include <math.h>
 
 #include "unit.h"
 #include "format/prior/prior.h"
+#include "format/prior/prior_sum.h"
 
 typedef double (*Function) (double x);
 
@@ -142,6 +143,82 @@ distances(void)
 	CHECK(isfinite(skx_prior_distance(-SKX_PRIOR_WEIGHT_MAX, skx_prior_log1p(DBL_MAX))));
 }
 
+/* A float of either sign and of any magnitude up to 1e33. */
+static float
+draw_float(void)
+{
+	float		x = (float) ldexp(1 + (double) unit_below(1 << 24) / (1 << 24),
+								  (int) unit_below(210) - 100);
+
+	if (unit_below(8) == 0)
+		x = (float) unit_below(5) / 2;
+	return unit_below(2) == 0 ? x : -x;
+}
+
+static void
+grades(void)
+{
+	int			n;
+
+	for (n = UNIT_CASES(400000); n > 0; n--)
+	{
+		float		x = draw_float();
+		float		y = unit_below(2) == 0 ? draw_float() : nextafterf(x, INFINITY);
+
+		CHECK((x < y) == (skx_prior_grade(x) > skx_prior_grade(y)));
+		CHECK((x == y) == (skx_prior_grade(x) == skx_prior_grade(y)));
+		CHECK(skx_prior_grade_value(skx_prior_grade(x)) == x);
+	}
+	CHECK(skx_prior_grade(-0.0f) == skx_prior_grade(0.0f));
+	CHECK(!signbit(skx_prior_grade_value(skx_prior_grade(-0.0f))));
+}
+
+/* (a - b) * c + distance * d, and bounds of it, by the server's operations. */
+static void
+sums(void)
+{
+	static const SkxPriorSum sum = {9, {
+		SKX_PRIOR_TERM, SKX_PRIOR_TERM + 1, SKX_PRIOR_SUBTRACT,
+		SKX_PRIOR_TERM + 2, SKX_PRIOR_MULTIPLY, SKX_PRIOR_DISTANCE,
+		SKX_PRIOR_TERM + 3, SKX_PRIOR_MULTIPLY, SKX_PRIOR_ADD}
+	};
+	SkxPriorRange ranges[4];
+	SkxPriorRange terms[4];
+	int			n;
+	int			i;
+
+	for (n = UNIT_CASES(200000); n > 0; n--)
+	{
+		float		distance = -fabsf(draw_float());
+		float		least = nextafterf(distance, -INFINITY);
+		volatile float x;
+		volatile float y;
+		SkxPriorRange got;
+		SkxPriorRange bounds;
+
+		for (i = 0; i < 4; i++)
+		{
+			float		ends[3];
+
+			for (int k = 0; k < 3; k++)
+				ends[k] = i < 2 ? draw_float() :
+					(float) ldexp(1 + unit_below(1 << 20), -(int) unit_below(60) - 21);
+			ranges[i].least = fminf(ends[0], fminf(ends[1], ends[2]));
+			ranges[i].most = fmaxf(ends[0], fmaxf(ends[1], ends[2]));
+			terms[i].least = terms[i].most = ends[unit_below(3)];
+		}
+		x = terms[0].least - terms[1].least;
+		x = x * terms[2].least;
+		y = distance * terms[3].least;
+		y = x + y;
+		got = skx_prior_sum(&sum, distance, terms);
+		bounds = skx_prior_sum(&sum, distance, ranges);
+		CHECK(got.least == y && got.most == y);
+		CHECK(bounds.least <= y && y <= bounds.most);
+		CHECK(skx_prior_sum(&sum, least, ranges).least <= bounds.least);
+	}
+}
+
 static void
 golden(void)
 {
@@ -191,6 +268,8 @@ main(int argc, char **argv)
 	values();
 	ends();
 	distances();
+	grades();
+	sums();
 	golden();
 	return unit_done("test_prior");
 }
