@@ -9,7 +9,7 @@
 #include "server.h"
 
 #include "miscadmin.h"
-#include "answer/topk/topk_internal.h"
+#include "answer/topk/topk_sort.h"
 
 #define SORT_MOST	40000
 

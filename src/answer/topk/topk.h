@@ -5,6 +5,8 @@
 #ifndef SKX_TOPK_H
 #define SKX_TOPK_H
 
+#include "format/prior/prior_sum.h"
+#include "index/column/column_key.h"
 #include "read/query/query.h"
 #include "read/score/score.h"
 
@@ -19,7 +21,8 @@ typedef struct SkxTopkHit
 	bool		is_null;		/* its tsvector is NULL */
 	bool		is_final;		/* no document that was not looked at can come
 								 * before it */
-	int32		sum;			/* in units; 0: no word */
+	int32		sum;			/* in units; 0: no word.  With a prior, the
+								 * grade (skx_prior_grade()) */
 	int			hit_index;		/* index of its document in the hits of the
 								 * search; -1: not known */
 } SkxTopkHit;
@@ -33,6 +36,30 @@ typedef struct SkxTopkAfter
 } SkxTopkAfter;
 
 typedef struct SkxTopkShare SkxTopkShare;
+
+/*
+ * What values of columns add to the distance of the words.  Rows come in the
+ * order of the sum then, and those with none of the words do not come.
+ */
+typedef struct SkxTopkPrior SkxTopkPrior;
+
+struct SkxTopkPrior
+{
+	SkxPriorSum sum;
+	SkxKeyColumns columns;		/* of each term of the sum; they ascend, and
+								 * one may stand twice */
+
+	/* Returns term i of a row, given the key of its column. */
+	float		(*term) (const SkxTopkPrior *prior, int i, const SkxKey *key);
+
+	/*
+	 * Sets *range to bounds of term i over all rows whose column has a key
+	 * from `least` to `most`, or is NULL.
+	 */
+	void		(*bound_term) (const SkxTopkPrior *prior, int i, uint64 least,
+							   uint64 most, SkxPriorRange *range);
+	void	   *arg;			/* of these functions */
+};
 
 /* Counters of the work of searches. */
 typedef struct SkxTopkWork
@@ -73,6 +100,9 @@ typedef struct SkxTopkRequest
 	bool		wants_all;		/* if more rows than that are fetched, all
 								 * will be */
 	const SkxTopkAfter *after;	/* only rows after this one; NULL: all */
+	const SkxTopkPrior *prior;	/* NULL: rows are ordered by their words
+								 * alone.  With one there is no share, and no
+								 * row to continue after */
 	SkxTopkShare *share;		/* with other processes (topk_share.h), whose
 								 * view `view` is; NULL: alone */
 	SkxTopkWork *work;			/* the search adds to these counters */

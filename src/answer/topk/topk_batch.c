@@ -422,7 +422,8 @@ skx_topk_batch_finish(SkxTopkRun *run)
 
 	if (!run->defer_sums)
 		skx_topk_batch_drop_below(run, run->threshold);
-	if (run->topk->has_after && !run->defer_sums && run->exact == NULL)
+	if (run->topk->has_after && run->prior == NULL && !run->defer_sums &&
+		run->exact == NULL)
 		skx_topk_batch_drop_returned(run);
 	run->topk->work->candidates += run->n;
 	skx_topk_batch_run_step(run, skx_topk_batch_drop_mismatches);

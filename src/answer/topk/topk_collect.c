@@ -59,6 +59,15 @@ skx_topk_wants_pending(SkxCollector *c, const SkxPendingDoc *doc)
 		return false;
 	topk->pending_sum = skx_score_document(topk->scorer, doc->value, NULL);
 	Assert(topk->pending_tfs == NULL || topk->pending_sum <= doc->bound);
+	if (topk->request.prior != NULL)
+	{
+		if (topk->pending_sum <= 0)
+			return false;
+		topk->pending_sum = skx_topk_prior_pending_grade(topk, doc->value,
+														 topk->pending_sum);
+		return topk->pending_sum >=
+			skx_topk_hits_threshold(&topk->hits, SKX_TOPK_NO_SEGMENT);
+	}
 	return topk->pending_sum >= skx_topk_pending_threshold(topk);
 }
 
@@ -98,7 +107,8 @@ skx_topk_begin_pending(SkxCollector *c, const SkxPendingBounds **bounds)
 	/* with other processes, only the one that returns the rows reads them */
 	if (!topk->has_pending || topk->share != NULL)
 		return false;
-	if (topk->pending_tfs == NULL &&
+	/* the values of a pending document are known once it is read */
+	if (topk->pending_tfs == NULL && topk->request.prior == NULL &&
 		skx_score_view(topk->scorer, topk->request.index) ==
 		topk->request.view)
 		topk->pending_tfs = skx_score_pending_tfs(topk->scorer);

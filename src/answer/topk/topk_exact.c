@@ -501,8 +501,8 @@ void
 skx_topk_exact_make_hits(SkxTopkRun *run)
 {
 	SkxTopkExact *exact = run->exact;
-	int32		past = run->topk->has_after ? run->topk->after_sum :
-		PG_INT32_MAX;
+	int32		past = run->topk->has_after && run->prior == NULL ?
+		run->topk->after_sum : PG_INT32_MAX;
 	int			from;
 
 	for (from = 0; from < run->n; from += SKX_EXACT_DOCS)

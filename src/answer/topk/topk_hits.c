@@ -11,6 +11,7 @@
 #include "postgres.h"
 
 #include "answer/topk/topk_internal.h"
+#include "answer/topk/topk_sort.h"
 #include "miscadmin.h"
 #include "support/fault/fault.h"
 
@@ -198,7 +199,8 @@ skx_topk_hits_add_n(SkxTopk *topk, int segment, const uint32 *docs,
 	SkxTopkDoc *hit;
 	int			i;
 
-	if (topk->has_after || topk->share != NULL || hits->n == hits->max_hits)
+	if (topk->has_after || topk->share != NULL ||
+		topk->request.prior != NULL || hits->n == hits->max_hits)
 		return 0;
 	n = Min(n, hits->max_hits - hits->n);
 	skx_topk_hits_grow(topk, n);
@@ -331,9 +333,9 @@ skx_topk_rows_by_sum(SkxTopkHitRows *r, int n, int most)
 	for (i = 0; i < n; i++)
 	{
 		skx_topk_hits_interrupts(i);
-		r->pairs.keys[i] = best - hits[r->order[i]].sum;
+		r->pairs.keys[i] = (uint32) best - (uint32) hits[r->order[i]].sum;
 	}
-	skx_topk_sort(&r->pairs, &r->sort_space, best - worst);
+	skx_topk_sort(&r->pairs, &r->sort_space, (uint32) best - (uint32) worst);
 	values = r->pairs.values;
 	r->n = Min(n, most);
 	r->min_sum = hits[values[r->n - 1]].sum;

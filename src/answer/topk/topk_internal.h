@@ -8,6 +8,7 @@
 
 #include "answer/exec/exec.h"
 #include "answer/topk/topk_list.h"
+#include "answer/topk/topk_prior.h"
 
 /* Number of documents of a window in which contributions are added up. */
 #define SKX_TOPK_WINDOW		4096
@@ -34,7 +35,7 @@ typedef struct SkxTopkSegment
 /* A document with its score. */
 typedef struct SkxTopkDoc
 {
-	int32		sum;
+	int32		sum;			/* with a prior: the grade (topk_prior.h) */
 	int32		segment;		/* index in SkxTopk.segments; -1: pending */
 	uint32		doc;			/* of the segment, or index in SkxTopk.pending */
 } SkxTopkDoc;
@@ -53,7 +54,7 @@ typedef struct SkxTopkHeap
 	int			hits_size;		/* allocated */
 	int32		min_sum;
 	int32		checked_min;	/* with assertions: least sum of a hit when
-								 * the threshold was asked for; 0: not yet */
+								 * the threshold was asked for last */
 	SkxTopkDoc *heap;
 } SkxTopkHeap;
 
@@ -112,7 +113,8 @@ struct SkxTopk
 								 * known */
 	SkxPendingBounds bounds;	/* bounds of pending documents by
 								 * `pending_tfs` */
-	int32		pending_sum;	/* of the pending document that is tested */
+	int32		pending_sum;	/* of the pending document that is tested, as
+								 * in SkxTopkDoc */
 	int			npending;		/* pending documents that were hits */
 	int			max_pending;	/* capacity of `pending` */
 	SkxTopkPending *pending;
@@ -188,24 +190,6 @@ extern int	skx_topk_hits_rows(SkxTopk *topk, SkxTopkHit *rows);
 /* Bytes of temporary memory for each hit while hits are made into rows. */
 #define SKX_TOPK_ROW_TEMP_BYTES	(5 * sizeof(uint32) + sizeof(ItemPointerData))
 
-/* topk_sort.c : a sort of pairs of numbers */
-
-/* Arrays of n keys, and of a value for each key. */
-typedef struct SkxTopkSortPairs
-{
-	uint32		n;
-	uint32	   *keys;
-	uint32	   *values;
-} SkxTopkSortPairs;
-
-/*
- * Sorts pairs by their keys, none of which may be above `most`.  The sort is
- * stable.  The arrays of *spare must be as long as those of *pairs.  The two
- * may have exchanged their arrays afterwards.
- */
-extern void skx_topk_sort(SkxTopkSortPairs *pairs, SkxTopkSortPairs *spare,
-						  uint32 most);
-
 /* topk_wanted.c : how many rows a search looks for */
 
 /*
@@ -267,6 +251,7 @@ struct SkxTopkRun
 	bool		unordered;		/* candidates do not ascend from batch to
 								 * batch */
 	struct SkxTopkExact *exact; /* NULL: sums are exact */
+	SkxTopkPriorRun *prior;		/* NULL: hits have the sums of the words */
 	int			n;				/* number of candidates */
 	uint32	   *docs;			/* candidates: SKX_TOPK_BATCH documents */
 	int32	   *sums;			/* their sums */
@@ -546,8 +531,11 @@ skx_topk_batch_set_threshold(SkxTopkRun *run)
 {
 	int			segment = run->unordered ? SKX_TOPK_NO_SEGMENT : run->segment;
 
-	run->threshold = Max(skx_topk_hits_threshold(&run->topk->hits, segment),
-						 run->topk->shared_threshold);
+	int32		least = skx_topk_hits_threshold(&run->topk->hits, segment);
+
+	if (run->prior != NULL)
+		least = skx_topk_prior_least_sum(run->prior, least);
+	run->threshold = Max(least, run->topk->shared_threshold);
 }
 
 /*
@@ -561,6 +549,8 @@ skx_topk_batch_hit(SkxTopkRun *run, uint32 doc, int32 sum)
 
 	if (sum < run->threshold)
 		return;
+	if (run->prior != NULL)
+		hit.sum = skx_topk_prior_grade(run->prior, doc, sum);
 	skx_topk_hits_add(run->topk, &hit);
 	if (run->topk->share != NULL && !run->topk->has_after)
 		skx_topk_share_count_hit(run->topk, sum);

@@ -204,7 +204,8 @@ skx_many_raise_threshold(SkxTopkMany *m)
 	uint32		i;
 	int			k;
 
-	if (!topk->words_match || topk->returned_hits > 0 || topk->began_too_high)
+	if (!topk->words_match || topk->returned_hits > 0 ||
+		topk->began_too_high || topk->request.prior != NULL)
 		return;
 	for (i = 0; i < n; i++)
 		most = Max(most, m->sums[i]);

@@ -164,6 +164,7 @@ skx_topk_expected_threshold(SkxTopkRun *run, double docs)
 
 	if (topk->hits.n > 0 || topk->hits.min_sum > 1 || topk->began_too_high ||
 		topk->returned_hits > 0 || topk->has_after || topk->share != NULL ||
+		topk->request.prior != NULL ||
 		rows > SKX_KTH_BEST_MAX)
 		return;
 	sum = skx_threshold_of_segment(topk, &topk->segments[run->segment],

@@ -9,6 +9,7 @@
 #include "postgres.h"
 
 #include "answer/topk/topk_internal.h"
+#include "answer/topk/topk_sort.h"
 #include "miscadmin.h"
 
 /*

@@ -223,10 +223,11 @@ skx_topk_max_hits(const SkxTopk *topk)
 static bool
 skx_topk_search(SkxTopk *topk, int32 least)
 {
-	topk->hits.n = topk->hits.checked_min = 0;
+	topk->hits.n = 0;
+	topk->hits.checked_min = PG_INT32_MIN;
 	topk->hits.wanted_hits = topk->search_rows;
 	topk->hits.max_hits = skx_topk_max_hits(topk);
-	topk->hits.min_sum = Max(least, 1);
+	topk->hits.min_sum = least;
 	topk->npending = 0;
 	topk->work->passes++;
 	if (topk->share != NULL && !skx_topk_share_search(topk))
@@ -267,7 +268,8 @@ skx_topk_set_final(SkxTopk *topk, int n)
 	for (i = 0; i < n; i++)
 	{
 		topk->rows_out[i].is_final = !topk->budget_spent ||
-			topk->rows_out[i].sum > topk->unvisited_bound;
+			(topk->request.prior == NULL &&
+			 topk->rows_out[i].sum > topk->unvisited_bound);
 		final += topk->rows_out[i].is_final;
 	}
 	if (topk->budget_spent)
@@ -320,6 +322,17 @@ skx_topk_next_search_rows(const SkxTopk *topk)
 }
 
 /*
+ * Returns the stage after the rows with some of the words.  With a prior there
+ * is none.
+ */
+static SkxTopkStage
+skx_topk_after_scored(const SkxTopk *topk)
+{
+	return topk->scored_only || topk->request.prior != NULL ?
+		SKX_TOPK_END : SKX_TOPK_UNSCORED;
+}
+
+/*
  * Returns the number of the next rows with some of the words.  If every
  * document with a word matches, a threshold is known in advance.  It may be
  * too high, since documents may be deleted; then the search is repeated
@@ -328,20 +341,20 @@ skx_topk_next_search_rows(const SkxTopk *topk)
 static int
 skx_topk_next_scored(SkxTopk *topk)
 {
-	int32		all = Max(topk->min_wanted_sum, 1); /* least sum of a wanted
-													 * row */
-	int32		least = all;
+	bool		graded = topk->request.prior != NULL;
+	int32		all = graded ? PG_INT32_MIN : Max(topk->min_wanted_sum, 1);
+	int32		least = all;	/* `all`: the least sum of a wanted row */
 	int			n;
 
 	if (topk->scorer->nterms == 0)
 	{
-		topk->stage = topk->scored_only ? SKX_TOPK_END : SKX_TOPK_UNSCORED;
+		topk->stage = skx_topk_after_scored(topk);
 		return 0;
 	}
 	if ((topk->words_match || topk->threshold_is_exact) &&
 		topk->returned_hits == 0 &&
-		topk->min_wanted_sum == 0 && !topk->has_many_words)
-		least = skx_topk_initial_threshold(topk);
+		topk->min_wanted_sum == 0 && !topk->has_many_words && !graded)
+		least = Max(skx_topk_initial_threshold(topk), all);
 	if (!skx_topk_search(topk, least))
 	{
 		topk->stage = SKX_TOPK_END;
@@ -357,7 +370,7 @@ skx_topk_next_scored(SkxTopk *topk)
 	if (topk->budget_spent)
 		topk->stage = SKX_TOPK_END;
 	else if (n < topk->search_rows && topk->hits.min_sum <= all)
-		topk->stage = topk->scored_only ? SKX_TOPK_END : SKX_TOPK_UNSCORED;
+		topk->stage = skx_topk_after_scored(topk);
 	topk->search_rows = skx_topk_next_search_rows(topk);
 	return n;
 }

@@ -720,6 +720,7 @@ skx_topk_run_close(SkxTopkRun *run)
 		skx_query_docs_close(run->residual_filter);
 	if (run->exact != NULL)
 		skx_topk_exact_close(run->exact);
+	skx_topk_prior_close(run->prior);
 }
 
 /* Initializes what all methods need. */
@@ -757,12 +758,13 @@ skx_topk_search_range(SkxTopk *topk, int segment, uint32 from, uint32 to)
 	skx_topk_run_begin(&run, topk, segment);
 	run.from = from;
 	run.to = to;
-	run.threshold = Max(skx_topk_hits_threshold(&topk->hits, segment),
-						topk->shared_threshold);
+	run.prior = skx_topk_prior_open(topk, s->seg);
+	skx_topk_batch_set_threshold(&run);
 	run.has_ceilings = skx_topk_has_ceilings(topk, s);
 	if (!skx_topk_segment_may_compete(&run, s))
 	{
 		topk->work->skipped_segments++;
+		skx_topk_prior_close(run.prior);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(topk->pass_context);
 		return;

@@ -8,7 +8,7 @@
  */
 #include "postgres.h"
 
-#include "answer/topk/topk_internal.h"
+#include "answer/topk/topk_sort.h"
 #include "miscadmin.h"
 
 /* Largest number of pairs that are sorted by insertion. */

@@ -110,6 +110,12 @@ extern bool skx_column_form_value(PGFunction canonical, Oid type, int32 typmod,
 								  const char *form, int len, Datum *value);
 
 /*
+ * Returns the floating-point number of a form of eight bytes, which are given
+ * as an integer.
+ */
+extern float8 skx_column_float_value(uint64 bits);
+
+/*
  * Compares two SkxLexeme in the order of dictionaries and documents, for qsort
  * and bsearch.
  */

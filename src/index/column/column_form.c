@@ -71,10 +71,9 @@ skx_column_integer_value(Oid type, const char *form, Datum *value)
 	}
 }
 
-static float8
-skx_column_float_value(const char *form)
+float8
+skx_column_float_value(uint64 bits)
 {
-	uint64		bits = skx_column_form_integer(form);
 	float8		value;
 
 	if (bits == PG_UINT64_MAX)
@@ -173,10 +172,11 @@ skx_column_fixed_value(PGFunction canonical, Oid type, const char *form,
 	}
 	else if (canonical == skipidx_canonical_float4 && type == FLOAT4OID &&
 			 len == sizeof(uint64))
-		*value = Float4GetDatum((float4) skx_column_float_value(form));
+		*value = Float4GetDatum((float4)
+								skx_column_float_value(skx_column_form_integer(form)));
 	else if (canonical == skipidx_canonical_float8 && type == FLOAT8OID &&
 			 len == sizeof(uint64))
-		*value = Float8GetDatum(skx_column_float_value(form));
+		*value = Float8GetDatum(skx_column_float_value(skx_column_form_integer(form)));
 	else if (canonical == skipidx_canonical_uuid && type == UUIDOID &&
 			 len == UUID_LEN)
 		*value = skx_column_uuid_value(form);

@@ -153,8 +153,14 @@ extern bool skx_column_key_value(Relation index, const SkxKeyColumn *column,
 extern bool skx_column_key_decodes(const SkxKeyColumn *column, Oid type);
 
 /*
- * Returns the value of `type` that has this key.  skx_column_key_decodes()
- * must be true.  May palloc.
+ * Does the same, but returns true also for floating-point numbers, of which a
+ * key determines a value that is `=`.
+ */
+extern bool skx_column_key_decodes_equal(const SkxKeyColumn *column, Oid type);
+
+/*
+ * Returns the value of `type` that has this key.
+ * skx_column_key_decodes_equal() must be true.  May palloc.
  */
 extern Datum skx_column_key_decode(const SkxKeyColumn *column, Oid type,
 								   uint64 key);

@@ -82,6 +82,14 @@ skx_column_key_decodes(const SkxKeyColumn *column, Oid type)
 	}
 }
 
+bool
+skx_column_key_decodes_equal(const SkxKeyColumn *column, Oid type)
+{
+	return type == FLOAT4OID || type == FLOAT8OID ?
+		column->kind == SKX_KEY_BYTES :
+		skx_column_key_decodes(column, type);
+}
+
 Datum
 skx_column_key_decode(const SkxKeyColumn *column, Oid type, uint64 key)
 {
@@ -101,6 +109,10 @@ skx_column_key_decode(const SkxKeyColumn *column, Oid type, uint64 key)
 			return DateADTGetDatum((DateADT) ((uint32) key ^ (uint32) 1 << 31));
 		case TIMESTAMPOID:
 			return TimestampGetDatum(skx_column_key_timestamp(key));
+		case FLOAT4OID:
+			return Float4GetDatum((float4) skx_column_float_value(key));
+		case FLOAT8OID:
+			return Float8GetDatum(skx_column_float_value(key));
 		case NUMERICOID:
 			return skx_column_decimal_value(column->width, key);
 		default:

@@ -68,6 +68,8 @@ typedef struct SkxScanDesc
 								 * must never rise */
 	const SkxTopkPage *page;	/* only rows after this one are wanted, scored
 								 * by the statistics in it; NULL: all */
+	const SkxTopkPrior *prior;	/* of a ranked scan; NULL: none.  Conditions
+								 * must exclude rows without a score */
 	const SkxScanOrder *order;	/* of a column; NULL: the order is by
 								 * distance, or there is none */
 	SkxTopkShare *ranked_share; /* of a ranked scan by several processes; NULL

@@ -186,6 +186,7 @@ skx_am_ranked_search(IndexScanDesc scan)
 		request.view = skx_manifest_view_bound(scan->indexRelation);
 	request.filter = desc->request.query;
 	request.scorer = desc->scorer;
+	request.prior = desc->prior;
 	request.wanted_rows = desc->wanted;
 	request.spare_rows = skx_am_ranked_spare_rows(scan->indexRelation,
 												  desc->wanted);

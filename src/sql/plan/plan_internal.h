@@ -138,6 +138,13 @@ extern bool skx_plan_is_only_table(const PlannerInfo *root,
  */
 
 /*
+ * Returns true if the expression is `column <@> reference`, by an operator
+ * that sorts by the family.
+ */
+extern bool skx_plan_is_distance(const IndexOptInfo *index, Node *expr,
+								 Oid family);
+
+/*
  * Returns the distance whose ascending order is the order of the sort key;
  * NULL if there is none, or if the index cannot order by it.
  */
@@ -580,7 +587,11 @@ extern TupleTableSlot *skx_plan_ordered_ties_next(SkxOrderedTies *ties,
 /* Frees what is sorted, when the child is scanned again and at the end. */
 extern void skx_plan_ordered_ties_reset(SkxOrderedTies *ties);
 
-/* plan_plan.c : methods of the path of a ranked scan */
+/*
+ * plan_plan.c : methods of the path of a ranked scan, and of one in the order
+ * of a distance to which values add (plan_sum.h)
+ */
 extern const CustomPathMethods skx_plan_path_methods;
+extern const CustomPathMethods skx_plan_sum_path_methods;
 
 #endif							/* SKX_PLAN_INTERNAL_H */

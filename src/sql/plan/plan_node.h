@@ -283,8 +283,11 @@ enum
 	SKX_EXPR_DOCUMENT = SKX_EXPR_FIRST, /* left operand of `<@>` */
 	SKX_EXPR_REF,				/* right operand of `<@>` */
 	SKX_EXPR_FILTER,			/* query that all rows must match, or NULL */
-	SKX_EXPR_BOUNDS				/* list of conditions that end the scan once
+	SKX_EXPR_BOUNDS,			/* list of conditions that end the scan once
 								 * they are not true */
+	SKX_EXPR_TERMS,				/* lists SKX_SUM_TERMS and SKX_SUM_PEAKS of */
+	SKX_EXPR_PEAKS				/* plan_sum.h, where values are added to the
+								 * distance */
 };
 
 /* Members of custom_private of skx_plan_ranked. */
@@ -296,8 +299,10 @@ enum
 	SKX_RANKED_PERCENT,			/* `rows_per_pass` of SkxPlanLimit, in percent */
 	SKX_RANKED_UNLIMITED,		/* 1: all rows will be fetched, as far as is
 								 * known; else 0 */
-	SKX_RANKED_FIRST			/* rows that the first search looks for, if no
+	SKX_RANKED_FIRST,			/* rows that the first search looks for, if no
 								 * other member tells */
+	SKX_RANKED_STEPS,			/* lists SKX_SUM_STEPS and SKX_SUM_COLUMNS of */
+	SKX_RANKED_COLUMNS			/* plan_sum.h, where SKX_EXPR_TERMS is there */
 };
 
 /* plan_ordered_scan.c : rows in the order of a column beside the text */

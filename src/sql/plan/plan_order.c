@@ -68,11 +68,7 @@ skx_plan_strip_casts_and_sign(Node *expr, bool *falls)
 	return expr;
 }
 
-/*
- * Returns true if the expression is `column <@> reference`, by an operator
- * that sorts by the family.
- */
-static bool
+bool
 skx_plan_is_distance(const IndexOptInfo *index, Node *expr, Oid family)
 {
 	OpExpr	   *op = (OpExpr *) expr;

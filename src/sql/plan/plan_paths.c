@@ -30,6 +30,7 @@
 #include "sql/plan/plan_custom.h"
 #include "sql/plan/plan_internal.h"
 #include "sql/plan/plan_node.h"
+#include "sql/plan/plan_sum.h"
 #include "support/compat/compat_planner.h"
 #include "utils/lsyscache.h"
 #include "utils/spccache.h"
@@ -233,6 +234,7 @@ static bool
 skx_plan_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {
 	bool		ranked = false;
+	bool		summed = false;
 	ListCell   *lc;
 
 	if (root->query_pathkeys == NIL)
@@ -254,13 +256,18 @@ skx_plan_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 		distance = skx_plan_key_distance(root, index,
 										 linitial(root->query_pathkeys));
 		if (distance == NULL)
+		{
+			summed |= skx_plan_is_sum_key(root, index,
+										  linitial(root->query_pathkeys));
 			continue;
+		}
 		skx_plan_add_ordered(root, rel, index, distance);
 		ranked = true;
 	}
+	if (ranked || summed)
+		skx_plan_add_ctid_key(root, rel, rte);
 	if (!ranked)
 		return false;
-	skx_plan_add_ctid_key(root, rel, rte);
 	skx_plan_add_unordered(root, rel);
 	return true;
 }
@@ -505,6 +512,7 @@ skx_plan_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 	if (!skx_plan_custom)
 		return;
 	skx_plan_add_by_columns(root, rel);
+	skx_plan_add_by_sum(root, rel);
 	skx_plan_add_column_scans(root, rel);
 	skx_plan_wrap_all(root, rel);
 	skx_plan_add_all_bounded(root, rel);

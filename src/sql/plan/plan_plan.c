@@ -20,6 +20,7 @@
 #include "sql/plan/plan_custom.h"
 #include "sql/plan/plan_internal.h"
 #include "sql/plan/plan_node.h"
+#include "sql/plan/plan_sum.h"
 #include "support/compat/compat_planner.h"
 #include "utils/lsyscache.h"
 
@@ -31,6 +32,15 @@ static Plan *skx_plan_make_ranked_plan(PlannerInfo *root, RelOptInfo *rel,
 const		CustomPathMethods skx_plan_path_methods = {
 	.CustomName = "Skipidx Scan",
 	.PlanCustomPath = skx_plan_make_ranked_plan
+};
+
+static Plan *skx_plan_make_sum_plan(PlannerInfo *root, RelOptInfo *rel,
+									CustomPath *path, List *tlist,
+									List *clauses, List *custom_plans);
+
+const		CustomPathMethods skx_plan_sum_path_methods = {
+	.CustomName = "Skipidx Scan",
+	.PlanCustomPath = skx_plan_make_sum_plan
 };
 
 static OpExpr *
@@ -127,6 +137,44 @@ skx_plan_reduce_target(IndexScan *child, List *exprs)
 	child->scan.plan.targetlist = targets;
 }
 
+/*
+ * Makes the plan of a scan that returns `ordered_by`, a distance or an
+ * expression of one, as its last column.  `quals` are conditions that it tests
+ * itself.
+ */
+static CustomScan *
+skx_plan_make_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+				   List *tlist, IndexScan *child, Node *ordered_by,
+				   List *quals, const SkxRankedPlanParts *planned)
+{
+	const IndexPath *index = castNode(IndexPath, linitial(path->custom_paths));
+	OpExpr	   *distance = skx_plan_distance_of(child);
+	List	   *exprs = lappend(get_tlist_exprs(child->scan.plan.targetlist,
+												true), ordered_by);
+	CustomScan *scan = skx_plan_custom_scan(path, rel->relid, tlist,
+											list_make1(child), exprs,
+											&skx_plan_ranked.scan);
+	double		pages = skx_cost_planned_pages(root, index,
+											   planned->count != NULL);
+
+	scan->scan.plan.qual = quals;
+	scan->custom_exprs = list_make5(planned->count, planned->offset,
+									linitial(distance->args),
+									lsecond(distance->args), planned->query);
+	scan->custom_exprs = lappend(scan->custom_exprs, planned->bounds);
+	scan->custom_exprs = copyObject(scan->custom_exprs);
+	scan->custom_private =
+		list_make5(skx_plan_expected_pages(pages),
+				   list_make1_oid(get_opcode(distance->opno)),
+				   makeInteger(planned->extra),
+				   makeInteger(skx_plan_percent(root, rel, index, planned)),
+				   makeInteger(skx_plan_is_unlimited(root, rel)));
+	scan->custom_private = lappend(scan->custom_private,
+								   makeInteger(skx_cost_first_rows(root,
+																   path->path.pathkeys)));
+	return scan;
+}
+
 static Plan *
 skx_plan_make_ranked_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 						  List *tlist, List *clauses, List *custom_plans)
@@ -135,27 +183,38 @@ skx_plan_make_ranked_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	IndexScan  *child = skx_plan_index_scan_child(linitial(custom_plans));
 	OpExpr	   *distance = skx_plan_distance_of(child);
 	SkxRankedPlanParts planned = {0};
-	CustomScan *scan;
 	List	   *quals;
-	List	   *exprs;
 
 	skx_plan_fill_limit(root, rel, path, &planned);
 	quals = skx_plan_take_quals(child, index->indexinfo->opfamily[0],
 								&planned);
 	skx_plan_reduce_target(child, list_concat_copy(distance->args, quals));
-	exprs = lappend(get_tlist_exprs(child->scan.plan.targetlist, true),
-					distance);
-	scan = skx_plan_custom_scan(path, rel->relid, tlist, list_make1(child),
-								exprs, &skx_plan_ranked.scan);
-	scan->scan.plan.qual = quals;
-	scan->custom_exprs = list_make5(planned.count, planned.offset,
-									linitial(distance->args),
-									lsecond(distance->args), planned.query);
-	scan->custom_exprs = lappend(scan->custom_exprs, planned.bounds);
-	scan->custom_exprs = copyObject(scan->custom_exprs);
+	return (Plan *) skx_plan_make_scan(root, rel, path, tlist, child,
+									   (Node *) distance, quals, &planned);
+}
+
+/* The child tests the conditions; none of them ends the scan. */
+static Plan *
+skx_plan_make_sum_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+					   List *tlist, List *clauses, List *custom_plans)
+{
+	IndexScan  *child = skx_plan_index_scan_child(linitial(custom_plans));
+	const List *sum = path->custom_private;
+	SkxRankedPlanParts planned = {0};
+	CustomScan *scan;
+
+	skx_plan_fill_limit(root, rel, path, &planned);
+	planned.other_conditions = child->scan.plan.qual;
+	skx_plan_reduce_target(child, NIL);
+	scan = skx_plan_make_scan(root, rel, path, tlist, child,
+							  list_nth(sum, SKX_SUM_EXPR), NIL, &planned);
+	scan->custom_exprs =
+		list_concat(scan->custom_exprs,
+					copyObject(list_make2(list_nth(sum, SKX_SUM_TERMS),
+										  list_nth(sum, SKX_SUM_PEAKS))));
 	scan->custom_private =
-		list_make5(skx_plan_expected_pages(skx_cost_planned_pages(root, index, planned.count != NULL)), list_make1_oid(get_opcode(distance->opno)), makeInteger(planned.extra), makeInteger(skx_plan_percent(root, rel, index, &planned)), makeInteger(skx_plan_is_unlimited(root, rel)));
-	scan->custom_private = lappend(scan->custom_private,
-								   makeInteger(skx_cost_first_rows(root, path->path.pathkeys)));
+		list_concat(scan->custom_private,
+					list_make2(list_nth(sum, SKX_SUM_STEPS),
+							   list_nth(sum, SKX_SUM_COLUMNS)));
 	return (Plan *) scan;
 }

@@ -25,6 +25,7 @@
 #include "sql/cost/cost.h"
 #include "sql/plan/plan_internal.h"
 #include "sql/plan/plan_node.h"
+#include "sql/plan/plan_sum.h"
 #include "support/compat/compat_planner.h"
 #include "tsearch/ts_utils.h"
 #include "utils/rel.h"
@@ -36,6 +37,8 @@ typedef struct SkxRankedScan
 	ExprState  *document;		/* operands of the distance; NULL: not used */
 	ExprState  *ref;
 	FmgrInfo	distance;		/* its function, if `document` is set */
+	const SkxTopkPrior *prior;	/* what values add to the distance; NULL:
+								 * nothing */
 	ExprState  *filter;			/* a query that all rows have to match */
 	ExprState  *bounds;			/* conditions that end the scan */
 	bool		is_known;		/* filter and ref call no function */
@@ -68,6 +71,7 @@ skx_plan_begin_ranked(SkxPlanNode *node)
 										   SKX_EXPR_BOUNDS);
 
 	state->child = skx_plan_node_child(node, 0);
+	state->prior = skx_plan_sum_begin(node);
 	state->filter = skx_plan_node_expr(node, SKX_EXPR_FILTER);
 	if (node->css.ss.ps.state->es_epq_active != NULL)
 	{
@@ -105,6 +109,7 @@ skx_plan_set_wanted_rows(SkxRankedScan *state)
 		skx_cost_first_search_rows(node->css.ss.ps.plan->plan_rows *
 								   node->limit.rows_per_pass);
 	desc->first_rows = state->first_rows;
+	desc->prior = state->prior;
 	desc->ranked_share = node->shared_part;
 }
 
@@ -215,8 +220,8 @@ skx_plan_row_ends_scan(SkxRankedScan *state, TupleTableSlot *slot)
 }
 
 /*
- * Sets *distance to that of the row that the child has returned last.  Returns
- * false if it is NULL.
+ * Sets *distance to that of the row that the child has returned last, with
+ * what values add to it.  Returns false if it is NULL.
  */
 static bool
 skx_plan_distance(const SkxRankedScan *state, Datum *distance)
@@ -226,7 +231,9 @@ skx_plan_distance(const SkxRankedScan *state, Datum *distance)
 
 	if (hit == NULL || hit->is_null)
 		return false;
-	*distance = Float4GetDatum(skx_score_distance(desc->scorer, hit->sum));
+	*distance = Float4GetDatum(state->prior != NULL ?
+							   skx_prior_grade_value(hit->sum) :
+							   skx_score_distance(desc->scorer, hit->sum));
 	return true;
 }
 

@@ -1,0 +1,135 @@
+/*
+ * topk_prior.c
+ *	  Documents graded by their words and by values of columns.
+ *
+ * The best that the values of a segment can add tells which sum of words a
+ * document needs at least, given the grade of the worst hit.  That sum is the
+ * threshold of the pass, so whatever cannot reach it is skipped as in any
+ * other search.  The values of a document are looked up once its words reach
+ * it.
+ */
+#include "postgres.h"
+
+#include "answer/topk/topk_internal.h"
+#include "index/segment/segment_keys.h"
+
+/* Beyond any sum of words that is told apart. */
+#define SKX_PRIOR_SUM_MAX	(1 << 30)
+
+struct SkxTopkPriorRun
+{
+	const SkxTopkPrior *prior;
+	const SkxScorer *scorer;
+	SkxKeyReader *readers[SKX_PRIOR_TERMS_MAX]; /* of each term */
+	SkxPriorRange ranges[SKX_PRIOR_TERMS_MAX];	/* of each term, in the
+												 * segment */
+	int32		grade;			/* of the last skx_topk_prior_least_sum() */
+	int32		least_sum;		/* what it returned; 0: not called yet */
+};
+
+SkxTopkPriorRun *
+skx_topk_prior_open(const SkxTopk *topk, SkxSegment *seg)
+{
+	const SkxTopkPrior *prior = topk->request.prior;
+	SkxTopkPriorRun *run;
+	int			i;
+
+	if (prior == NULL)
+		return NULL;
+	run = palloc0(sizeof(SkxTopkPriorRun));
+	run->prior = prior;
+	run->scorer = topk->scorer;
+	for (i = 0; i < prior->columns.n; i++)
+	{
+		SkxKeyNode	root;
+
+		run->readers[i] = skx_segment_keys_require(topk->request.index, seg,
+												   &prior->columns.columns[i]);
+		skx_segment_keys_root(run->readers[i], &root);
+		prior->bound_term(prior, i, root.least, root.most, &run->ranges[i]);
+	}
+	return run;
+}
+
+void
+skx_topk_prior_close(SkxTopkPriorRun *run)
+{
+	int			i;
+
+	for (i = 0; run != NULL && i < run->prior->columns.n; i++)
+		skx_segment_keys_close(run->readers[i]);
+}
+
+/* Returns the best grade that a sum of words can have. */
+static int32
+skx_topk_prior_best_grade(const SkxTopkPriorRun *run, int32 sum)
+{
+	return skx_prior_grade(skx_prior_sum(&run->prior->sum,
+										 skx_score_distance(run->scorer, sum),
+										 run->ranges).least);
+}
+
+/* Grades that are asked for mostly ascend, so the last answer is a bound. */
+int32
+skx_topk_prior_least_sum(SkxTopkPriorRun *run, int32 grade)
+{
+	int32		low = 1;
+	int32		high = SKX_PRIOR_SUM_MAX;
+
+	if (run->least_sum > 0 && grade == run->grade)
+		return run->least_sum;
+	if (run->least_sum > 0 && grade > run->grade)
+		low = run->least_sum;
+	run->grade = grade;
+	while (low < high)
+	{
+		int32		middle = low + (high - low) / 2;
+
+		if (skx_topk_prior_best_grade(run, middle) >= grade)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	run->least_sum = low;
+	return low;
+}
+
+/* Returns the grade of a sum of words and the keys of all terms. */
+static int32
+skx_topk_prior_grade_of(const SkxTopkPrior *prior, const SkxScorer *scorer,
+						int32 sum, const SkxKey *keys)
+{
+	SkxPriorRange terms[SKX_PRIOR_TERMS_MAX];
+	int			i;
+
+	for (i = 0; i < prior->columns.n; i++)
+		terms[i].least = terms[i].most = prior->term(prior, i, &keys[i]);
+	return skx_prior_grade(skx_prior_sum(&prior->sum,
+										 skx_score_distance(scorer, sum),
+										 terms).least);
+}
+
+int32
+skx_topk_prior_grade(SkxTopkPriorRun *run, uint32 doc, int32 sum)
+{
+	SkxKey		keys[SKX_PRIOR_TERMS_MAX];
+	int32		grade;
+	int			i;
+
+	for (i = 0; i < run->prior->columns.n; i++)
+		skx_segment_keys_read_docs(run->readers[i], &doc, 1, &keys[i]);
+	grade = skx_topk_prior_grade_of(run->prior, run->scorer, sum, keys);
+	Assert(grade <= skx_topk_prior_best_grade(run, sum));
+	return grade;
+}
+
+int32
+skx_topk_prior_pending_grade(const SkxTopk *topk, TSVector document,
+							 int32 sum)
+{
+	const SkxTopkPrior *prior = topk->request.prior;
+	SkxKey		keys[SKX_PRIOR_TERMS_MAX];
+
+	skx_column_keys(&prior->columns, document, keys);
+	return skx_topk_prior_grade_of(prior, topk->scorer, sum, keys);
+}

@@ -1,0 +1,43 @@
+/*
+ * topk_prior.h
+ *	  Documents graded by more than their words: by a distance to which values
+ *	  of columns add.
+ *
+ * With a prior, hits are ordered by their grades (format/prior/prior_sum.h)
+ * instead of the sums of their words.  Lists, bounds and the threshold of a
+ * pass stay in units of these sums.
+ */
+#ifndef SKX_TOPK_PRIOR_H
+#define SKX_TOPK_PRIOR_H
+
+#include "answer/topk/topk_list.h"
+#include "index/document/document.h"
+
+/* The prior in one segment. */
+typedef struct SkxTopkPriorRun SkxTopkPriorRun;
+
+/*
+ * Opens the keys of the columns in a segment, in the current memory context.
+ * Returns NULL if the search has no prior.
+ */
+extern SkxTopkPriorRun *skx_topk_prior_open(const SkxTopk *topk,
+											SkxSegment *seg);
+
+/* Closes the keys; `prior` may be NULL. */
+extern void skx_topk_prior_close(SkxTopkPriorRun *prior);
+
+/*
+ * Returns the least sum of words, at least 1, by which a document of the
+ * segment may have the grade or a higher one.
+ */
+extern int32 skx_topk_prior_least_sum(SkxTopkPriorRun *prior, int32 grade);
+
+/* Returns the grade of a document whose words have this sum. */
+extern int32 skx_topk_prior_grade(SkxTopkPriorRun *prior, uint32 doc,
+								  int32 sum);
+
+/* Returns the grade of a pending document whose words have this sum. */
+extern int32 skx_topk_prior_pending_grade(const SkxTopk *topk,
+										  TSVector document, int32 sum);
+
+#endif							/* SKX_TOPK_PRIOR_H */
