@@ -4,7 +4,7 @@
 # and fetches the rows that come.  What is not recognised is sorted, with the
 # same rows.
 #
-# Holds: plan 42; topk 19; prior 5
+# Holds: plan 42; topk 19, 20; prior 5
 
 use strict;
 use warnings;
@@ -217,6 +217,18 @@ check('built', 'docs');
 $s->value('INSERT INTO parts SELECT * FROM docs; ANALYZE');
 check('partitions', 'parts');
 
+# Of a large segment, stretches are searched one by one where values follow the
+# order of the rows.
+$s->value(<<'SQL');
+CREATE TABLE large AS SELECT id + k * 5000 AS id, v, sent - k * interval '100 days' AS sent, at - k * interval '110 days' AS at, day - k * 140 AS day,
+	clicks / (k + 1) AS clicks, n + k AS n, small, CASE WHEN k = 3 THEN NULL ELSE f + k * 1000 END AS f, g, flag
+FROM docs, generate_series(0, 4) k ORDER BY k, docs.id;
+CREATE INDEX large_v ON large USING skipidx (v, sent, at, day, clicks, n, small, f, g, flag);
+DELETE FROM large WHERE id % 31 = 0;
+ANALYZE large;
+SQL
+check('stretches', 'large');
+
 # ---- work ----
 
 $s->value(<<'SQL');
@@ -227,6 +239,10 @@ CREATE INDEX many_v ON many USING skipidx (v, sent, clicks);
 VACUUM ANALYZE many;
 SQL
 $s->value($off{index});
+# Fewer than the documents of the first two stretches, of five.
+my ($newest) = grep { $_->{'Node Type'} eq 'Custom Scan' }
+  plan_of("SELECT id FROM many WHERE v \@\@ 'w1 | w2' ORDER BY (v <\@> 'w1 | w2') + skipidx_recency(sent, '20 days', 5, '2026-01-01') LIMIT 10", 'ANALYZE, TIMING OFF');
+cmp_ok($newest->{'Scored Postings'}, '<', 8000, 'stretches of old rows are passed over');
 for my $case ([ 'recency', "skipidx_recency(sent, '10 days', 0.4, '2026-01-01')" ], [ 'nearness', 'skipidx_near(clicks, 100, 5, 0.1)' ])
 {
 	my ($name, $term) = @$case;
@@ -237,6 +253,12 @@ for my $case ([ 'recency', "skipidx_recency(sent, '10 days', 0.4, '2026-01-01')"
 	cmp_ok($scan->{Candidates}, '<', 20000, "$name: fewer documents are looked at than match");
 	is($rows->{'Actual Rows'}, 10, "$name: the rows that come are fetched");
 }
+
+my @wrong = grep { defined } map { wrong('many', "(v <\@> 'w2 | x7') $_", "v \@\@ 'w2 | x7'", 200, 0) } (
+	map({ ("+ skipidx_recency(sent, '$_', 3, '2025-06-01')", "+ skipidx_recency(sent, '$_', -3, '2025-06-01')",
+			"- skipidx_near(sent, '2024-06-01', '$_', -1)", "* skipidx_decay(sent, '$_', 0.1, '2024-01-01') + skipidx_saturation(clicks, 10000)") }
+		'3 days', '100 days'), '+ skipidx_log1p(clicks)');
+is(scalar(@wrong), 0, 'stretches of dates') or diag($wrong[0]);
 
 # ---- other forms: by the index or by a sort, the same rows ----
 
@@ -257,6 +279,7 @@ sub same
 
 my $d = "(v <\@> 'w1 | w2')";
 my $match = "v \@\@ 'w1 | w2'";
+$s->value('CREATE FUNCTION twice(d float4) RETURNS float4 LANGUAGE sql IMMUTABLE AS $$ SELECT d + d $$');
 my $sum = "$d + skipidx_recency(sent, '30 days', 2, '2026-01-01')";
 same('and id', 1, "SELECT id, $sum FROM docs WHERE $match ORDER BY $sum, id LIMIT 20");
 same('view', 1, "SELECT id, d FROM (SELECT id, v, $sum AS d FROM docs) o WHERE $match ORDER BY d LIMIT 20");
@@ -264,7 +287,9 @@ same('distance beside', 1, "SELECT id, $d, $sum, $sum - $d FROM docs WHERE $matc
 same('subquery', 1, "SELECT * FROM (SELECT id, $sum AS d FROM docs WHERE $match ORDER BY d LIMIT 20) o WHERE id > 0");
 same('each weight', 1, "SELECT w, o.* FROM (VALUES (-1.0), (0), (0.5), (3)) w (w), "
 	. "LATERAL (SELECT id, $d + skipidx_recency(sent, '30 days', w, '2026-01-01') AS d FROM docs WHERE $match ORDER BY d LIMIT 20) o");
+same('branches', 0, "SELECT * FROM (SELECT id, $sum AS d FROM docs WHERE $match UNION ALL SELECT -id, $sum FROM parts_0 WHERE $match) u ORDER BY d LIMIT 1");
 same('each limit', 1, "SELECT o.* FROM generate_series(0, 5) l, LATERAL (SELECT id, $sum AS d FROM docs WHERE $match ORDER BY $sum LIMIT l) o");
+same('a function', 0, "SELECT id FROM docs WHERE $match ORDER BY twice($d) + skipidx_boost(flag), id LIMIT 20");
 same('worst first', 0, "SELECT id, $sum FROM docs WHERE $match ORDER BY $sum DESC, id LIMIT 20");
 same('score', 0, "SELECT id, $sum FROM docs WHERE $match ORDER BY -($sum) DESC, id LIMIT 20");
 same('bound', 1, "SELECT id, $sum FROM docs WHERE $match AND $sum < -2 ORDER BY $sum LIMIT 50");
@@ -283,10 +308,44 @@ same('double precision', 0, "SELECT id FROM docs WHERE $match ORDER BY $d + skip
 same('two distances', 0, "SELECT id FROM docs WHERE $match ORDER BY $d + (v <\@> 'w3') + skipidx_boost(flag), id LIMIT 20");
 same('a join', 0, "SELECT a.id FROM docs a JOIN docs b USING (id) WHERE a.$match ORDER BY (a.v <\@> 'w1 | w2') + skipidx_boost(b.flag), a.id LIMIT 20");
 
+# Rows of equal sums in two segments, the smaller of which has the first tids.
+$s->value(<<'SQL');
+CREATE TABLE ties AS SELECT i AS id, 'w1 w2'::tsvector AS v, date '2026-01-01' AS day FROM generate_series(1, 3000) i;
+CREATE INDEX ties_v ON ties USING skipidx (v, day);
+DELETE FROM ties WHERE id <= 100;
+SQL
+$s->value('VACUUM ties');
+$s->value("INSERT INTO ties SELECT i, 'w1 w2', '2026-01-01' FROM generate_series(5001, 5090) i; SELECT skipidx_flush('ties_v') \\g /dev/null");
+for my $limit (1, 80, 200)
+{
+	same("ties, $limit", 1, "SELECT id FROM ties WHERE v \@\@ 'w1' ORDER BY (v <\@> 'w1') + skipidx_recency(day, '1 day', 1, '2026-01-02') LIMIT $limit");
+}
+is($s->value("SELECT min(id) FROM (SELECT id FROM ties WHERE v \@\@ 'w1' ORDER BY ctid LIMIT 1) x"), 5001, 'ties: tids are used again');
+
 $s->value($off{index});
 is(by_sum(plan_of("SELECT id FROM docs WHERE $match ORDER BY $sum LIMIT 5 FOR UPDATE", 'COSTS OFF')), 0, 'rows that are locked are sorted');
 
+is(by_sum(plan_of("SELECT id FROM docs WHERE $match ORDER BY $d + skipidx_recency(sent, '30 days') LIMIT 5", 'COSTS OFF')), 1, 'age at the time of the statement');
+$s->value("SET work_mem = '64kB'");
+same('little memory', 1, "SELECT id, $sum FROM docs WHERE $match ORDER BY $sum LIMIT 1500");
+same('little memory, sums above zero', 1, "SELECT id FROM docs WHERE $match ORDER BY $d + skipidx_recency(sent, '30 years', -100, '2026-01-01') LIMIT 1500");
+same('little memory, one word', 1, "SELECT id FROM docs WHERE v \@\@ 'w1' ORDER BY (v <\@> 'w1') + skipidx_recency(sent, '30 years', -100, '2026-01-01') LIMIT 1500");
+same('little memory, a rare condition', 1, "SELECT id, $sum FROM docs WHERE $match AND id % 40 = 1 ORDER BY $sum LIMIT 30");
+$s->value('RESET work_mem');
+
+# Under a policy the text is a filter.
+$s->value(<<'SQL');
+CREATE ROLE reader;
+GRANT SELECT ON docs TO reader;
+CREATE POLICY low ON docs USING (small < 3);
+ALTER TABLE docs ENABLE ROW LEVEL SECURITY;
+SET ROLE reader;
+SQL
+same('a policy', 1, "SELECT id, $sum FROM docs WHERE $match ORDER BY $sum LIMIT 50");
+$s->value('RESET ROLE; ALTER TABLE docs DISABLE ROW LEVEL SECURITY');
+
 # Parameters and cursors; rows beyond those that were asked for.
+$s->value($off{index});
 my $top = $s->value("SELECT string_agg(id::text, ' ') FROM (SELECT id FROM docs WHERE $match ORDER BY $sum LIMIT 200) x");
 $s->value("PREPARE few (tsquery, float8, timestamptz, int) AS SELECT id FROM docs WHERE v \@\@ \$1 "
 	. "ORDER BY (v <\@> \$1) + skipidx_recency(sent, '30 days', \$2, \$3) LIMIT \$4");

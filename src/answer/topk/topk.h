@@ -54,7 +54,8 @@ struct SkxTopkPrior
 
 	/*
 	 * Sets *range to bounds of term i over all rows whose column has a key
-	 * from `least` to `most`, or is NULL.
+	 * from `least` to `most`, or is NULL.  If least is above most, all are
+	 * NULL.
 	 */
 	void		(*bound_term) (const SkxTopkPrior *prior, int i, uint64 least,
 							   uint64 most, SkxPriorRange *range);

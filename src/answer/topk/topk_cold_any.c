@@ -102,6 +102,7 @@ skx_topk_cold_any(SkxTopkRun *run)
 {
 	SkxTopkList **lists = run->optional;
 	int			n = run->noptional;
+	bool		unordered = run->unordered;
 	int			lead;
 	int			i;
 
@@ -122,7 +123,7 @@ skx_topk_cold_any(SkxTopkRun *run)
 	}
 	run->nrequired = run->nled_lists = 0;
 	run->noptional = n;
-	run->unordered = false;
+	run->unordered = unordered;
 	skx_topk_batch_set_threshold(run);
 	return true;
 }

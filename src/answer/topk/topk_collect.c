@@ -211,7 +211,8 @@ skx_topk_answer_range(SkxCollector *c, const SkxExecRange *range)
 	if (topk->budget_spent)
 		skx_topk_leave_segment(topk, range->number);
 	else
-		skx_topk_search_range(topk, range->number, range->from, range->to);
+		skx_topk_search_stretches(topk, range->number, range->from,
+								  range->to);
 	return true;
 }
 

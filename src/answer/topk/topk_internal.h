@@ -134,6 +134,8 @@ struct SkxTopk
 	bool		has_after;		/* only rows after `after_sum` are looked for */
 	int32		after_sum;		/* sum of the row to continue after */
 	ItemPointerData after_tid;	/* tid of that row */
+	const SkxTopkStretch *stretch;	/* that is searched; NULL: a segment as a
+									 * whole */
 	bool		ends_in_tie;	/* the last two rows handed out have one sum */
 	SkxTopkStage stage;
 	struct SkxTopkRows *unscored_rows;	/* rows without score */
@@ -502,6 +504,13 @@ extern SkxExecShared *skx_topk_share_exec(SkxTopkShare *share);
  * follows: topk->share becomes NULL.
  */
 extern bool skx_topk_share_search(SkxTopk *topk);
+
+/*
+ * Returns true if documents of a segment can be searched apart without
+ * gathering something again for each part, such as a prefix.
+ */
+extern bool skx_topk_is_divisible(const SkxScorer *scorer,
+								  const SkxQuery *filter);
 
 /*
  * Returns the number of rows that the processes look for, or 0 if no other

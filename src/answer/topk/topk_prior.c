@@ -41,12 +41,18 @@ skx_topk_prior_open(const SkxTopk *topk, SkxSegment *seg)
 	run->scorer = topk->scorer;
 	for (i = 0; i < prior->columns.n; i++)
 	{
+		const SkxTopkStretch *stretch = topk->stretch;
 		SkxKeyNode	root;
 
 		run->readers[i] = skx_segment_keys_require(topk->request.index, seg,
 												   &prior->columns.columns[i]);
 		skx_segment_keys_root(run->readers[i], &root);
-		prior->bound_term(prior, i, root.least, root.most, &run->ranges[i]);
+		if (stretch != NULL)
+			prior->bound_term(prior, i, stretch->least[i], stretch->most[i],
+							  &run->ranges[i]);
+		else
+			prior->bound_term(prior, i, root.least, root.most,
+							  &run->ranges[i]);
 	}
 	return run;
 }
@@ -58,6 +64,32 @@ skx_topk_prior_close(SkxTopkPriorRun *run)
 
 	for (i = 0; run != NULL && i < run->prior->columns.n; i++)
 		skx_segment_keys_close(run->readers[i]);
+}
+
+float
+skx_topk_prior_words_bound(const SkxTopk *topk)
+{
+	const SkxScorer *scorer = topk->scorer;
+	double		most = 0;
+	int			i;
+
+	for (i = 0; i < scorer->nterms; i++)
+		most += scorer->terms[i].ceiling * scorer->max_label_weight;
+	return skx_score_value(scorer, (int32) Min(most, SKX_PRIOR_SUM_MAX));
+}
+
+float
+skx_topk_prior_best_of(const SkxTopk *topk, const SkxTopkStretch *stretch)
+{
+	const SkxTopkPrior *prior = topk->request.prior;
+	SkxPriorRange ranges[SKX_PRIOR_TERMS_MAX];
+	int			i;
+
+	for (i = 0; i < prior->columns.n; i++)
+		prior->bound_term(prior, i, stretch->least[i], stretch->most[i],
+						  &ranges[i]);
+	return skx_prior_sum(&prior->sum, -skx_topk_prior_words_bound(topk),
+						 ranges).least;
 }
 
 /* Returns the best grade that a sum of words can have. */

@@ -13,12 +13,25 @@
 #include "answer/topk/topk_list.h"
 #include "index/document/document.h"
 
-/* The prior in one segment. */
+/* Documents of a segment that are searched by themselves. */
+typedef struct SkxTopkStretch
+{
+	uint32		from;
+	uint32		to;
+	float		best;			/* result of skx_topk_prior_best_of() */
+	uint64		least[SKX_PRIOR_TERMS_MAX]; /* least and most key of each
+											 * term's column; if all are NULL,
+											 * least is above most */
+	uint64		most[SKX_PRIOR_TERMS_MAX];
+} SkxTopkStretch;
+
+/* The prior in one segment, or in a stretch of it. */
 typedef struct SkxTopkPriorRun SkxTopkPriorRun;
 
 /*
  * Opens the keys of the columns in a segment, in the current memory context.
- * Returns NULL if the search has no prior.
+ * The documents are those of topk->stretch, or all if that is NULL.  Returns
+ * NULL if the search has no prior.
  */
 extern SkxTopkPriorRun *skx_topk_prior_open(const SkxTopk *topk,
 											SkxSegment *seg);
@@ -36,8 +49,25 @@ extern int32 skx_topk_prior_least_sum(SkxTopkPriorRun *prior, int32 grade);
 extern int32 skx_topk_prior_grade(SkxTopkPriorRun *prior, uint32 doc,
 								  int32 sum);
 
+/*
+ * Returns the best value of the expression in a stretch, for the largest
+ * score that words may have.
+ */
+extern float skx_topk_prior_best_of(const SkxTopk *topk,
+									const SkxTopkStretch *stretch);
+
+/* Returns that score. */
+extern float skx_topk_prior_words_bound(const SkxTopk *topk);
+
 /* Returns the grade of a pending document whose words have this sum. */
 extern int32 skx_topk_prior_pending_grade(const SkxTopk *topk,
 										  TSVector document, int32 sum);
+
+/*
+ * topk_stretch.c : searches documents [from, to) of a segment, as
+ * skx_topk_search_range() does, in stretches if that saves work
+ */
+extern void skx_topk_search_stretches(SkxTopk *topk, int segment, uint32 from,
+									  uint32 to);
 
 #endif							/* SKX_TOPK_PRIOR_H */

@@ -759,6 +759,8 @@ skx_topk_search_range(SkxTopk *topk, int segment, uint32 from, uint32 to)
 	run.from = from;
 	run.to = to;
 	run.prior = skx_topk_prior_open(topk, s->seg);
+	/* stretches come in any order */
+	run.unordered = topk->stretch != NULL;
 	skx_topk_batch_set_threshold(&run);
 	run.has_ceilings = skx_topk_has_ceilings(topk, s);
 	if (!skx_topk_segment_may_compete(&run, s))

@@ -120,6 +120,13 @@ skx_topk_share_shift(const SkxScorer *scorer)
 	return shift;
 }
 
+bool
+skx_topk_is_divisible(const SkxScorer *scorer, const SkxQuery *filter)
+{
+	return scorer->nterms > 0 && scorer->nplain == scorer->nterms &&
+		!skx_topk_filter_gathers(scorer, filter) && !skx_topk_has_budget();
+}
+
 void
 skx_topk_share_init(SkxTopkShare *share, const SkxScorer *scorer,
 					const SkxQuery *filter, uint64 rows, int nprocesses)
@@ -131,9 +138,8 @@ skx_topk_share_init(SkxTopkShare *share, const SkxScorer *scorer,
 	share->search_rows = (int) Min(rows, SKX_TOPK_SHARE_ROWS);
 	share->max_hits = (uint32) share->search_rows * nprocesses;
 	share->hits_offset = skx_topk_share_hits_offset(scorer);
-	share->is_serial = scorer == NULL || scorer->nterms == 0 ||
-		!skx_topk_share_is_small(rows) || scorer->nplain != scorer->nterms ||
-		skx_topk_filter_gathers(scorer, filter) || skx_topk_has_budget();
+	share->is_serial = scorer == NULL || !skx_topk_share_is_small(rows) ||
+		!skx_topk_is_divisible(scorer, filter);
 	share->class_shift = 0;
 	if (scorer != NULL)
 	{

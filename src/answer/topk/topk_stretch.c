@@ -35,8 +35,8 @@ typedef struct SkxTopkStretches
 	SkxTopk    *topk;
 	uint32		from;			/* documents of the segment that are searched */
 	uint32		to;
-	uint32		ndocs;			/* documents of each stretch, of the last
-								 * one fewer */
+	uint32		ndocs;			/* documents of each stretch, of the last one
+								 * fewer */
 	int			n;
 	SkxTopkStretch *stretches;
 } SkxTopkStretches;

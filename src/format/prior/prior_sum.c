@@ -49,7 +49,7 @@ skx_prior_sum(const SkxPriorSum *sum, float distance,
 		if (step >= SKX_PRIOR_TERM)
 			stack[n++] = terms[step - SKX_PRIOR_TERM];
 		else if (step == SKX_PRIOR_DISTANCE)
-			{
+		{
 			stack[n].least = stack[n].most = distance;
 			n++;
 		}

@@ -228,15 +228,17 @@ skx_plan_charge_paths(PlannerInfo *root, RelOptInfo *rel)
 
 /*
  * Adds ranked paths.  Returns true if the query is sorted by a distance that a
- * skipidx index knows.
+ * skipidx index knows.  Sets *summed if it is sorted by one to which values
+ * add.
  */
 static bool
-skx_plan_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
+skx_plan_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte,
+				   bool *summed)
 {
 	bool		ranked = false;
-	bool		summed = false;
 	ListCell   *lc;
 
+	*summed = false;
 	if (root->query_pathkeys == NIL)
 		return false;
 
@@ -257,14 +259,14 @@ skx_plan_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 										 linitial(root->query_pathkeys));
 		if (distance == NULL)
 		{
-			summed |= skx_plan_is_sum_key(root, index,
+			*summed |= skx_plan_is_sum_key(root, index,
 										  linitial(root->query_pathkeys));
 			continue;
 		}
 		skx_plan_add_ordered(root, rel, index, distance);
 		ranked = true;
 	}
-	if (ranked || summed)
+	if (ranked || *summed)
 		skx_plan_add_ctid_key(root, rel, rte);
 	if (!ranked)
 		return false;
@@ -476,6 +478,7 @@ skx_plan_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 						  RangeTblEntry *rte)
 {
 	bool		ranked;
+	bool		summed;
 
 	if (skx_plan_next_hook != NULL)
 		skx_plan_next_hook(root, rel, rti, rte);
@@ -502,7 +505,7 @@ skx_plan_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 		skx_plan_without_ranked_paths(rel->partial_pathlist, 1);
 	skx_plan_add_each_path(root, rel, skx_plan_add_plain_scans);
 	skx_plan_add_each_path(root, rel, skx_plan_add_weakened_scans);
-	ranked = skx_plan_add_paths(root, rel, rte);
+	ranked = skx_plan_add_paths(root, rel, rte, &summed);
 	skx_plan_charge_paths(root, rel);
 	if (ranked)
 		skx_plan_charge_unknown(root, rel);
@@ -512,7 +515,8 @@ skx_plan_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 	if (!skx_plan_custom)
 		return;
 	skx_plan_add_by_columns(root, rel);
-	skx_plan_add_by_sum(root, rel);
+	if (summed)
+		skx_plan_add_by_sum(root, rel);
 	skx_plan_add_column_scans(root, rel);
 	skx_plan_wrap_all(root, rel);
 	skx_plan_add_all_bounded(root, rel);

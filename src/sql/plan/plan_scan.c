@@ -484,6 +484,7 @@ skx_plan_end_ranked(SkxPlanNode *node)
 static void
 skx_plan_explain_ranked(SkxPlanNode *node, ExplainState *es)
 {
+	skx_plan_sum_explain(node, es);
 	skx_plan_node_explain_limit(node, ((SkxRankedScan *) node)->limit_rows,
 								es);
 }

@@ -41,6 +41,7 @@ typedef struct SkxSumWalk
 	const IndexOptInfo *index;
 	Oid			family;			/* by which the sort key sorts */
 	OpExpr	   *distance;		/* NULL: not found yet */
+	bool		has_distance;	/* it is among the steps */
 	int			nsteps;
 	int			steps[SKX_PRIOR_STEPS_MAX];
 	int			nterms;
@@ -239,8 +240,9 @@ skx_sum_walk(SkxSumWalk *walk, Node *expr)
 		return false;
 	if (IsA(expr, FuncExpr))
 		return skx_sum_add_term(walk, (FuncExpr *) expr);
-	if (expr == (Node *) walk->distance)
+	if (expr == (Node *) walk->distance && !walk->has_distance)
 	{
+		walk->has_distance = true;
 		walk->steps[walk->nsteps++] = SKX_PRIOR_DISTANCE;
 		return true;
 	}

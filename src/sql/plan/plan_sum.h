@@ -49,4 +49,10 @@ extern void skx_plan_add_by_sum(PlannerInfo *root, RelOptInfo *rel);
  */
 extern const SkxTopkPrior *skx_plan_sum_begin(SkxPlanNode *node);
 
+/*
+ * Shows in EXPLAIN the columns of the index whose values are added, if the
+ * custom scan has such an expression.
+ */
+extern void skx_plan_sum_explain(SkxPlanNode *node, struct ExplainState *es);
+
 #endif							/* SKX_PLAN_SUM_H */

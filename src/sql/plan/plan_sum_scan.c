@@ -14,7 +14,9 @@
 #include "executor/executor.h"
 #include "index/column/column_key.h"
 #include "nodes/nodeFuncs.h"
+#include "nodes/value.h"
 #include "sql/plan/plan_sum.h"
+#include "support/compat/compat_planner.h"
 #include "utils/float.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -23,8 +25,7 @@
 typedef struct SkxSumState
 {
 	ExprState  *value;
-	ExprState  *peak;			/* the same as `value`, but for
-								 * skipidx_near() */
+	ExprState  *peak;			/* the same as `value`, but for skipidx_near() */
 	Oid			type;			/* of the column, a base type */
 } SkxSumState;
 
@@ -96,6 +97,8 @@ skx_sum_bound_term(const SkxTopkPrior *prior, int i, uint64 least,
 		last = Float4GetDatum(get_float4_infinity());
 	range->least = range->most = skx_sum_evaluate(sum, term->value, (Datum) 0,
 												  true);
+	if (least > most)
+		return;
 	skx_sum_widen(range, skx_sum_evaluate(sum, term->value,
 										  skx_sum_decode(sum, i, least),
 										  false));
@@ -129,6 +132,35 @@ skx_sum_fill_columns(SkxPlanPrior *sum, Relation index, const List *columns)
 	}
 }
 
+/* Returns true if the scan has an expression of a distance and values. */
+static bool
+skx_sum_is_planned(const SkxPlanNode *node)
+{
+	const CustomScan *scan = castNode(CustomScan, node->css.ss.ps.plan);
+
+	return list_length(scan->custom_exprs) > SKX_EXPR_PEAKS;
+}
+
+void
+skx_plan_sum_explain(SkxPlanNode *node, ExplainState *es)
+{
+	Oid			index = castNode(IndexScan, skx_plan_node_child(node, 0)->
+								 ss.ps.plan)->indexid;
+	List	   *names = NIL;
+	ListCell   *lc;
+
+	if (!skx_sum_is_planned(node))
+		return;
+	foreach(lc, (List *) skx_plan_node_private(node, SKX_RANKED_COLUMNS))
+		names = list_append_unique(names,
+								   makeString(get_attname(index,
+														  lfirst_int(lc) + 1,
+														  false)));
+	foreach(lc, names)
+		lfirst(lc) = strVal(lfirst(lc));
+	ExplainPropertyList("Values Added", names, es);
+}
+
 const SkxTopkPrior *
 skx_plan_sum_begin(SkxPlanNode *node)
 {
@@ -142,7 +174,7 @@ skx_plan_sum_begin(SkxPlanNode *node)
 	ListCell   *lc;
 	int			i;
 
-	if (list_length(scan->custom_exprs) <= SKX_EXPR_PEAKS || index == NULL)
+	if (!skx_sum_is_planned(node) || index == NULL)
 		return NULL;
 	terms = list_nth(scan->custom_exprs, SKX_EXPR_TERMS);
 	peaks = list_nth(scan->custom_exprs, SKX_EXPR_PEAKS);
