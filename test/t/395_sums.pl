@@ -4,7 +4,7 @@
 # and fetches the rows that come.  What is not recognised is sorted, with the
 # same rows.
 #
-# Holds: plan 42; topk 19, 20; prior 5
+# Holds: plan 43; topk 19, 20; prior 5
 
 use strict;
 use warnings;

@@ -14,7 +14,7 @@ use PostgreSQL::Test::Utils;
 use SkipidxTest qw(skx_node skx_session skx_seed);
 use Test::More;
 
-my $seed = skx_seed(395);
+my $seed = skx_seed(399);
 my $rounds = $ENV{SKX_BOOSTED} // 60;
 my $node = skx_node('boosted', conf => "skipidx.cache_size = 16MB\nskipidx.max_workers = 0\nmax_parallel_workers = 4\nmin_parallel_table_scan_size = 0\nparallel_setup_cost = 0\nparallel_tuple_cost = 0");
 my $s = skx_session($node, 'postgres');
