@@ -320,6 +320,13 @@ for my $limit (1, 80, 200)
 {
 	same("ties, $limit", 1, "SELECT id FROM ties WHERE v \@\@ 'w1' ORDER BY (v <\@> 'w1') + skipidx_recency(day, '1 day', 1, '2026-01-02') LIMIT $limit");
 }
+# The stretch with the best row is searched first, and is full of ties with others.
+$s->value(<<'SQL');
+CREATE TABLE tied AS SELECT i AS id, 'w1'::tsvector AS v, CASE i WHEN 19990 THEN date '2026-06-01' ELSE '2025-01-01' END AS day
+FROM generate_series(1, 20000) i;
+CREATE INDEX tied_v ON tied USING skipidx (v, day);
+SQL
+same('ties of stretches', 1, "SELECT id FROM tied WHERE v \@\@ 'w1' ORDER BY (v <\@> 'w1') + skipidx_recency(day, '30 days', 2, '2026-06-01') LIMIT 5");
 is($s->value("SELECT min(id) FROM (SELECT id FROM ties WHERE v \@\@ 'w1' ORDER BY ctid LIMIT 1) x"), 5001, 'ties: tids are used again');
 
 $s->value($off{index});
