@@ -39,8 +39,8 @@
 #        bench-facets bench-filter bench-highlight bench-insert bench-io
 #        bench-lookup bench-machines bench-merge bench-order bench-parallel
 #        bench-plans bench-policies bench-quality bench-rank bench-rescore
-#        bench-restart bench-scale bench-scroll bench-statement bench-storage
-#        bench-typos bench-words
+#        bench-restart bench-scale bench-score bench-scroll bench-statement
+#        bench-storage bench-typos bench-words
 #                           measurements, see bench/README.md
 
 EXTENSION = skipidx
