@@ -38,7 +38,7 @@ SkxPriorRange
 skx_prior_sum(const SkxPriorSum *sum, float distance,
 			  const SkxPriorRange *terms)
 {
-	SkxPriorRange stack[SKX_PRIOR_STEPS_MAX];
+	SkxPriorRange stack[SKX_PRIOR_STEPS_MAX] = {{0, 0}};
 	int			n = 0;
 	int			i;
 
