@@ -319,9 +319,9 @@ struct SkxTermWalk
 	uint32		nordered;		/* that many may be prefetched, as they were
 								 * read in order */
 	bool		has_parent;
-	char		parent[BLCKSZ]; /* copy of the page above the last leaf that
+	PGAlignedBlock parent;		/* copy of the page above the last leaf that
 								 * was sought */
-	char		page[BLCKSZ];	/* copy of the current leaf */
+	PGAlignedBlock page;		/* copy of the current leaf */
 };
 
 SkxTermWalk *
@@ -370,9 +370,9 @@ skx_segment_walk_copy(SkxTermWalk *walk)
 	if (end > c->ordinal)
 		skx_segment_prefetch_next(c->seg, SKX_SEGMENT_DICT, c->ordinal, end,
 								  &walk->prefetched_to);
-	memcpy(walk->page, c->page, BLCKSZ);
+	memcpy(walk->page.data, c->page, BLCKSZ);
 	skx_blkio_unpin(c->seg->file, &c->seg->dict_ref);
-	c->page = walk->page;
+	c->page = walk->page.data;
 	c->head = (const SkxDiskDictPage *) (c->page + SKX_PAGE_START);
 }
 
@@ -460,7 +460,7 @@ skx_segment_walk_descend(SkxTermWalk *walk, const SkxLexeme *from)
 		uint32		child;
 		bool		covers;
 
-		c->page = walk->parent;
+		c->page = walk->parent.data;
 		c->head = (const SkxDiskDictPage *) (c->page + SKX_PAGE_START);
 		child = skx_segment_dict_child(c, from->bytes, from->len, &covers);
 		if (covers)
@@ -471,7 +471,7 @@ skx_segment_walk_descend(SkxTermWalk *walk, const SkxLexeme *from)
 			return;
 		}
 	}
-	skx_segment_dict_descend(c, from->bytes, from->len, walk->parent);
+	skx_segment_dict_descend(c, from->bytes, from->len, walk->parent.data);
 	walk->has_parent = c->seg->header.dict_root != c->ordinal;
 }
 

@@ -260,7 +260,7 @@ skx_plan_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte,
 		if (distance == NULL)
 		{
 			*summed |= skx_plan_is_sum_key(root, index,
-										  linitial(root->query_pathkeys));
+										   linitial(root->query_pathkeys));
 			continue;
 		}
 		skx_plan_add_ordered(root, rel, index, distance);
