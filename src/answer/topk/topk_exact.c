@@ -517,7 +517,9 @@ skx_topk_exact_make_hits(SkxTopkRun *run)
 			int32		sum = exact->sums[i];
 			int32		most = skx_exact_bound_pairs(run, i);
 
-			if (sum + most < run->threshold || sum > past)
+			if (sum + most < run->threshold || sum > past ||
+				(run->prior != NULL && most > 0 &&
+				 !skx_topk_prior_may_hit(run, exact->docs[i], sum + most)))
 				continue;
 			if (most > 0)
 			{

@@ -6,7 +6,7 @@
  * document needs at least, given the grade of the worst hit.  That sum is the
  * threshold of the pass, so whatever cannot reach it is skipped as in any
  * other search.  The values of a document are looked up once its words reach
- * it.
+ * it, before its other conditions and its positions are.
  */
 #include "postgres.h"
 
@@ -15,6 +15,9 @@
 
 /* Beyond any sum of words that is told apart. */
 #define SKX_PRIOR_SUM_MAX	(1 << 30)
+
+/* Candidates whose values are read together. */
+#define SKX_PRIOR_DOCS		64
 
 struct SkxTopkPriorRun
 {
@@ -153,6 +156,52 @@ skx_topk_prior_grade(SkxTopkPriorRun *run, uint32 doc, int32 sum)
 	grade = skx_topk_prior_grade_of(run->prior, run->scorer, sum, keys);
 	Assert(grade <= skx_topk_prior_best_grade(run, sum));
 	return grade;
+}
+
+/* Returns the least grade of a hit. */
+static int32
+skx_topk_prior_least_grade(const SkxTopkRun *run)
+{
+	return skx_topk_hits_threshold(&run->topk->hits,
+								   run->unordered ? SKX_TOPK_NO_SEGMENT :
+								   run->segment);
+}
+
+bool
+skx_topk_prior_may_hit(const SkxTopkRun *run, uint32 doc, int32 most)
+{
+	return skx_topk_prior_grade(run->prior, doc, most) >=
+		skx_topk_prior_least_grade(run);
+}
+
+void
+skx_topk_prior_drop(SkxTopkRun *run)
+{
+	SkxTopkPriorRun *prior = run->prior;
+	SkxKey		keys[SKX_PRIOR_TERMS_MAX];
+	SkxKey		read[SKX_PRIOR_TERMS_MAX][SKX_PRIOR_DOCS];
+	int32		least = prior != NULL ? skx_topk_prior_least_grade(run) : 0;
+	int			kept = 0;
+	int			i;
+	int			k;
+
+	if (prior == NULL || least == PG_INT32_MIN)
+		return;
+	for (i = 0; i < run->n; i++)
+	{
+		if (i % SKX_PRIOR_DOCS == 0)
+			for (k = 0; k < prior->prior->columns.n; k++)
+				skx_segment_keys_read_docs(prior->readers[k], run->docs + i,
+										   Min(run->n - i, SKX_PRIOR_DOCS),
+										   read[k]);
+		for (k = 0; k < prior->prior->columns.n; k++)
+			keys[k] = read[k][i % SKX_PRIOR_DOCS];
+		run->docs[kept] = run->docs[i];
+		run->sums[kept] = run->sums[i];
+		kept += skx_topk_prior_grade_of(prior->prior, prior->scorer,
+										run->sums[i], keys) >= least;
+	}
+	run->n = kept;
 }
 
 int32

@@ -50,6 +50,19 @@ extern int32 skx_topk_prior_grade(SkxTopkPriorRun *prior, uint32 doc,
 								  int32 sum);
 
 /*
+ * Returns true if a document whose words have this sum at most can be a hit,
+ * given its own values.  Run must have a prior.
+ */
+extern bool skx_topk_prior_may_hit(const SkxTopkRun *run, uint32 doc,
+								   int32 most);
+
+/*
+ * Drops candidates that cannot be hits, given their own values; their sums may
+ * be bounds.  Does nothing without a prior, or if not enough hits were found.
+ */
+extern void skx_topk_prior_drop(SkxTopkRun *run);
+
+/*
  * Returns the best value of the expression in a stretch, for the largest
  * score that words may have.
  */
