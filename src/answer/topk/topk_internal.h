@@ -506,11 +506,10 @@ extern SkxExecShared *skx_topk_share_exec(SkxTopkShare *share);
 extern bool skx_topk_share_search(SkxTopk *topk);
 
 /*
- * Returns true if documents of a segment can be searched apart without
- * gathering something again for each part, such as a prefix.
+ * Returns true if documents of a segment can be searched apart: no prefix is
+ * ranked, which would be gathered for each part.
  */
-extern bool skx_topk_is_divisible(const SkxScorer *scorer,
-								  const SkxQuery *filter);
+extern bool skx_topk_is_divisible(const SkxScorer *scorer);
 
 /*
  * Returns the number of rows that the processes look for, or 0 if no other

@@ -121,10 +121,10 @@ skx_topk_share_shift(const SkxScorer *scorer)
 }
 
 bool
-skx_topk_is_divisible(const SkxScorer *scorer, const SkxQuery *filter)
+skx_topk_is_divisible(const SkxScorer *scorer)
 {
 	return scorer->nterms > 0 && scorer->nplain == scorer->nterms &&
-		!skx_topk_filter_gathers(scorer, filter) && !skx_topk_has_budget();
+		!skx_topk_has_budget();
 }
 
 void
@@ -139,7 +139,8 @@ skx_topk_share_init(SkxTopkShare *share, const SkxScorer *scorer,
 	share->max_hits = (uint32) share->search_rows * nprocesses;
 	share->hits_offset = skx_topk_share_hits_offset(scorer);
 	share->is_serial = scorer == NULL || !skx_topk_share_is_small(rows) ||
-		!skx_topk_is_divisible(scorer, filter);
+		!skx_topk_is_divisible(scorer) ||
+		skx_topk_filter_gathers(scorer, filter);
 	share->class_shift = 0;
 	if (scorer != NULL)
 	{

@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "answer/topk/topk_internal.h"
+#include "answer/topk/topk_words.h"
 #include "index/segment/segment_keys.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
@@ -20,6 +21,12 @@
 /* Documents of a stretch at least, and stretches of a segment at most. */
 #define SKX_STRETCH_DOCS		8192
 #define SKX_STRETCHES_MAX		64
+
+/*
+ * The same of a filter that is gathered again in each stretch that is searched,
+ * such as a range of a column or a prefix.
+ */
+#define SKX_STRETCHES_GATHERED	16
 
 /*
  * Stretches are searched apart if what values add differs among them by more
@@ -210,6 +217,18 @@ skx_stretches_search(SkxTopkStretches *all, int segment)
 	topk->stretch = NULL;
 }
 
+/* Returns how many stretches a segment has at most. */
+static uint32
+skx_stretches_most(const SkxTopk *topk)
+{
+	const SkxScorer *scorer = topk->scorer;
+
+	if (topk->request.prior == NULL || !skx_topk_is_divisible(scorer))
+		return 1;
+	return skx_topk_filter_gathers(scorer, topk->request.filter) ?
+		SKX_STRETCHES_GATHERED : SKX_STRETCHES_MAX;
+}
+
 void
 skx_topk_search_stretches(SkxTopk *topk, int segment, uint32 from, uint32 to)
 {
@@ -217,10 +236,10 @@ skx_topk_search_stretches(SkxTopk *topk, int segment, uint32 from, uint32 to)
 	MemoryContext context;
 	MemoryContext old;
 
-	all.ndocs = Max(SKX_STRETCH_DOCS, (to - from) / SKX_STRETCHES_MAX + 1);
+	all.ndocs = (to - from) / skx_stretches_most(topk) + 1;
+	all.ndocs = Max(all.ndocs, SKX_STRETCH_DOCS);
 	all.n = (to - from + all.ndocs - 1) / all.ndocs;
-	if (topk->request.prior == NULL || all.n < 2 ||
-		!skx_topk_is_divisible(topk->scorer, topk->request.filter))
+	if (all.n < 2)
 	{
 		skx_topk_search_range(topk, segment, from, to);
 		return;
