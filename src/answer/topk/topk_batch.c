@@ -425,7 +425,7 @@ skx_topk_batch_finish(SkxTopkRun *run)
 	if (run->topk->has_after && run->prior == NULL && !run->defer_sums &&
 		run->exact == NULL)
 		skx_topk_batch_drop_returned(run);
-	if (!run->defer_sums)
+	if (run->prior != NULL && !run->defer_sums)
 		skx_topk_prior_drop(run);
 	run->topk->work->candidates += run->n;
 	skx_topk_batch_run_step(run, skx_topk_batch_drop_mismatches);

@@ -519,7 +519,8 @@ skx_topk_exact_make_hits(SkxTopkRun *run)
 
 			if (sum + most < run->threshold || sum > past ||
 				(run->prior != NULL && most > 0 &&
-				 !skx_topk_prior_may_hit(run, exact->docs[i], sum + most)))
+				 !skx_topk_prior_may_hit(run->prior, exact->docs[i],
+										 sum + most)))
 				continue;
 			if (most > 0)
 			{

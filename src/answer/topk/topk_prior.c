@@ -26,7 +26,8 @@ struct SkxTopkPriorRun
 	SkxKeyReader *readers[SKX_PRIOR_TERMS_MAX]; /* of each term */
 	SkxPriorRange ranges[SKX_PRIOR_TERMS_MAX];	/* of each term, in the
 												 * segment */
-	int32		grade;			/* of the last skx_topk_prior_least_sum() */
+	int32		grade;			/* of the last skx_topk_prior_least_sum(): the
+								 * least of a hit */
 	int32		least_sum;		/* what it returned; 0: not called yet */
 };
 
@@ -158,20 +159,10 @@ skx_topk_prior_grade(SkxTopkPriorRun *run, uint32 doc, int32 sum)
 	return grade;
 }
 
-/* Returns the least grade of a hit. */
-static int32
-skx_topk_prior_least_grade(const SkxTopkRun *run)
-{
-	return skx_topk_hits_threshold(&run->topk->hits,
-								   run->unordered ? SKX_TOPK_NO_SEGMENT :
-								   run->segment);
-}
-
 bool
-skx_topk_prior_may_hit(const SkxTopkRun *run, uint32 doc, int32 most)
+skx_topk_prior_may_hit(SkxTopkPriorRun *run, uint32 doc, int32 most)
 {
-	return skx_topk_prior_grade(run->prior, doc, most) >=
-		skx_topk_prior_least_grade(run);
+	return skx_topk_prior_grade(run, doc, most) >= run->grade;
 }
 
 void
@@ -180,12 +171,11 @@ skx_topk_prior_drop(SkxTopkRun *run)
 	SkxTopkPriorRun *prior = run->prior;
 	SkxKey		keys[SKX_PRIOR_TERMS_MAX];
 	SkxKey		read[SKX_PRIOR_TERMS_MAX][SKX_PRIOR_DOCS];
-	int32		least = prior != NULL ? skx_topk_prior_least_grade(run) : 0;
 	int			kept = 0;
 	int			i;
 	int			k;
 
-	if (prior == NULL || least == PG_INT32_MIN)
+	if (prior->grade == PG_INT32_MIN)
 		return;
 	for (i = 0; i < run->n; i++)
 	{
@@ -199,7 +189,7 @@ skx_topk_prior_drop(SkxTopkRun *run)
 		run->docs[kept] = run->docs[i];
 		run->sums[kept] = run->sums[i];
 		kept += skx_topk_prior_grade_of(prior->prior, prior->scorer,
-										run->sums[i], keys) >= least;
+										run->sums[i], keys) >= prior->grade;
 	}
 	run->n = kept;
 }

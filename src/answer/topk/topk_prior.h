@@ -51,14 +51,14 @@ extern int32 skx_topk_prior_grade(SkxTopkPriorRun *prior, uint32 doc,
 
 /*
  * Returns true if a document whose words have this sum at most can be a hit,
- * given its own values.  Run must have a prior.
+ * given its own values.
  */
-extern bool skx_topk_prior_may_hit(const SkxTopkRun *run, uint32 doc,
+extern bool skx_topk_prior_may_hit(SkxTopkPriorRun *prior, uint32 doc,
 								   int32 most);
 
 /*
  * Drops candidates that cannot be hits, given their own values; their sums may
- * be bounds.  Does nothing without a prior, or if not enough hits were found.
+ * be bounds.  Does nothing before enough hits were found.  The run has a prior.
  */
 extern void skx_topk_prior_drop(SkxTopkRun *run);
 
